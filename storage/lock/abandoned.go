@@ -12,81 +12,79 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Abandoned returns nil when the client that wrote the pending record of a revision is
-// gone, and a [*LockedError] while they are, or may be, at work. It may take
-// half a minute: where only heartbeats on the record can tell, it watches
-// for them. Where it finds none it takes the record over: from then on the
-// heartbeat of its writer, should that wake up, finds another holder. k is the
-// lock on the same release.
+// Abandoned returns nil if the client that wrote the pending record of a revision has died,
+// and a [*LockedError] if it is, or may be, still running. If only heartbeats on the record
+// can show that, it waits for one for half a minute. If there is none, it makes k's holder
+// the holder of the record: if the previous holder resumes, its heartbeat fails. k must be
+// the lock of the same release.
 //
-// The record of another client, such as Helm's, has no heartbeat. A rollback
-// and an uninstall go ahead of it at once, whatever its age: they are how people
-// repair a release that was left so, and Helm allows both.
+// A record without heartbeats, such as Helm's, does not stop a rollback or uninstall,
+// whatever its age: users repair pending releases with these, and Helm permits both.
 func (k *releaseLock) Abandoned(ctx context.Context, revision int) error {
-	first, err := k.pulse(ctx, revision)
+	first, err := k.heartbeat(ctx, revision)
 	if err != nil || !first.Status.InProgress() {
 		return err
 	}
 	h, known := ParseHolder(first.Holder)
 	switch {
 	case first.Holder == "" && first.Status == release.Uninstalling:
-		return nil // left by Helm, which lets others go on with it as well
-	case k.repairs() && !known && (first.Holder == "" || first.Token == ""):
+		return nil // Helm, too, permits another operation on it
+	case k.isRepair() && !known && (first.Holder == "" || first.Token == ""):
 		return nil
 	case first.Holder == "":
-		return k.forgotten(first, revision)
+		return k.checkAge(first, revision)
 	case known && (h.ID == k.holder.ID || h.gone()):
 		return nil
 	case known && h.Guard == ByLease && k.Leased():
-		return nil // their lease would be in the way of ours
+		return nil // its lease would have prevented ours
 	}
-	k.locker.step("watching for up to %s whether %s is still at work on release %q", silence, h.Name(), k.name)
+	k.locker.step("watching for up to %s whether %s is still at work on release %q", abandonedAfter, h.Name(), k.name)
 	for began := time.Now(); ; {
 		if !sleep(ctx, time.Second) {
 			return context.Cause(ctx)
 		}
-		now, err := k.pulse(ctx, revision)
+		now, err := k.heartbeat(ctx, revision)
 		switch {
 		case err != nil || !now.Status.InProgress():
 			return err
 		case now.Holder != first.Holder || now.Token != first.Token:
 			if other, ok := ParseHolder(now.Holder); ok {
-				h = other // who was quicker
+				h = other // another client has taken the record over
 			}
 			return &LockedError{Release: k.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since, Revision: revision,
 				Status: now.Status}
-		case time.Since(began) >= silence:
+		case time.Since(began) >= abandonedAfter:
 			if _, err := k.locker.records.RenewHeartbeat(ctx, k.name, revision, now, k.Holder()); errors.Is(err,
 				storage.ErrChanged) {
-				continue // another client was quicker, or it is alive
+				continue // there was a heartbeat, or another client has taken the record over
 			} else if err != nil {
 				return fmt.Errorf("take over revision %d of release %s: %w", revision, k.name, err)
 			}
 			k.Guard(revision)
-			k.locker.warn("%s by %s ended without saying so; going on", h.what(), h.Name())
+			k.locker.warn("%s by %s was abandoned; continuing", h.what(), h.Name())
 			return nil
 		}
 	}
 }
 
-// repairs reports whether the operation is one that people repair a pending
-// release with.
-func (k *releaseLock) repairs() bool {
+// isRepair reports whether the operation is one that repairs a pending release.
+func (k *releaseLock) isRepair() bool {
 	return k.holder.Doing == "rollback" || k.holder.Doing == "uninstall"
 }
 
-func (k *releaseLock) pulse(ctx context.Context, revision int) (storage.Heartbeat, error) {
+func (k *releaseLock) heartbeat(ctx context.Context, revision int) (storage.Heartbeat, error) {
 	p, err := k.locker.records.Heartbeat(ctx, k.name, revision)
 	if err != nil {
-		return p, fmt.Errorf("look at revision %d of release %s: %w", revision, k.name, err)
+		return p, fmt.Errorf("read the heartbeat of revision %d of release %s: %w", revision, k.name, err)
 	}
 	return p, nil
 }
 
-// forgotten judges a record whose maker sends no heartbeats, as Helm: by its
-// age, which is the one thing that takes two clocks, with a wide margin.
-func (k *releaseLock) forgotten(p storage.Heartbeat, revision int) error {
-	until := p.Changed.Add(forgotten)
+// checkAge returns a [*LockedError] if a record without heartbeats, such as Helm's, is not
+// yet old enough to count as abandoned. Only this compares two clients' clocks, so the
+// required age is large.
+func (k *releaseLock) checkAge(p storage.Heartbeat, revision int) error {
+	until := p.Changed.Add(abandonedAge)
 	if !time.Now().Before(until) {
 		return nil
 	}

@@ -11,39 +11,36 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// A LockedError is returned when another client is at work on a release, and stays so
-// until the wait ends.
+// A LockedError is returned if another client is working on a release and has not finished
+// before the wait ends.
 type LockedError struct {
 	Release string
-	// Holder names the client ("alice@laptop (pid 12)"); "" where it is not known,
-	// because Helm has made the record.
+	// Holder names the client ("alice@laptop (pid 12)"). It is "" if it is not known, because
+	// Helm wrote the record.
 	Holder string
-	Doing  string    // the operation; "" where it is not known
+	Doing  string    // the operation, or "" if it is not known
 	Since  time.Time // by the holder's clock
 
-	// Where only a pending record tells of the work:
+	// Revision and Status are set if the release is locked by a pending record.
 	Revision int
 	Status   release.Status
-	// Until is when the record will count as abandoned; zero where the holder
-	// sends heartbeats.
+	// Until is when the record counts as abandoned; zero if the holder sends heartbeats.
 	Until time.Time
-	// Ended is what ended the wait for it, such as an interrupt; nil where it was
-	// the time that there was for it.
+	// Ended is the reason why the wait ended, such as an interrupt; nil if it timed out.
 	Ended error
 }
 
 func (e *LockedError) Unwrap() error { return e.Ended }
 
-// inProgress are the words in which Helm says that a release is pending, which
-// people and scripts look for.
+// inProgress is Helm's message for a pending release, which users and scripts search for.
 const inProgress = "another operation (install/upgrade/rollback) is in progress"
 
 func (e *LockedError) Error() string {
 	doing := gerund(term.SafeLine(e.Doing))
 	switch {
 	case e.Holder == "":
-		return fmt.Sprintf("%s: release %q is locked: revision %d has been %s since %s, by whom is not known; from %s "+
-			"on it counts as abandoned",
+		return fmt.Sprintf("%s: release %q is locked: revision %d has been %s since %s, by an unknown client; it "+
+			"counts as abandoned from %s on",
 			inProgress, e.Release, e.Revision, e.Status, clock(e.Since), clock(e.Until))
 	case e.Ended != nil:
 		return fmt.Sprintf("nothing was changed: %s while waiting for %s, who has been %s %q since %s",
@@ -53,21 +50,21 @@ func (e *LockedError) Error() string {
 		inProgress, e.Release, term.SafeLine(e.Holder), doing, clock(e.Since))
 }
 
-// A NameError is returned for a release or a namespace whose name cannot be, or is "".
+// A NameError is returned for an empty or invalid name of a release or namespace.
 type NameError struct{ Release, Namespace string }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("lock release %q in namespace %q: such a name cannot be", e.Release, e.Namespace)
+	return fmt.Sprintf("lock release %q in namespace %q: invalid name or namespace", e.Release, e.Namespace)
 }
 
-// A LostError is returned, and is the cause of the operation's context, when a
-// lock was lost while the operation ran: nothing is written from then on.
+// A LostError is returned, and is the cause of the operation's context, if a lock was lost
+// while the operation was running. Nothing is written from then on.
 type LostError struct {
 	Release string
-	// By names who has taken the lock; "" where that is not known.
+	// By names the client that has taken the lock, or is "" if it is not known.
 	By string
-	// Err is how it was noticed where By is "": no heartbeat arrived for too
-	// long, or the record or the lease is not what the holder left.
+	// Err is the reason if By is "": no heartbeat succeeded for too long, or another client
+	// changed the record or the Lease.
 	Err error
 }
 
@@ -82,17 +79,16 @@ func (e *LostError) Error() string {
 		return fmt.Sprintf("stopped: the lock of release %q was lost: %s", e.Release, e.Err)
 	}
 	return fmt.Sprintf("stopped: the lock of release %q was lost, it could not be renewed for %s, "+
-		"and others may take it: %s", e.Release, giveUp, e.Err)
+		"and others may take it: %s", e.Release, staleAfter, e.Err)
 }
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// LockLost reports that the lock was lost. Package action looks for the method, which the
-// error of another locker may have too.
+// LockLost reports that the lock was lost. Package action checks for this method, which the
+// errors of other lockers may have too.
 func (e *LostError) LockLost() bool { return true }
 
-// takenError says by what it was noticed that another client has changed what
-// the lock guards.
+// takenError describes a change by another client that shows that the lock was lost.
 type takenError struct{ sign string }
 
 func (e *takenError) Error() string { return e.sign }

@@ -237,7 +237,7 @@ func (l *Locker) lock(t *testing.T, doing string) (context.Context, *releaseLock
 // to be on a machine that no one knows.
 func (s *server) kill(k *releaseLock) {
 	k.end()
-	k.others.Wait()
+	k.goroutines.Wait()
 	s.disguise()
 }
 

@@ -16,22 +16,23 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// heartbeat shows others that the holder is at work, in one place: on its lease,
-// or on the pending record of its revision.
+// heartbeat sends heartbeats of the holder: renewals of its lease, or updates of the pending
+// record.
 type heartbeat struct {
 	every time.Duration
-	// send shows it once. It fails with a [*LostError] where the place is
-	// another client's, and with errNoPlace where it is going. stale says that
-	// others may have taken it over and given it back since the last one.
+	// send sends one heartbeat. It returns a [*LostError] if another client holds the
+	// lock, and errNotLockable if no client can take it. stale is set if the last heartbeat
+	// is so old that another client may have taken and released the lock since.
 	send func(ctx context.Context, stale bool) error
-	// life ends with stop.
+	// life is cancelled by stop.
 	life context.Context
 	stop context.CancelFunc
 
 	sending sync.Mutex // one at a time
 
 	mu sync.Mutex
-	// last is when the last one that arrived was sent, by both clocks.
+	// last is when the last successful heartbeat was sent, by the wall clock and the
+	// monotonic clock.
 	last time.Time
 }
 
@@ -42,8 +43,8 @@ func (k *releaseLock) newHeartbeat(every time.Duration, last time.Time,
 	return h
 }
 
-// age is how long ago the last heartbeat was sent. The clock on the wall counts
-// as well: the other one may stand still while a machine sleeps.
+// age returns the time since the last heartbeat. It is the longer one by the two clocks,
+// because the monotonic clock may stop while the machine is suspended.
 func (h *heartbeat) age() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,17 +52,17 @@ func (h *heartbeat) age() time.Duration {
 	return max(now.Sub(h.last), now.Round(0).Sub(h.last.Round(0)))
 }
 
-func (h *heartbeat) stale() bool { return h.age() >= giveUp }
+func (h *heartbeat) isStale() bool { return h.age() >= staleAfter }
 
-// show sends one heartbeat. A stale one gets a moment to arrive, another the
-// time until it would be.
-func (h *heartbeat) show(ctx context.Context) error {
+// sendOnce sends one heartbeat. The timeout is the time until it would be stale, or staleTimeout if
+// it is stale already.
+func (h *heartbeat) sendOnce(ctx context.Context) error {
 	h.sending.Lock()
 	defer h.sending.Unlock()
 	sent, age := time.Now(), h.age()
-	ctx, cancel := context.WithTimeout(ctx, max(giveUp-age, staleTimeout))
+	ctx, cancel := context.WithTimeout(ctx, max(staleAfter-age, staleTimeout))
 	defer cancel()
-	err := h.send(ctx, age >= giveUp)
+	err := h.send(ctx, age >= staleAfter)
 	if err == nil {
 		h.mu.Lock()
 		h.last = sent
@@ -70,18 +71,18 @@ func (h *heartbeat) show(ctx context.Context) error {
 	return err
 }
 
-// beat keeps a heartbeat going until it is stopped, or until the lock is lost:
-// another client has taken it, or may, because none has arrived for too long.
-// err is how the last one ended.
-func (k *releaseLock) beat(h *heartbeat, err error) {
+// runHeartbeat sends heartbeats until h is stopped or the lock is lost: because another client has
+// taken it, or because no heartbeat has succeeded for too long. err is the result of the
+// previous heartbeat.
+func (k *releaseLock) runHeartbeat(h *heartbeat, err error) {
 	var trouble error
 	for {
 		var lost *LostError
 		switch {
 		case h.life.Err() != nil:
 			return
-		case errors.Is(err, errNoPlace):
-			k.drop(h)
+		case errors.Is(err, errNotLockable):
+			k.stopHeartbeat(h)
 			return
 		case errors.As(err, &lost):
 			_ = k.lose(err)
@@ -89,21 +90,21 @@ func (k *releaseLock) beat(h *heartbeat, err error) {
 		case err == nil:
 			trouble = nil
 		case trouble == nil || !errors.Is(err, context.DeadlineExceeded):
-			trouble = err // that time ran out says less
+			trouble = err // an earlier error is more useful than a timeout
 		}
-		if err != nil && h.stale() {
+		if err != nil && h.isStale() {
 			_ = k.lose(&LostError{Release: k.name, Err: trouble})
 			return
 		}
-		if err == nil && !h.rest() || err != nil && !sleep(h.life, time.Second) {
+		if err == nil && !h.waitDue() || err != nil && !sleep(h.life, time.Second) {
 			return
 		}
-		err = h.show(h.life)
+		err = h.sendOnce(h.life)
 	}
 }
 
-// drop goes on without a heartbeat whose place is going.
-func (k *releaseLock) drop(h *heartbeat) {
+// stopHeartbeat stops a heartbeat that has returned errNotLockable.
+func (k *releaseLock) stopHeartbeat(h *heartbeat) {
 	h.stop()
 	k.mu.Lock()
 	leased := h == k.renewal
@@ -112,13 +113,13 @@ func (k *releaseLock) drop(h *heartbeat) {
 	}
 	k.mu.Unlock()
 	if leased {
-		k.unlease()
+		k.dropLease()
 	}
 }
 
-// rest returns when the next heartbeat is due, or false once it is stopped. A
-// machine that was asleep must not go on as if it had not been.
-func (h *heartbeat) rest() bool {
+// waitDue waits until the next heartbeat is due. It returns false if h is stopped. It polls,
+// because timers do not run while the machine is suspended.
+func (h *heartbeat) waitDue() bool {
 	for h.age() < h.every {
 		if !sleep(h.life, min(time.Second, h.every)) {
 			return false
@@ -127,18 +128,16 @@ func (h *heartbeat) rest() bool {
 	return true
 }
 
-// lockKey is the key of a [Lock] in its operation's context.
+// lockKey is the context key of the [Lock] of an operation.
 type lockKey struct{}
 
-// Check returns nil while the operation that ctx belongs to may write, and a
-// [*LostError] once its lock is lost. It also returns nil for a context that
-// belongs to no lock.
+// Check returns nil if the operation of ctx may write, and a [*LostError] if its lock is lost.
+// It returns nil if ctx belongs to no lock.
 //
-// It is to be called before each write. A process that was stopped may run
-// again before any of its timers do, and others may have taken its work over
-// meanwhile: where the last heartbeat is too old, Check sends one first, and
-// only its success lets the operation go on. Contexts that are derived from the
-// operation's, without its cancellation too, belong to the same lock.
+// Call it before each write. When a suspended process resumes, it may run before its timers do,
+// after another client has taken over its lock. So if the last heartbeat is too old, Check
+// sends one and returns an error unless that succeeds. Contexts that are derived from the
+// operation's belong to the same lock, even without its cancellation.
 func Check(ctx context.Context) error {
 	if k, _ := ctx.Value(lockKey{}).(*releaseLock); k != nil {
 		return k.check()
@@ -154,31 +153,30 @@ func (k *releaseLock) check() error {
 		return lost
 	}
 	for _, h := range beats {
-		if h == nil || !h.stale() {
+		if h == nil || !h.isStale() {
 			continue
 		}
 		var taken *LostError
-		switch err := h.show(h.life); {
+		switch err := h.sendOnce(h.life); {
 		case err == nil:
-		case errors.Is(err, errNoPlace):
-			k.drop(h)
+		case errors.Is(err, errNotLockable):
+			k.stopHeartbeat(h)
 		case errors.As(err, &taken):
 			return k.lose(err)
-		case h.stale():
+		case h.isStale():
 			return k.lose(&LostError{Release: k.name, Err: err})
 		}
 	}
-	// The heartbeat that was waited for may have found the loss, and a lock that is lost
-	// has no lease to ask about.
+	// A concurrent heartbeat may have found that the lock is lost, which removes the
+	// heartbeats that were checked above.
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.lost
 }
 
-// Guard keeps a heartbeat on the pending record of a revision until Unlock, or
-// until Guard is called for another. The first comes after a while: an operation
-// that is quick pays nothing. A record that another client has taken, changed or
-// deleted loses the lock, and so does one that no heartbeat reaches.
+// Guard implements [Lock]. It stops the heartbeats of an earlier call. The first heartbeat is
+// sent after an interval, so that short operations send none. The lock is lost if another
+// client takes, changes or deletes the record, or if no heartbeat succeeds.
 func (k *releaseLock) Guard(revision int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -189,42 +187,41 @@ func (k *releaseLock) Guard(revision int) {
 	if k.ended || k.lost != nil || k.locker.records == nil {
 		return
 	}
-	written := k.asked // the record is not older than that
+	written := k.asked // the record was written later
 	if k.asked = (time.Time{}); written.IsZero() {
 		written = time.Now()
 	}
-	w := &watched{lock: k, revision: revision}
-	h := k.newHeartbeat(beatEvery, written, w.show)
+	w := &guardedRecord{lock: k, revision: revision}
+	h := k.newHeartbeat(heartbeatEvery, written, w.sendHeartbeat)
 	w.heartbeat, k.record, k.finishing = h, h, false
-	k.others.Go(func() { k.beat(h, nil) })
+	k.goroutines.Go(func() { k.runHeartbeat(h, nil) })
 }
 
-// Finish says that the operation is about to write the last state of the record
-// that it guards, or to delete it: to find it changed is not a loss from then on.
+// Finish implements [Lock].
 func (k *releaseLock) Finish() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.finishing = true
 }
 
-// watched is the pending record of a revision that a lock guards.
-type watched struct {
+// guardedRecord is the pending record that a lock guards.
+type guardedRecord struct {
 	lock      *releaseLock
 	heartbeat *heartbeat
 	revision  int
-	seen      storage.Heartbeat // the last one; its Token is "" before the first
+	seen      storage.Heartbeat // the last heartbeat; Token is "" before the first
 }
 
-// show shows a heartbeat on the record, if it is still the holder's.
-func (w *watched) show(ctx context.Context, stale bool) error {
+// sendHeartbeat writes a heartbeat to the record if the lock still holds it.
+func (w *guardedRecord) sendHeartbeat(ctx context.Context, stale bool) error {
 	k := w.lock
 	if w.seen.Token == "" {
 		now, err := k.locker.records.Heartbeat(ctx, k.name, w.revision)
-		if err = w.missing(ctx, stale, err); err != nil {
+		if err = w.missingError(ctx, stale, err); err != nil {
 			return err
 		}
-		if !w.mine(now) || now.Holder == "" && stale {
-			return w.taken(now, stale)
+		if !w.isHeld(now) || now.Holder == "" && stale {
+			return w.changedError(now, stale)
 		}
 		w.seen = now
 	}
@@ -234,16 +231,17 @@ func (w *watched) show(ctx context.Context, stale bool) error {
 			w.seen = next
 			return nil
 		}
-		if !errors.Is(err, storage.ErrChanged) || tries > maxBeats {
-			return w.missing(ctx, stale, err)
+		if !errors.Is(err, storage.ErrChanged) || tries > maxHeartbeatAttempts {
+			return w.missingError(ctx, stale, err)
 		}
-		// An answer that never came, our own update, or another client's.
+		// The cause is a heartbeat whose response was lost, an update by this operation,
+		// or another client's.
 		now, err := k.locker.records.Heartbeat(ctx, k.name, w.revision)
-		if err = w.missing(ctx, stale, err); err != nil {
+		if err = w.missingError(ctx, stale, err); err != nil {
 			return err
 		}
-		if !w.mine(now) {
-			return w.taken(now, stale)
+		if !w.isHeld(now) {
+			return w.changedError(now, stale)
 		}
 		w.seen = now
 		if tries > 1 && !sleep(ctx, backoff(tries)) {
@@ -252,9 +250,9 @@ func (w *watched) show(ctx context.Context, stale bool) error {
 	}
 }
 
-// mine reports whether a record is as the holder of the lock has left it. Where
-// holders are not kept, any change is another client's.
-func (w *watched) mine(now storage.Heartbeat) bool {
+// isHeld reports whether the lock still holds the record. If the storage has no holders, any
+// change of the token means that it does not.
+func (w *guardedRecord) isHeld(now storage.Heartbeat) bool {
 	if !now.Status.InProgress() {
 		return false
 	}
@@ -265,10 +263,10 @@ func (w *watched) mine(now storage.Heartbeat) bool {
 	return ok && h.ID == w.lock.holder.ID
 }
 
-// taken is the error of a record that is not the holder's any more.
-func (w *watched) taken(now storage.Heartbeat, stale bool) error {
-	if w.finished(stale) {
-		return errNoPlace
+// changedError returns the error for a record that another client has changed.
+func (w *guardedRecord) changedError(now storage.Heartbeat, stale bool) error {
+	if w.isFinished(stale) {
+		return errNotLockable
 	}
 	if h, ok := ParseHolder(now.Holder); ok && h.ID != w.lock.holder.ID && now.Status.InProgress() {
 		return &LostError{Release: w.lock.name, By: h.Name()}
@@ -277,22 +275,21 @@ func (w *watched) taken(now storage.Heartbeat, stale bool) error {
 		"revision %d, which is %s now", w.revision, term.SafeLine(string(now.Status)))}}
 }
 
-// missing makes a loss of the error of a record that is not there, and leaves
-// other errors as they are.
-func (w *watched) missing(ctx context.Context, stale bool, err error) error {
+// missingError returns a [*LostError] if err is that the record does not exist, and err otherwise.
+func (w *guardedRecord) missingError(ctx context.Context, stale bool, err error) error {
 	switch {
 	case !errors.Is(err, storage.ErrNotFound):
 		return err
-	case w.finished(stale), w.lock.locker.going(ctx):
-		return errNoPlace
+	case w.isFinished(stale), w.lock.locker.going(ctx):
+		return errNotLockable
 	}
 	return &LostError{Release: w.lock.name, Err: &takenError{fmt.Sprintf("another client has deleted "+
 		"the record of revision %d", w.revision)}}
 }
 
-// finished reports whether the record needs no heartbeat any more. Where others
-// may have taken it over, it is not for its holder to say.
-func (w *watched) finished(stale bool) bool {
+// isFinished reports whether the record needs no more heartbeats because Finish was called, and
+// stops them. If stale is set, it returns false: another client may have taken the record.
+func (w *guardedRecord) isFinished(stale bool) bool {
 	k := w.lock
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -303,8 +300,8 @@ func (w *watched) finished(stale bool) bool {
 	return true
 }
 
-// going reports whether the namespace is being deleted, or is gone: no one can
-// begin anything there.
+// going reports whether the namespace is being deleted or does not exist, so that no client can
+// take a lock in it.
 func (l *Locker) going(ctx context.Context) bool {
 	body, err := l.api.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+l.namespace, nil, nil, nil)
 	if err != nil {
@@ -313,6 +310,5 @@ func (l *Locker) going(ctx context.Context) bool {
 	return deleting(body)
 }
 
-// backoff is the pause before a write is tried again that others have been
-// quicker with.
+// backoff returns the pause before a conflicting write is retried.
 func backoff(tries int) time.Duration { return min(pollFirst<<min(tries, 10), 5*pollLast) }

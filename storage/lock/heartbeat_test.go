@@ -34,11 +34,11 @@ func TestARecordThatIsTakenEndsTheOperation(t *testing.T) {
 		within  time.Duration
 		says    string
 	}{
-		"another holder":           {func(r *records) { r.set(release.PendingUpgrade, bob(ByRecord)) }, beatEvery + time.Second, "bob@ci has taken it"},
-		"another status":           {func(r *records) { r.set(release.Failed, "") }, beatEvery + time.Second, "another client has changed revision 3, which is failed now"},
-		"another client's pending": {func(r *records) { r.set(release.PendingUpgrade, "") }, beatEvery + time.Second, "another client has changed revision 3"},
-		"it is deleted":            {func(r *records) { r.refuse(storage.ErrNotFound) }, beatEvery + time.Second, "another client has deleted the record of revision 3"},
-		"heartbeats fail":          {func(r *records) { r.refuse(errors.New("no route")) }, giveUp + 2*time.Second, "could not be renewed for 25s, and others may take it: no route"},
+		"another holder":           {func(r *records) { r.set(release.PendingUpgrade, bob(ByRecord)) }, heartbeatEvery + time.Second, "bob@ci has taken it"},
+		"another status":           {func(r *records) { r.set(release.Failed, "") }, heartbeatEvery + time.Second, "another client has changed revision 3, which is failed now"},
+		"another client's pending": {func(r *records) { r.set(release.PendingUpgrade, "") }, heartbeatEvery + time.Second, "another client has changed revision 3"},
+		"it is deleted":            {func(r *records) { r.refuse(storage.ErrNotFound) }, heartbeatEvery + time.Second, "another client has deleted the record of revision 3"},
+		"heartbeats fail":          {func(r *records) { r.refuse(errors.New("no route")) }, staleAfter + 2*time.Second, "could not be renewed for 25s, and others may take it: no route"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestAStoppedOperationLooksBeforeItWrites(t *testing.T) {
 				all["moonhelm.v1.web"] = newLease("prod", "web", Holder{ID: "b", Who: "bob@ci"})
 			})
 		}, says: "bob@ci has taken it"},
-		"it was given back as well": {lease: true, clocks: back, trouble: func(s *server, _ *records) { s.edit(func(all map[string]*lease) { clear(all) }) }, says: "its lease is gone"},
+		"it was given back as well": {lease: true, clocks: back, trouble: func(s *server, _ *records) { s.edit(func(all map[string]*lease) { clear(all) }) }, says: "its lease was deleted"},
 		"its record, with a lease":  {lease: true, clocks: back, trouble: func(_ *server, r *records) { r.set(release.PendingUpgrade, bob(ByRecord)) }, says: "bob@ci has taken it"},
 		"nothing is known":          {clocks: back, trouble: func(_ *server, r *records) { r.refuse(errors.New("no route")) }, says: "no route"},
 	} {
@@ -178,7 +178,7 @@ func TestTheLastWriteIsNoLoss(t *testing.T) {
 				ctx, k := guarded(t, s, r)
 				k.Finish()
 				write(r)
-				time.Sleep(beatEvery + time.Second)
+				time.Sleep(heartbeatEvery + time.Second)
 				if ctx.Err() != nil || Check(ctx) != nil {
 					t.Errorf("lost: %v, %v", context.Cause(ctx), Check(ctx))
 				}
@@ -195,7 +195,7 @@ func TestAnAbandonedRecordIsTakenOverOnce(t *testing.T) {
 		ctx, first := guarded(t, s, r)
 		r.set(release.PendingUpgrade, strings.ReplaceAll(first.Holder(), `"machine":"`, `"machine":"elsewhere `))
 		first.end()
-		first.others.Wait()
+		first.goroutines.Wait()
 		won := make(chan *releaseLock, 4)
 		errs := make(chan error, 4)
 		for range 4 {
@@ -283,7 +283,7 @@ func TestALeaseThatKeepsChangingIsGivenUp(t *testing.T) {
 			return nil
 		}, nil)
 		k.Unlock()
-		if n != maxGiveBacks || !strings.Contains(out.String(), "could not be given back") {
+		if n != maxReleaseAttempts || !strings.Contains(out.String(), "could not be released") {
 			t.Errorf("asked to delete %d times, told %q", n, out)
 		}
 	})

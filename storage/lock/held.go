@@ -11,55 +11,53 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// releaseLock implements [Lock], with a lease or, where there can be none, without.
+// releaseLock implements [Lock] with a lease, or without one if there can be none.
 type releaseLock struct {
 	locker *Locker
 	name   string
 
-	// life ends with Unlock; work is what the operation runs in.
-	life   context.Context
-	end    context.CancelFunc
-	cancel context.CancelCauseFunc
-	others sync.WaitGroup
+	// life is cancelled by Unlock; cancel cancels the operation's context.
+	life       context.Context
+	end        context.CancelFunc
+	cancel     context.CancelCauseFunc
+	goroutines sync.WaitGroup
 
-	// settled is closed once it is known whether there is a lease to renew.
-	settled chan struct{}
+	// ready is closed when it is known whether the lease can be renewed.
+	ready chan struct{}
 
 	mu     sync.Mutex
 	holder Holder
-	// lease is what we hold, nil for none.
+	// lease is the lease that this lock holds, or nil.
 	lease *lease
-	// renewal and record are the heartbeats on the lease and on the pending
-	// record, nil for none.
+	// renewal and record are the heartbeats on the lease and on the pending record, or
+	// nil.
 	renewal, record *heartbeat
-	// asked is when the holder was last asked for, to be written on a record.
+	// asked is when Holder was last called, to write its result on a record.
 	asked time.Time
-	// lost is why the lock was lost, nil while it is not.
+	// lost is the reason why the lock was lost, or nil.
 	lost             error
 	finishing, ended bool
 }
 
-// begin starts to renew the lease, where there is one, and returns the context
-// for the operation.
+// begin starts to renew the lease, if there is one, and returns the operation's context.
 func (k *releaseLock) begin(ctx context.Context, held *taken) context.Context {
 	k.life, k.end = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, k.cancel = context.WithCancelCause(context.WithValue(ctx, lockKey{}, k))
 	if held == nil {
 		k.holder.Guard = ByRecord
-		close(k.settled)
+		close(k.ready)
 		return ctx
 	}
 	k.lease = held.lease
 	k.renewal = k.newHeartbeat(renewEvery, held.at, k.renew)
-	k.others.Go(k.keep)
+	k.goroutines.Go(k.keep)
 	return ctx
 }
 
-// Holder is one line of text that names who has the lock, for the record of a
-// pending revision: what others read there decides what they watch. It may wait
-// for one answer of the API server.
+// Holder implements [Lock]. It may wait for one response of the API server, because the text
+// says whether other clients must watch the lease or the record.
 func (k *releaseLock) Holder() string {
-	<-k.settled
+	<-k.ready
 	k.mu.Lock()
 	k.asked = time.Now()
 	k.mu.Unlock()
@@ -72,17 +70,17 @@ func (k *releaseLock) text() string {
 	return k.holder.String()
 }
 
-// Leased reports whether the lock is a lease; otherwise it is the record of the
-// next revision.
+// Leased reports whether the lock has a lease; otherwise the lock is the record of the next
+// revision.
 func (k *releaseLock) Leased() bool {
-	<-k.settled
+	<-k.ready
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.lease != nil
 }
 
-// Unlock gives the lock back, even where everything else was cancelled, and
-// ends the operation's context. It may be called more than once.
+// Unlock releases the lock, even if the contexts were cancelled, and cancels the operation's
+// context. It may be called more than once.
 func (k *releaseLock) Unlock() {
 	k.mu.Lock()
 	ended := k.ended
@@ -92,14 +90,14 @@ func (k *releaseLock) Unlock() {
 		return
 	}
 	k.end()
-	k.others.Wait()
+	k.goroutines.Wait()
 	k.cancel(nil)
-	k.giveBack()
+	k.releaseLease()
 }
 
-// giveBack deletes the lease if it is still ours. Where the permission to delete is
-// missing the lease says that no one has it.
-func (k *releaseLock) giveBack() {
+// releaseLease deletes the lease if this lock still holds it. Without the permission to delete, it
+// clears the lease's holder.
+func (k *releaseLock) releaseLease() {
 	k.mu.Lock()
 	mine := k.lease
 	k.lease = nil
@@ -116,13 +114,12 @@ func (k *releaseLock) giveBack() {
 		switch {
 		case err == nil, apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 			return
-		case !apierrors.IsConflict(err) || tries >= maxGiveBacks:
-			k.locker.warn("the lock of release %s could not be given back, the next operation on it may have to wait for %s: %s",
+		case !apierrors.IsConflict(err) || tries >= maxReleaseAttempts:
+			k.locker.warn("the lock of release %s could not be released, the next operation on it may have to wait for %s: %s",
 				k.name, leaseDuration, err)
 			return
 		}
-		// It has changed since: by a renewal whose answer never came, or it is
-		// another client's now.
+		// The cause of the conflict is a renewal whose response was lost, or another holder.
 		if tries > 1 && !sleep(ctx, backoff(tries)) {
 			return
 		}
@@ -133,37 +130,36 @@ func (k *releaseLock) giveBack() {
 	}
 }
 
-// keep renews the lease until Unlock or until it is lost. The first renewal
-// comes at once: it reports whether there is a permission to renew, before the holder
-// is written anywhere.
+// keep renews the lease until Unlock or until it is lost. It renews it at once, to find out
+// whether it may do so before the holder is written to a record.
 func (k *releaseLock) keep() {
-	known := sync.OnceFunc(func() { close(k.settled) })
+	known := sync.OnceFunc(func() { close(k.ready) })
 	defer known()
 	h := k.renewal
-	err := h.show(h.life)
+	err := h.sendOnce(h.life)
 	if unavailable(err) {
-		err = errNoPlace
+		err = errNotLockable
 	}
-	if errors.Is(err, errNoPlace) {
-		k.drop(h)
+	if errors.Is(err, errNotLockable) {
+		k.stopHeartbeat(h)
 		return
 	}
 	known()
-	k.beat(h, err)
+	k.runHeartbeat(h, err)
 }
 
-// errNoPlace reports that there is no place any more where someone could take
-// the lock.
-var errNoPlace = errors.New("the namespace is going")
+// errNotLockable is returned by a heartbeat if no client can take the lock any more, so that it
+// need not be defended.
+var errNotLockable = errors.New("the namespace is going")
 
-// renew shows that we are alive. It fails with a [*LostError] where another
-// client has the lease, and where stale also where the lease is not there: it may
-// have been taken, and given back again.
+// renew renews the lease. It returns a [*LostError] if another client has the lease. If stale
+// is set it does so also if the lease does not exist: another client may have taken and
+// released it.
 func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 	k.mu.Lock()
 	if k.lease == nil {
 		defer k.mu.Unlock()
-		return errNoPlace
+		return errNotLockable
 	}
 	next := *k.lease
 	k.mu.Unlock()
@@ -171,7 +167,8 @@ func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 		next.Spec.RenewTime = time.Now().UTC().Format(microTime)
 		got, err := k.locker.put(ctx, k.name, &next)
 		if apierrors.IsConflict(err) {
-			// An answer that never came, another client's label, or another holder.
+			// The cause is a renewal whose response was lost, another client's label, or
+			// another holder.
 			var now *lease
 			if now, err = k.locker.read(ctx, k.name); err == nil && now.Spec.HolderIdentity == k.holder.identity() {
 				if tries > 1 && !sleep(ctx, backoff(tries)) {
@@ -186,9 +183,9 @@ func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 		}
 		if apierrors.IsNotFound(err) {
 			if stale {
-				return &LostError{Release: k.name, Err: errGone}
+				return &LostError{Release: k.name, Err: errLeaseDeleted}
 			}
-			got, err = k.again(ctx)
+			got, err = k.recreate(ctx)
 		}
 		if err != nil {
 			return err
@@ -200,12 +197,12 @@ func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 	}
 }
 
-// errGone is why a lock is lost whose lease is not there any more.
-var errGone error = &takenError{"its lease is gone, which another client may have taken and given back"}
+// errLeaseDeleted is the reason why a lock is lost if its lease was deleted.
+var errLeaseDeleted error = &takenError{"its lease was deleted, and another client may have taken and released it"}
 
-// again creates the lease again, which was deleted: it is still ours if
-// no one was quicker.
-func (k *releaseLock) again(ctx context.Context) (*lease, error) {
+// recreate creates a deleted lease again, and returns a [*LostError] if another client has done
+// so.
+func (k *releaseLock) recreate(ctx context.Context) (*lease, error) {
 	got, err := k.locker.post(ctx, k.name, newLease(k.locker.namespace, k.name, k.holder))
 	switch {
 	case apierrors.IsAlreadyExists(err):
@@ -219,21 +216,20 @@ func (k *releaseLock) again(ctx context.Context) (*lease, error) {
 		by, _ := now.holder()
 		return nil, &LostError{Release: k.name, By: by.Name()}
 	case unavailable(err):
-		return nil, errNoPlace
+		return nil, errNotLockable
 	}
 	return got, err
 }
 
-// unlease goes on without a lease: there is no permission to renew it, or no place
-// for it any more.
-func (k *releaseLock) unlease() {
-	k.giveBack()
+// dropLease continues without a lease, because it cannot be renewed.
+func (k *releaseLock) dropLease() {
+	k.releaseLease()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.renewal, k.holder.Guard = nil, ByRecord
 }
 
-// lose ends the operation: from here on [Check] refuses to write.
+// lose cancels the operation. From then on [Check] returns an error.
 func (k *releaseLock) lose(why error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

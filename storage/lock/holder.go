@@ -12,45 +12,44 @@ import (
 	"time"
 )
 
-// What guards a release while an operation is in progress.
+// The values of Holder.Guard.
 const (
 	ByLease  = "lease"
 	ByRecord = "record"
 )
 
-// holderVersion is the version of the text that a holder is written as.
+// holderVersion is the version of the JSON encoding of a holder.
 const holderVersion = 1
 
-// Holder says who is at work on a release. Its text is on the lease and on
-// the pending record.
+// Holder identifies the client that works on a release. Its JSON is on the lease and on the
+// pending record.
 type Holder struct {
 	Version int `json:"v"`
-	// Guard is what others are to watch: ByLease or ByRecord.
+	// Guard is the object with the heartbeats: ByLease or ByRecord.
 	Guard string `json:"guard"`
-	// ID is one of its kind among all locks ever taken.
+	// ID is unique among all locks.
 	ID string `json:"id"`
-	// Who is a name for people, user@host.
+	// Who is the user and host, user@host.
 	Who string `json:"who"`
 	process
-	// Doing is the operation, Since when it began, by the holder's clock.
+	// Doing is the operation. Since is when it began, by the holder's clock.
 	Doing string    `json:"doing,omitempty"`
 	Since time.Time `json:"since"`
 }
 
-// process says which process it is, so that a client on the same machine
-// can see whether it is still there. A process number alone is used again and
-// again, and stands for another process on every machine and in every
-// container.
+// process identifies a process, so that another client on the same machine can find out whether
+// it is still running. The PID alone does not: PIDs are reused, and differ between machines and
+// containers.
 type process struct {
-	// Machine stands for this start of this machine and, in it, for what one
-	// process number means; "" where that is not known.
+	// Machine identifies the boot of the machine and the PID namespace, or is "" if they are
+	// not known.
 	Machine string `json:"machine,omitempty"`
 	PID     int    `json:"pid"`
-	// Start is when the process began, in the kernel's words.
+	// Start is when the process started, as in /proc/PID/stat.
 	Start string `json:"start,omitempty"`
 }
 
-// self is the client that runs this.
+// self returns the holder for this process.
 func (l *Locker) self(doing string) Holder {
 	who := l.options.Who
 	if who == "" {
@@ -76,7 +75,7 @@ func userAtHost() string {
 	return name + "@" + host
 }
 
-// String is the holder as one line of text, for [ParseHolder].
+// String returns the holder as one line of JSON, for [ParseHolder].
 func (h Holder) String() string {
 	text, err := json.Marshal(h)
 	if err != nil {
@@ -85,8 +84,7 @@ func (h Holder) String() string {
 	return string(text)
 }
 
-// ParseHolder reads what [Holder.String] wrote; ok is false for any other
-// text.
+// ParseHolder parses the result of [Holder.String]; ok is false for any other text.
 func ParseHolder(text string) (h Holder, ok bool) {
 	if json.Unmarshal([]byte(text), &h) != nil || h.ID == "" {
 		return Holder{}, false
@@ -94,7 +92,7 @@ func ParseHolder(text string) (h Holder, ok bool) {
 	return h, true
 }
 
-// Name is the holder in people's words: "alice@laptop (pid 12)".
+// Name returns the name of the holder for messages: "alice@laptop (pid 12)".
 func (h Holder) Name() string {
 	switch {
 	case h.Who == "":
@@ -105,22 +103,22 @@ func (h Holder) Name() string {
 	return fmt.Sprintf("%s (pid %d)", h.Who, h.PID)
 }
 
-// identity is what is in the lease's own field.
+// identity returns the lease's holderIdentity.
 func (h Holder) identity() string { return h.Name() + " " + h.ID }
 
-// what is the operation as a noun.
+// what returns the operation as a noun.
 func (h Holder) what() string {
 	if h.Doing == "" {
-		return "what was being done"
+		return "an operation"
 	}
 	return "the " + h.Doing
 }
 
-// gerund is the operation as something that goes on.
+// gerund returns the operation as a participle: "upgrading".
 func gerund(doing string) string {
 	switch doing {
 	case "":
-		return "at work on"
+		return "working on"
 	case "upgrade":
 		return "upgrading"
 	case "rollback":
@@ -129,12 +127,12 @@ func gerund(doing string) string {
 	return doing + "ing"
 }
 
-// clock is a time as people say it: with the day where that is not today.
+// clock formats a time in the local time zone, with the date unless it is today.
 func clock(t time.Time) string {
 	t = t.Local()
 	switch now := time.Now(); {
 	case t.IsZero():
-		return "a time that is not known"
+		return "an unknown time"
 	case now.Format(time.DateOnly) == t.Format(time.DateOnly):
 		return t.Format(time.TimeOnly)
 	}

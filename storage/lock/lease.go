@@ -12,15 +12,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// The format of a lock in a cluster.
+// The format of leases.
 const (
 	leasePrefix = "moonhelm.v1."
 	labelOwner  = "owner"
 	labelName   = "name"
 	owner       = "moonhelm"
-	// annotation holds what [Lock.Holder] returns.
+	// annotation contains the result of [Lock.Holder].
 	annotation = "moonhelm.github.io/holder"
-	// microTime is how the API writes times of leases.
+	// microTime is the format of the API's MicroTime.
 	microTime = "2006-01-02T15:04:05.000000Z07:00"
 )
 
@@ -67,16 +67,16 @@ func newLease(namespace, release string, h Holder) *lease {
 
 func (l *lease) state() state { return state{l.Metadata.UID, l.Metadata.ResourceVersion} }
 
-// duration is how long the lease is good for without being renewed.
+// duration returns how long the lease is valid without being renewed.
 func (l *lease) duration() time.Duration {
 	if l.Spec.LeaseDurationSeconds <= 0 {
 		return leaseDuration
 	}
-	return time.Duration(min(l.Spec.LeaseDurationSeconds, int(longestLease/time.Second))) * time.Second
+	return time.Duration(min(l.Spec.LeaseDurationSeconds, int(maxLeaseDuration/time.Second))) * time.Second
 }
 
-// holder tells who has the lease. Where nothing but an identity is known, known
-// is false.
+// holder returns the holder of the lease. known is false if the lease contains only an
+// identity.
 func (l *lease) holder() (h Holder, known bool) {
 	if h, known = ParseHolder(l.Metadata.Annotations[annotation]); known {
 		return h, true
@@ -86,21 +86,20 @@ func (l *lease) holder() (h Holder, known bool) {
 	return h, false
 }
 
-// collection is the path of all leases of the namespace.
+// collection returns the API path of the namespace's leases.
 func (l *Locker) collection() string {
 	return "/apis/coordination.k8s.io/v1/namespaces/" + l.namespace + "/leases"
 }
 
-// path is that of the lease of a release. The name is what was asked for, and
-// never what an answer of the server says.
+// path returns the API path of a release's lease. It never contains a name from a response.
 func (l *Locker) path(release string) string { return l.collection() + "/" + leasePrefix + release }
 
 func (l *Locker) post(ctx context.Context, release string, next *lease) (*lease, error) {
 	return l.write(ctx, http.MethodPost, l.collection(), release, next)
 }
 
-// put fails with a conflict where the lease of a release is not what next was
-// made from.
+// put updates a release's lease. It returns a conflict error if the lease is no longer in the
+// state from which next was made.
 func (l *Locker) put(ctx context.Context, release string, next *lease) (*lease, error) {
 	return l.write(ctx, http.MethodPut, l.path(release), release, next)
 }
@@ -119,7 +118,7 @@ func (l *Locker) read(ctx context.Context, release string) (*lease, error) {
 	return l.decode(release, answer, err)
 }
 
-// remove deletes the very state of a release's lease that was seen last.
+// remove deletes a release's lease if it is still in the state old.
 func (l *Locker) remove(ctx context.Context, release string, old *lease) error {
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "DeleteOptions",
@@ -133,8 +132,8 @@ func (l *Locker) remove(ctx context.Context, release string, old *lease) error {
 	return err
 }
 
-// decode reads the lease of a release, which has the name that was asked for,
-// whatever the answer says.
+// decode decodes the lease of a release. It sets the name to the requested one, whatever the
+// response contains.
 func (l *Locker) decode(release string, body []byte, err error) (*lease, error) {
 	if err != nil {
 		return nil, err
@@ -147,7 +146,7 @@ func (l *Locker) decode(release string, body []byte, err error) (*lease, error) 
 	return &got, nil
 }
 
-// deleting reports whether the object in an answer is being deleted.
+// deleting reports whether the object in a response is being deleted.
 func deleting(body []byte) bool {
 	var o struct {
 		Metadata struct {
@@ -157,8 +156,8 @@ func deleting(body []byte) bool {
 	return json.Unmarshal(body, &o) == nil && o.Metadata.Deletion != ""
 }
 
-// unavailable reports that there can be no lease: no permission to it, no such API, no
-// such namespace, or an admission policy against it.
+// unavailable reports whether err means that there can be no lease: no permission, no such API,
+// no such namespace, or an admission policy that rejects it.
 func unavailable(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) ||
 		apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lock keeps two operations from changing one release at once, and takes over the
-// locks of clients that are gone.
+// Package lock prevents concurrent operations on one release, and takes over the locks of
+// clients that have died.
 //
 //	locker := lock.New(client, records, "shop", lock.Options{}) // *kube.Client, *storage.Storage
 //	ctx, held, err := locker.Lock(ctx, "web", "upgrade")        // ctx ends when the lock is lost
@@ -11,19 +11,19 @@
 //		return err
 //	}
 //
-// The lock is a Lease of coordination.k8s.io beside the release's records, renewed while
-// the operation runs. A holder that was killed or cut off is noticed: at once on the machine
-// that it ran on, elsewhere when its Lease has not changed for the time that the Lease says
-// it is valid, measured by the clock of the client that waits. Clocks of two machines are
-// never compared.
+// The lock is a Lease of coordination.k8s.io in the namespace of the release's records,
+// which is renewed while the operation is running. If the holder was killed or lost its
+// connection, a waiting client on the same machine notices at once; other clients notice
+// when the Lease has not changed for its duration by their own clock. Clocks of different
+// machines are not compared.
 //
-// Where the user has no permission for Leases, the API server has none, or the namespace
-// does not exist yet, Lock returns a Lock without a Lease. Then the creation of the next
-// revision's record decides (exactly one succeeds), and heartbeats are written to that
-// pending record ([Lock.Guard], [Lock.Abandoned]).
+// If the user lacks permissions for Leases, the API server does not serve them, or the
+// namespace does not exist yet, Lock returns a Lock without a Lease. Then the creation of
+// the next revision's record is the lock, because it succeeds for exactly one client, and
+// heartbeats are written to that pending record ([Lock.Guard], [Lock.Abandoned]).
 //
-// A lock that another client keeps is a [*LockedError], one that was lost a [*LostError].
-// The package writes no records but by [Records].
+// If another client holds the lock, the error is a [*LockedError]; if the lock was lost, it
+// is a [*LostError]. The package changes records only through [Records].
 package lock
 
 import (
@@ -42,86 +42,83 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Records are the heartbeats on the pending records of releases. [*storage.Storage]
-// is one.
+// Records reads and writes the heartbeats on the pending records of releases.
+// [*storage.Storage] implements it.
 type Records interface {
-	// RenewHeartbeat makes holder the one who is at work on a pending revision, and returns
-	// the new state. [storage.ErrChanged] is returned where the record is not as
-	// seen any more, and [storage.ErrNotFound] where it does not exist.
+	// RenewHeartbeat makes holder the holder of a pending revision and returns the new
+	// heartbeat. It returns [storage.ErrChanged] if the heartbeat is not the one in seen,
+	// and [storage.ErrNotFound] if there is no record.
 	RenewHeartbeat(ctx context.Context, name string, revision int, seen storage.Heartbeat,
 		holder string) (storage.Heartbeat, error)
-	// Heartbeat reads the heartbeat of a revision. [storage.ErrNotFound] is returned
-	// where it has no record.
+	// Heartbeat returns the heartbeat of a revision, or [storage.ErrNotFound] if there is
+	// no record.
 	Heartbeat(ctx context.Context, name string, revision int) (storage.Heartbeat, error)
 }
 
 var _ Records = (*storage.Storage)(nil)
 
-// Lock is a release's lock, held by one operation. Its methods may be called from several
-// goroutines.
+// Lock is a release's lock, held by one operation. It is safe for concurrent use.
 type Lock interface {
-	// Holder returns a text that names the holder, for the record of a pending
-	// revision.
+	// Holder returns the holder in the form in which it is written to the record of a
+	// pending revision.
 	Holder() string
-	// Guard sends heartbeats on the pending record of that revision until Unlock.
+	// Guard writes heartbeats to the pending record of a revision until Unlock.
 	Guard(revision int)
-	// Finish says that the operation is about to write the last state of the record
-	// that it guards, or to delete it.
+	// Finish must be called before the operation writes the final state of the record,
+	// or deletes it: from then on, a change of the record does not lose the lock.
 	Finish()
-	// Abandoned returns nil when the client that wrote the pending record of that
-	// revision is gone, and otherwise an error that says who is at work. It may take
-	// a while: where only heartbeats can tell, it watches for them.
+	// Abandoned returns nil if the client that wrote the pending record of a revision has
+	// died, and otherwise an error that names the client. It may wait for heartbeats.
 	Abandoned(ctx context.Context, revision int) error
-	// Unlock gives the lock back, even where everything else was cancelled.
+	// Unlock releases the lock, even if the contexts were cancelled.
 	Unlock()
 }
 
 const (
-	// leaseDuration is how long a lease is good for without being renewed.
+	// leaseDuration is how long a lease is valid without being renewed.
 	leaseDuration = 30 * time.Second
-	// longestLease is how long anybody's lease is taken to be good for, whatever
-	// it says: a forged one would lock the release for years.
-	longestLease = 5 * time.Minute
-	// renewEvery is how often a holder shows that it is alive.
+	// maxLeaseDuration is the maximum duration of other clients' leases: a forged lease must
+	// not lock the release for years.
+	maxLeaseDuration = 5 * time.Minute
+	// renewEvery is the interval between renewals of a lease.
 	renewEvery = 5 * time.Second
-	// giveUp is after how long without success a holder knows that others may
-	// soon take the lease for abandoned. It is less than leaseDuration, so that
-	// the holder stops before the next one begins.
-	giveUp = 25 * time.Second
-	// beatEvery is how often a record without a lease sends heartbeats, and
-	// silence how long it may show none.
-	beatEvery = 10 * time.Second
-	silence   = 30 * time.Second
-	// forgotten is after how long a pending record of Helm's, which sends no
-	// heartbeats, counts as abandoned.
-	forgotten = 15 * time.Minute
-	// staleTimeout is how long a heartbeat may take that comes too late: the
-	// operation waits for it.
+	// staleAfter is how long a holder continues without a successful heartbeat. It is less
+	// than leaseDuration, so that the holder stops before another client takes over.
+	staleAfter = 25 * time.Second
+	// heartbeatEvery is the interval between heartbeats on a record, and abandonedAfter
+	// the time without one after which the record counts as abandoned.
+	heartbeatEvery = 10 * time.Second
+	abandonedAfter = 30 * time.Second
+	// abandonedAge is the age at which a pending record without heartbeats, such as Helm's,
+	// counts as abandoned.
+	abandonedAge = 15 * time.Minute
+	// staleTimeout is the timeout of a heartbeat that is overdue: the operation waits for
+	// it.
 	staleTimeout = 5 * time.Second
-	// maxBeats bounds how often one heartbeat is tried on a record that others
-	// write too.
-	maxBeats = 4
-	// unlockTimeout bounds giving a lock back, and maxGiveBacks how often that
-	// is tried.
-	unlockTimeout = 5 * time.Second
-	maxGiveBacks  = 4
-	// pollFirst and pollLast are the pauses between looks at a lock that
-	// someone else has.
+	// maxHeartbeatAttempts is the maximum number of attempts to write one heartbeat to a record
+	// that other clients change.
+	maxHeartbeatAttempts = 4
+	// unlockTimeout and maxGiveBacks limit the duration of Unlock and its attempts.
+	unlockTimeout      = 5 * time.Second
+	maxReleaseAttempts = 4
+	// pollFirst and pollLast are the shortest and longest pause between reads of another
+	// holder's lease.
 	pollFirst = 200 * time.Millisecond
 	pollLast  = time.Second
 
 	defaultTimeout = 5 * time.Minute
 )
 
-// Options say how to wait, and for whom.
+// Options configures a [Locker].
 type Options struct {
-	// Timeout bounds the wait for a holder that is alive; 0 is five minutes. A holder
-	// without a heartbeat is watched to the end, however short the timeout: otherwise it
-	// would lock the release forever.
+	// Timeout is the maximum time to wait for a holder that sends heartbeats; 0 means five
+	// minutes. A holder without heartbeats is waited for until its lease has expired, whatever
+	// the timeout: otherwise a short timeout would never get the lock of a client that has
+	// died.
 	Timeout time.Duration
-	// Progress learns who is waited for, and who is gone; nil reports nothing.
+	// Progress receives events about holders that are waited for or have died. It may be nil.
 	Progress progress.Func
-	// Who names the holder to others; "" is user@host.
+	// Who names this client to others; "" means user@host.
 	Who string
 }
 
@@ -141,29 +138,28 @@ func New(api storage.API, records Records, namespace string, o Options) *Locker 
 	return &Locker{api: api, records: records, namespace: namespace, options: o}
 }
 
-// WithRecords returns the same locker for releases that are recorded elsewhere.
+// WithRecords returns a copy of l for releases whose records are in records.
 func (l *Locker) WithRecords(records Records) *Locker {
 	out := *l
 	out.records = records
 	return &out
 }
 
-// Lock waits for its turn while ctx and the timeout allow, and returns the
-// lock, which must be given back, and a context that ends with it: with a
-// [*LostError] as its cause when the lock is lost. [Check] is to be called with
-// that context before each write. doing is the operation ("upgrade"). A holder
-// who stays is a [*LockedError].
+// Lock waits for the lock of a release until ctx ends or the timeout expires. doing is the
+// operation ("upgrade"). The caller must call Unlock on the result. The returned context is
+// cancelled when the lock is lost, with a [*LostError] as its cause; it must be passed to
+// [Check] before each write. If another client keeps the lock, the error is a [*LockedError].
 func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context, Lock, error) {
 	if name == "" || strings.ContainsAny(name+l.namespace, "/%") || l.namespace == "" {
 		return nil, nil, &NameError{Release: name, Namespace: l.namespace}
 	}
-	k := &releaseLock{locker: l, name: name, holder: l.self(doing), settled: make(chan struct{})}
+	k := &releaseLock{locker: l, name: name, holder: l.self(doing), ready: make(chan struct{})}
 	began := time.Now()
 	held, err := (&turn{Locker: l, lock: k, began: began}).take(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	ended := ctx.Err() != nil // while the lock was being taken
+	ended := ctx.Err() != nil // ctx ended while the lease was being created
 	ctx = k.begin(ctx, held)
 	if ended {
 		err := context.Cause(ctx)
@@ -173,32 +169,32 @@ func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context,
 	return ctx, k, nil
 }
 
-// turn is one wait for a lock.
+// turn is the wait for a lock.
 type turn struct {
 	*Locker
 	lock  *releaseLock
 	began time.Time
 
-	told string    // the holder that was reported last
-	sent time.Time // when we last tried to take it
-	last *lease    // the holder that was seen last
-	// seen is the state of another holder's lease, since when it has been that,
-	// and whether it was ever seen to change.
+	reported string    // the holder in the last progress event
+	sent     time.Time // of the last attempt to take the lease
+	last     *lease    // the last lease of another holder
+	// seen is the state of another holder's lease, since is when it was first seen, and
+	// changed is set if there was another state before.
 	seen    state
 	since   time.Time
 	changed bool
 }
 
-// state names one state of one lease.
+// state identifies a state of a lease.
 type state struct{ uid, version string }
 
-// taken is a lease that is ours, and since when at least.
+// taken is a lease that this client has acquired, at the earliest at the time at.
 type taken struct {
 	lease *lease
 	at    time.Time
 }
 
-// take returns the lease, or nil where there can be none.
+// take returns the acquired lease, or nil if there can be none.
 func (t *turn) take(ctx context.Context) (*taken, error) {
 	pause := pollFirst
 	for free := true; ; {
@@ -216,39 +212,39 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 		case unavailable(err) && ctx.Err() == nil:
 			return nil, nil
 		case err != nil:
-			return nil, t.ended(ctx, err)
+			return nil, t.waitError(ctx, err)
 		}
 		free, t.last = false, other
 		if other.Spec.HolderIdentity == t.lock.holder.identity() {
-			// We did take it, and the answer was lost.
+			// The lease was created, but the response was lost.
 			return &taken{other, t.sent}, nil
 		}
-		if why := t.over(other); why != "" {
-			got, err := t.seize(ctx, other, why)
+		if why := t.expiry(other); why != "" {
+			got, err := t.takeOver(ctx, other, why)
 			if got != nil || err != nil {
 				return got.held(), err
 			}
-			// Another client was quicker.
+			// Another client has taken it over.
 			if !sleep(ctx, pollFirst/2+rand.N(pollFirst)) {
-				return nil, t.ended(ctx, context.Cause(ctx))
+				return nil, t.waitError(ctx, context.Cause(ctx))
 			}
 			continue
 		}
 		if time.Since(t.began) >= t.options.Timeout && t.changed {
-			return nil, t.locked(other)
+			return nil, t.lockedError(other)
 		}
-		t.tell(other)
+		t.reportHolder(other)
 		if !sleep(ctx, pause/2+rand.N(pause)) {
-			return nil, t.ended(ctx, context.Cause(ctx))
+			return nil, t.waitError(ctx, context.Cause(ctx))
 		}
 		pause = min(pause*3/2, pollLast)
 	}
 }
 
-// none stands for: there can be no lease.
+// none means that there can be no lease.
 var none = &taken{}
 
-// held is nil for none.
+// held returns nil for none, and t otherwise.
 func (t *taken) held() *taken {
 	if t == none {
 		return nil
@@ -256,10 +252,10 @@ func (t *taken) held() *taken {
 	return t
 }
 
-// create returns nil where another client has the lease.
+// create creates the lease. It returns nil if another client has it.
 func (t *turn) create(ctx context.Context) (*taken, error) {
 	t.sent = time.Now()
-	writing, cancel := linger.Context(ctx) // a lease that was taken has to be given back
+	writing, cancel := linger.Context(ctx) // a created lease must be deleted again
 	defer cancel()
 	made, err := t.post(writing, t.lock.name, newLease(t.namespace, t.lock.name, t.lock.holder))
 	switch {
@@ -270,12 +266,12 @@ func (t *turn) create(ctx context.Context) (*taken, error) {
 	case unavailable(err):
 		return none, nil
 	}
-	return nil, t.ended(ctx, err)
+	return nil, t.waitError(ctx, err)
 }
 
-// over says why the holder of a lease holds it no more, "" where that is not
-// known.
-func (t *turn) over(other *lease) string {
+// expiry returns the reason why the holder of a lease no longer holds it, or "" if it may still
+// do so.
+func (t *turn) expiry(other *lease) string {
 	now := other.state()
 	if now != t.seen {
 		t.changed = t.changed || t.seen != (state{})
@@ -292,9 +288,9 @@ func (t *turn) over(other *lease) string {
 	return ""
 }
 
-// seize takes over a lease whose holder is gone; nil where another client was
-// quicker.
-func (t *turn) seize(ctx context.Context, other *lease, why string) (*taken, error) {
+// takeOver takes over the lease of a holder that has died. It returns nil if another client has
+// done so.
+func (t *turn) takeOver(ctx context.Context, other *lease, why string) (*taken, error) {
 	next := newLease(t.namespace, t.lock.name, t.lock.holder)
 	next.Metadata.UID, next.Metadata.ResourceVersion = other.Metadata.UID, other.Metadata.ResourceVersion
 	next.Spec.LeaseTransitions = other.Spec.LeaseTransitions + 1
@@ -306,7 +302,7 @@ func (t *turn) seize(ctx context.Context, other *lease, why string) (*taken, err
 	case err == nil:
 		if why != "given back" {
 			h, _ := other.holder()
-			t.warn("%s by %s ended without saying so; going on", h.what(), h.Name())
+			t.warn("%s by %s was abandoned; continuing", h.what(), h.Name())
 		}
 		return &taken{made, t.sent}, nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
@@ -314,31 +310,31 @@ func (t *turn) seize(ctx context.Context, other *lease, why string) (*taken, err
 	case unavailable(err):
 		return none, nil
 	}
-	return nil, t.ended(ctx, err)
+	return nil, t.waitError(ctx, err)
 }
 
-func (t *turn) tell(other *lease) {
-	if other.Spec.HolderIdentity == t.told {
+func (t *turn) reportHolder(other *lease) {
+	if other.Spec.HolderIdentity == t.reported {
 		return
 	}
-	t.told = other.Spec.HolderIdentity
+	t.reported = other.Spec.HolderIdentity
 	h, _ := other.holder()
 	t.step("waiting for %s, who has been %s %q since %s", h.Name(), gerund(h.Doing), t.lock.name, clock(h.Since))
 }
 
-func (t *turn) locked(other *lease) *LockedError {
+func (t *turn) lockedError(other *lease) *LockedError {
 	h, _ := other.holder()
 	return &LockedError{Release: t.lock.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since}
 }
 
-// ended is the error of a wait that err ended: where time has run out, who has
-// the lock says more than that.
-func (t *turn) ended(ctx context.Context, err error) error {
+// waitError returns the error of a wait that failed with err. If ctx has ended, that is a
+// [*LockedError] with the current holder.
+func (t *turn) waitError(ctx context.Context, err error) error {
 	switch {
 	case t.last != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return t.locked(t.last)
+		return t.lockedError(t.last)
 	case t.last != nil && ctx.Err() != nil:
-		e := t.locked(t.last)
+		e := t.lockedError(t.last)
 		e.Ended = context.Cause(ctx)
 		return e
 	case ctx.Err() != nil:
@@ -355,7 +351,7 @@ func (l *Locker) warn(format string, args ...any) {
 	l.options.Progress.Send(progress.Event{Kind: progress.Warning, Text: term.SafeLine(fmt.Sprintf(format, args...))})
 }
 
-// sleep returns false when ctx ended before.
+// sleep waits for d. It returns false if ctx ends before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -130,7 +130,7 @@ func TestOneOfManyTakesOverFromOneWhoIsGone(t *testing.T) {
 		if s.lease() != nil || ctx.Err() != nil {
 			t.Errorf("left %+v", s.lease())
 		}
-		if strings.Count(out.String(), "warning: the upgrade by alice@laptop (pid ") != 1 || !strings.Contains(out.String(), "ended without saying so; going on") {
+		if strings.Count(out.String(), "warning: the upgrade by alice@laptop (pid ") != 1 || !strings.Contains(out.String(), "was abandoned; continuing") {
 			t.Errorf("told %q", out)
 		}
 	})
@@ -331,7 +331,7 @@ func TestOthersLeasesAreJudgedByTheirChanges(t *testing.T) {
 		if took := time.Since(began); took < 90*time.Second || took > 93*time.Second {
 			t.Errorf("after %s", took)
 		}
-		if !strings.Contains(out.String(), "what was being done by another tool ended without saying so") {
+		if !strings.Contains(out.String(), "an operation by another tool was abandoned") {
 			t.Errorf("told %q", out)
 		}
 	})

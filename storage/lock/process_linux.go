@@ -11,11 +11,10 @@ import (
 	"syscall"
 )
 
-// thisProcess is the process that runs this, with no more than its number where
-// /proc does not tell.
+// thisProcess returns this process, with only the PID if /proc is not available.
 func thisProcess() process {
 	p := process{PID: os.Getpid()}
-	// A /proc of another container would show other processes.
+	// The /proc of another PID namespace shows other processes.
 	if link, err := os.Readlink("/proc/self"); err != nil || link != strconv.Itoa(p.PID) {
 		return p
 	}
@@ -26,9 +25,8 @@ func thisProcess() process {
 	return p
 }
 
-// machine stands for this start of this machine and this name space of
-// processes. The host's name is in it because machines that are copied while
-// they run have the rest in common.
+// machine identifies the boot of the machine and the PID namespace. It includes the host name,
+// because clones of a running virtual machine have the rest in common.
 func machine() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || len(bytes.TrimSpace(boot)) == 0 {
@@ -46,14 +44,14 @@ func machine() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// gone reports that the process ran on this machine and is not there any more.
-// False is not a promise that it is.
+// gone reports whether the process ran on this machine and has ended. It returns false if that
+// cannot be determined.
 func (p process) gone() bool {
 	here := thisProcess()
 	if p.Machine == "" || p.Machine != here.Machine || p.PID <= 0 || p.Start == "" {
 		return false
 	}
-	// Other users' processes may be hidden in /proc, but not from this.
+	// /proc may hide other users' processes; kill does not.
 	if syscall.Kill(p.PID, 0) == syscall.ESRCH {
 		return true
 	}
@@ -61,14 +59,14 @@ func (p process) gone() bool {
 	switch state {
 	case 0: // hidden
 		return false
-	case 'Z', 'X': // dead, and no one has asked how it ended
+	case 'Z', 'X': // dead, but not reaped
 		return start == p.Start
 	}
 	return start != p.Start
 }
 
-// lookAt reads from /proc when a process began, and its state, which is 0 where
-// that cannot be read.
+// lookAt reads the start time and the state of a process from /proc. The state is 0 if it
+// cannot be read.
 func lookAt(pid int) (start string, state byte) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -77,15 +75,15 @@ func lookAt(pid int) (start string, state byte) {
 	return parseStat(text)
 }
 
-// parseStat reads the text of /proc/PID/stat (see proc(5)). The second field is
-// the program's name in parentheses, which may hold spaces and parentheses.
+// parseStat parses /proc/PID/stat (see proc(5)). The second field is the program's name in
+// parentheses, which may contain spaces and parentheses.
 func parseStat(text []byte) (start string, state byte) {
 	end := bytes.LastIndexByte(text, ')')
 	if end < 0 {
 		return "", 0
 	}
 	fields := bytes.Fields(text[end+1:])
-	const stateField, startField = 3, 22 // counted from one, the name is the second
+	const stateField, startField = 3, 22 // counting from 1
 	if len(fields) <= startField-stateField || len(fields[0]) != 1 {
 		return "", 0
 	}

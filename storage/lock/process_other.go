@@ -6,9 +6,9 @@ package lock
 
 import "os"
 
-// thisProcess is a number that says nothing to others: only on Linux is there a
-// name for one start of a machine.
+// thisProcess returns this process with only its PID: only Linux identifies the boot of the
+// machine.
 func thisProcess() process { return process{PID: os.Getpid()} }
 
-// gone is never known here.
+// gone returns false, because the process cannot be identified.
 func (process) gone() bool { return false }
