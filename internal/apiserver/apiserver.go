@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver is the client with which tests ask the API server of test/cluster,
-// past the code and the programs that they test:
+// Package apiserver is a client of the API server of test/cluster for tests, independent of
+// the code that they test:
 //
 //	server := apiserver.Connect(t)
 //	text, status, err := server.Call(t.Context(), http.MethodGet, "/api/v1/namespaces", "", "")
 //
-// It reads only the kubeconfigs that test/cluster writes, and needs no client-go, so that
-// every module of this repository can use it.
+// It supports only the kubeconfigs that test/cluster writes, and does not need client-go, so
+// that every module of this repository can use it.
 package apiserver
 
 import (
@@ -24,18 +24,18 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Kubeconfig names the environment variable with the kubeconfig of a cluster that tests
-// may fill. test/with-cluster.sh sets it.
+// Kubeconfig is the environment variable with the path of the kubeconfig of a disposable
+// cluster. test/with-cluster.sh sets it.
 const Kubeconfig = "MOONHELM_TEST_KUBECONFIG"
 
-// Client is safe for concurrent use.
+// Client is a client of an API server. It is safe for concurrent use.
 type Client struct {
 	Base, Token string
 	CA          []byte // PEM
 	Transport   *http.Transport
 }
 
-// kubeconfig is the part of such a file that the control plane writes.
+// kubeconfig is the part of a kubeconfig that is used.
 type kubeconfig struct {
 	Clusters []struct {
 		Cluster struct {
@@ -50,8 +50,8 @@ type kubeconfig struct {
 	} `json:"users"`
 }
 
-// Connect returns a client of the cluster that [Kubeconfig] leads to, and skips the test
-// where it is not set.
+// Connect returns a client for the kubeconfig in [Kubeconfig]. It skips the test if the
+// variable is not set.
 func Connect(t testing.TB) *Client {
 	t.Helper()
 	path := os.Getenv(Kubeconfig)
@@ -65,7 +65,7 @@ func Connect(t testing.TB) *Client {
 	return c
 }
 
-// Open makes a client of a kubeconfig as test/cluster writes it.
+// Open returns a client for a kubeconfig of test/cluster.
 func Open(path string) (*Client, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -88,8 +88,8 @@ func Open(path string) (*Client, error) {
 	return c, nil
 }
 
-// Call makes a request, and returns the body and the status of the answer. Without a
-// contentType the body is JSON, and that of a PATCH a JSON merge patch.
+// Call makes a request and returns the body and the status of the response. Without a
+// contentType the body is JSON, for a PATCH a JSON merge patch.
 func (c *Client) Call(ctx context.Context, method, path, contentType, body string) ([]byte, int, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, strings.NewReader(body))
 	if err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jsonpath evaluates JSONPath templates as kubectl has them, with client-go's
-// implementation, on text that may be hostile.
+// Package jsonpath evaluates kubectl's JSONPath templates with client-go's implementation. It
+// accepts untrusted templates.
 //
 //	t, err := jsonpath.Parse("{.image.tag}")
 //	err = t.Print(os.Stdout, values)
@@ -17,37 +17,37 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Template is a parsed template. It must not be used concurrently.
+// Template is a parsed template. It is not safe for concurrent use.
 type Template struct {
 	path *jsonpath.JSONPath
 	text string
 }
 
-// Parse parses a template, such as "{.a.b} and {.c[?(@.d=="e")].f}". A field that is not
-// there is empty where absent is set, and an error of the evaluation otherwise.
+// Parse parses a template, such as "{.a.b} and {.c[?(@.d=="e")].f}". If absent is set, a
+// missing field evaluates to nothing, otherwise to an error.
 func Parse(text string, absent bool) (t *Template, err error) {
-	defer safely(&err)
+	defer recoverError(&err)
 	t = &Template{path: jsonpath.New("").AllowMissingKeys(absent), text: text}
 	return t, t.path.Parse(text)
 }
 
-// safely makes an error of a panic: there are texts at which the library's parser panics.
-func safely(err *error) {
+// recoverError converts a panic to an error: client-go's parser panics on some templates.
+func recoverError(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("it cannot be evaluated: %v", r)
 	}
 }
 
-// Print evaluates t on v, which is as encoding/json decodes it, and writes what it finds as
-// kubectl prints it.
+// Print evaluates t on v, which is decoded as by encoding/json, and writes the result in
+// kubectl's format.
 func (t *Template) Print(w io.Writer, v any) (err error) {
-	defer safely(&err)
+	defer recoverError(&err)
 	return t.path.Execute(w, v)
 }
 
-// Find evaluates t on v and returns what its paths find, in order.
+// Find evaluates t on v and returns the values that its paths select, in order.
 func (t *Template) Find(v any) (found []any, err error) {
-	defer safely(&err)
+	defer recoverError(&err)
 	results, err := t.path.FindResults(v)
 	for _, list := range results {
 		for _, r := range list {
@@ -59,16 +59,16 @@ func (t *Template) Find(v any) (found []any, err error) {
 	return found, err
 }
 
-// maxUnion is how many values all unions of a path may select together.
+// maxUnion is the maximum number of values that all unions of a path may select together.
 const maxUnion = 256
 
-// Path returns the name of the first field of a template that is one path in braces, "" where
-// it begins with something else. Any other template is an error: text around it, loops, a
-// value in the place of a path. So is a path of which what it finds would grow with the power
-// of its length: one that searches all depths (..) more than once, or whose unions, such as
-// [0,0] or ['a','b'], select more than 256 values together.
+// Path checks that a template is a single path in braces, and returns the name of its first
+// field, or "" if the path begins with something else. Text around the path, loops and literals
+// are errors. So is a path whose result can grow exponentially with its length: one with more
+// than one recursive descent (..), or with unions, such as [0,0] or ['a','b'], that select more
+// than 256 values together.
 func (t *Template) Path() (first string, err error) {
-	defer safely(&err)
+	defer recoverError(&err)
 	parsed, err := jsonpath.Parse("", t.text)
 	if err != nil {
 		return "", err
@@ -80,21 +80,21 @@ func (t *Template) Path() (first string, err error) {
 		}
 	}
 	if len(steps) == 0 {
-		return "", errors.New("it must be one path in braces")
+		return "", errors.New("want one path in braces")
 	}
-	searches, selected := growth(parsed.Root)
+	searches, selected := countSelections(parsed.Root)
 	if searches > 1 {
-		return "", errors.New("it may search all depths (..) once")
+		return "", errors.New("more than one recursive descent (..)")
 	}
 	if selected > maxUnion {
-		return "", fmt.Errorf("its unions may select %d values together, they select more", maxUnion)
+		return "", fmt.Errorf("the unions select more than %d values", maxUnion)
 	}
 	for _, s := range steps {
 		switch s.(type) {
 		case *jsonpath.FieldNode, *jsonpath.ArrayNode, *jsonpath.FilterNode, *jsonpath.WildcardNode, *jsonpath.RecursiveNode,
 			*jsonpath.UnionNode:
 		default:
-			return "", fmt.Errorf("it must name fields, which %q does not", strings.TrimSpace(t.text))
+			return "", fmt.Errorf("want a path of fields, got %q", strings.TrimSpace(t.text))
 		}
 	}
 	if f, ok := steps[0].(*jsonpath.FieldNode); ok {
@@ -103,9 +103,9 @@ func (t *Template) Path() (first string, err error) {
 	return "", nil
 }
 
-// growth counts the searches at all depths in a node and those within it, and multiplies the
-// lengths of its unions, to a little more than [maxUnion].
-func growth(n jsonpath.Node) (searches, selected int) {
+// countSelections returns the number of recursive descents in a node and its descendants, and the
+// product of the lengths of their unions, at most maxUnion+1.
+func countSelections(n jsonpath.Node) (searches, selected int) {
 	var inner []jsonpath.Node
 	selected = 1
 	switch n := n.(type) {
@@ -123,7 +123,7 @@ func growth(n jsonpath.Node) (searches, selected int) {
 	}
 	for _, n := range inner {
 		if !reflect.ValueOf(n).IsNil() {
-			more, times := growth(n)
+			more, times := countSelections(n)
 			searches, selected = searches+more, min(selected*times, maxUnion+1)
 		}
 	}

@@ -32,12 +32,12 @@ func TestFindAndPath(t *testing.T) {
 		{text: `{.ghost}`, found: "[]", first: "ghost"},
 		{text: `x{.phase}`, found: "[x Ready]", wrong: "one path in braces"},
 		{text: `{.phase}{.count}`, found: "[Ready 3]", wrong: "one path in braces"},
-		{text: `{.nodes[?(@..load>1)]..load}`, found: "", wrong: "may search all depths (..) once"},
+		{text: `{.nodes[?(@..load>1)]..load}`, found: "", wrong: "more than one recursive descent (..)"},
 		{text: `{.nodes[0,1]['name','load']}`, found: "[a b 1 5]", first: "nodes"},
 		{text: `{.a` + strings.Repeat("[0,0]", 8) + `}`, first: "a"},
-		{text: `{.a` + strings.Repeat("[0,0]", 9) + `}`, first: "", wrong: "unions may select 256 values"},
-		{text: `{.a[?(@` + strings.Repeat("['b','b']", 60) + `==1)]}`, first: "", wrong: "unions may select 256 values"},
-		{text: `{3}`, found: "[3]", wrong: "must name fields"},
+		{text: `{.a` + strings.Repeat("[0,0]", 9) + `}`, first: "", wrong: "unions select more than 256 values"},
+		{text: `{.a[?(@` + strings.Repeat("['b','b']", 60) + `==1)]}`, first: "", wrong: "unions select more than 256 values"},
+		{text: `{3}`, found: "[3]", wrong: "want a path of fields"},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
 			p, err := jsonpath.Parse(tc.text, true)

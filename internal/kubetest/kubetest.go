@@ -7,10 +7,9 @@
 //	defer cluster.Close()
 //	config := action.NewConfigFor(cluster.Config(), "default")
 //
-// It discovers, reads, lists, creates, replaces, patches and deletes objects of the kinds
-// in its table, allows everything, and runs nothing: Deployments stay as they are
-// written. It knows no schemas, no server-side apply and no watches. What a real server
-// does is tested on the control plane of test/cluster.
+// It supports discovery and the operations get, list, create, update, patch and delete for
+// the kinds in its table. It permits every request and runs no controllers. It has no
+// schemas, server-side apply or watches; use the control plane of test/cluster for those.
 package kubetest
 
 import (
@@ -28,7 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// kind is one kind that the server serves.
+// kind is a kind that the server serves.
 type kind struct {
 	groupVersion, kind, plural string
 	cluster                    bool // objects have no namespace
@@ -71,10 +70,11 @@ func Start() *Server {
 // Close stops the server.
 func (s *Server) Close() { s.server.Close() }
 
-// Config is how to reach the server.
+// Config returns the client configuration for the server.
 func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.server.URL} }
 
-// Direct is how to reach the server without a connection, for tests in a synctest bubble.
+// Direct returns a client configuration that calls the server without a connection, for tests
+// in a synctest bubble.
 func (s *Server) Direct() *rest.Config {
 	return &rest.Config{Host: "http://kubetest", Transport: direct{s}}
 }
@@ -95,14 +95,14 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Get returns a copy of the object at an API path such as
-// "/api/v1/namespaces/default/configmaps/web", nil where there is none.
+// "/api/v1/namespaces/default/configmaps/web", or nil if it does not exist.
 func (s *Server) Get(path string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return clone(s.objects[path])
 }
 
-// Writes returns "METHOD path" of each request that wrote, in order.
+// Writes returns "METHOD path" of each request other than a read, in order.
 func (s *Server) Writes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func clone(object map[string]any) map[string]any {
 	}
 	text, err := json.Marshal(object)
 	if err != nil {
-		panic(err) // it came in as JSON
+		panic(err) // cannot fail: it was decoded from JSON
 	}
 	var out map[string]any
 	if err := json.Unmarshal(text, &out); err != nil {
@@ -124,7 +124,7 @@ func clone(object map[string]any) map[string]any {
 	return out
 }
 
-// statusError is an answer other than success.
+// statusError is an error response.
 type statusError struct {
 	code            int
 	reason, message string
@@ -139,7 +139,7 @@ func notFound(path string) error {
 func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has closed the connection
 	}
 	answer, err := s.answer(r, body)
 	code := http.StatusOK
@@ -208,7 +208,8 @@ func groups() any {
 	return map[string]any{"kind": "APIGroupList", "groups": all}
 }
 
-// resources are those of a group and version, nil for a path that is none.
+// resources returns the resources of the group and version at path, or nil if path is another
+// one.
 func resources(path string) []any {
 	var all []any
 	for _, k := range kinds {
@@ -229,20 +230,20 @@ func prefix(k kind) string {
 	return "/api/" + k.groupVersion
 }
 
-// place is what a path means: a collection, or with a name an object.
-type place struct {
+// location is the object or, without a name, the collection at a path.
+type location struct {
 	kind
 	namespace, name string
 	collection      string // path
 }
 
-func locate(path string) (place, bool) {
+func locate(path string) (location, bool) {
 	for _, k := range kinds {
 		rest, ok := strings.CutPrefix(path, prefix(k)+"/")
 		if !ok {
 			continue
 		}
-		at := place{kind: k, collection: prefix(k)}
+		at := location{kind: k, collection: prefix(k)}
 		parts := strings.Split(rest, "/")
 		if len(parts) >= 3 && parts[0] == "namespaces" && !k.cluster {
 			at.namespace, parts = parts[1], parts[2:]
@@ -257,10 +258,10 @@ func locate(path string) (place, bool) {
 		}
 		return at, true
 	}
-	return place{}, false
+	return location{}, false
 }
 
-func (s *Server) read(r *http.Request, at place) (any, error) {
+func (s *Server) read(r *http.Request, at location) (any, error) {
 	if at.name != "" {
 		if o := s.objects[at.collection+"/"+at.name]; o != nil {
 			return clone(o), nil
@@ -271,7 +272,7 @@ func (s *Server) read(r *http.Request, at place) (any, error) {
 	for path, o := range s.objects {
 		found, _ := locate(path)
 		if found.kind == at.kind && (at.namespace == "" || found.namespace == at.namespace) &&
-			selected(o, r.URL.Query().Get("labelSelector")) {
+			matchesSelector(o, r.URL.Query().Get("labelSelector")) {
 			items = append(items, clone(o))
 		}
 	}
@@ -281,8 +282,8 @@ func (s *Server) read(r *http.Request, at place) (any, error) {
 	}, nil
 }
 
-// selected reports whether o has the labels of a selector of equalities.
-func selected(o map[string]any, selector string) bool {
+// matchesSelector reports whether o matches a label selector, which may contain only equalities.
+func matchesSelector(o map[string]any, selector string) bool {
 	meta, _ := o["metadata"].(map[string]any)
 	labels, _ := meta["labels"].(map[string]any)
 	for _, term := range strings.Split(selector, ",") {
@@ -294,7 +295,7 @@ func selected(o map[string]any, selector string) bool {
 	return true
 }
 
-func (s *Server) write(r *http.Request, at place, body []byte) (any, error) {
+func (s *Server) write(r *http.Request, at location, body []byte) (any, error) {
 	dry := r.URL.Query().Get("dryRun") != ""
 	if r.Method == http.MethodPost {
 		return s.create(at, body, dry)
@@ -307,11 +308,11 @@ func (s *Server) write(r *http.Request, at place, body []byte) (any, error) {
 	if r.Method == http.MethodDelete {
 		return s.remove(path, body, dry)
 	}
-	next, err := changed(r, old, body)
+	next, err := applyWrite(r, old, body)
 	if err != nil {
 		return nil, err
 	}
-	if err := check(old, next); err != nil {
+	if err := checkPreconditions(old, next); err != nil {
 		return nil, err
 	}
 	if dry {
@@ -320,7 +321,7 @@ func (s *Server) write(r *http.Request, at place, body []byte) (any, error) {
 	return clone(s.store(path, next)), nil
 }
 
-func (s *Server) create(at place, body []byte, dry bool) (any, error) {
+func (s *Server) create(at location, body []byte, dry bool) (any, error) {
 	var o map[string]any
 	if err := json.Unmarshal(body, &o); err != nil {
 		return nil, err
@@ -343,7 +344,7 @@ func (s *Server) create(at place, body []byte, dry bool) (any, error) {
 	return clone(s.store(path, o)), nil
 }
 
-// store keeps o, and gives it what a server gives objects.
+// store stores o after setting the metadata that a server sets.
 func (s *Server) store(path string, o map[string]any) map[string]any {
 	s.version++
 	meta := o["metadata"].(map[string]any)
@@ -368,7 +369,7 @@ func (s *Server) remove(path string, body []byte, dry bool) (any, error) {
 			return nil, err
 		}
 	}
-	if err := check(s.objects[path], map[string]any{"metadata": options.Preconditions}); err != nil {
+	if err := checkPreconditions(s.objects[path], map[string]any{"metadata": options.Preconditions}); err != nil {
 		return nil, err
 	}
 	if !dry {
@@ -377,12 +378,13 @@ func (s *Server) remove(path string, body []byte, dry bool) (any, error) {
 	return map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"}, nil
 }
 
-// changed is old as a PUT or PATCH leaves it.
-func changed(r *http.Request, old map[string]any, body []byte) (map[string]any, error) {
+// applyWrite returns the result of a PUT or PATCH of old.
+func applyWrite(r *http.Request, old map[string]any, body []byte) (map[string]any, error) {
 	if r.Method == http.MethodPatch {
 		media := r.Header.Get("Content-Type")
-		if !strings.Contains(media, "merge-patch") { // strategic ones are taken for plain ones
-			return nil, &statusError{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "kubetest does not know " + media}
+		if !strings.Contains(media, "merge-patch") { // treats strategic ones as JSON merge patches
+			return nil, &statusError{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "kubetest does not support " +
+				media}
 		}
 		text, err := json.Marshal(old)
 		if err != nil {
@@ -409,8 +411,8 @@ func changed(r *http.Request, old map[string]any, body []byte) (map[string]any, 
 	return next, nil
 }
 
-// check refuses a write that is about another state of the object.
-func check(old, next map[string]any) error {
+// checkPreconditions returns a conflict if next has preconditions that old does not meet.
+func checkPreconditions(old, next map[string]any) error {
 	was, _ := old["metadata"].(map[string]any)
 	meta, _ := next["metadata"].(map[string]any)
 	for _, field := range []string{"uid", "resourceVersion"} {

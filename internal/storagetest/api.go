@@ -22,10 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// API is as much of a Kubernetes API server as a store of Secrets and
-// ConfigMaps needs, in memory: it implements storage.API. It answers in JSON, it
-// knows resource versions, uids, label selectors, pages and the server's bound
-// on an object's data, and it removes nothing that belongs to a deleted owner.
+// API is a Kubernetes API server in memory with the operations that a store of Secrets and
+// ConfigMaps needs: it implements storage.API. It supports JSON, resource versions, UIDs, label
+// selectors, pages and the limit for an object's data. It has no garbage collector.
 type API struct {
 	mu      sync.Mutex
 	objects map[string]object // by path
@@ -35,28 +34,28 @@ type API struct {
 	after   func(method, path string) error
 }
 
-// NewAPI returns an API without objects, which tells the time by now.
+// NewAPI returns an API without objects; now is its clock.
 func NewAPI(now func() time.Time) *API {
 	return &API{objects: map[string]object{}, now: now}
 }
 
-// Intercept has every request that follows call before, whose error is the
-// answer and keeps the request from being carried out, and after, whose error is
-// the answer although it was carried out. Either may be nil.
+// Intercept makes every later request call before, whose error is returned instead of executing
+// the request, and after, whose error is returned although the request was executed. Either may
+// be nil.
 func (a *API) Intercept(before, after func(method, path string) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.before, a.after = before, after
 }
 
-// Paths are the paths of all objects, in order.
+// Paths returns the sorted paths of all objects.
 func (a *API) Paths() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Sorted(maps.Keys(a.objects))
 }
 
-// Remove takes an object away.
+// Remove deletes an object.
 func (a *API) Remove(path string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +79,8 @@ func (o object) labelSet() labels.Set {
 }
 
 // Call implements storage.API.
-func (a *API) Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
+func (a *API) Call(ctx context.Context, method, path string, query url.Values, header http.Header,
+	body []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (a *API) one(method, path, collection, name string, in object) (object, err
 		in.meta()["uid"] = "uid-" + strconv.Itoa(a.version+1)
 		in.meta()["creationTimestamp"] = a.now().UTC().Format(time.RFC3339)
 		in.meta()["namespace"] = strings.Split(collection, "/")[4]
-		return a.keep(path, in, nil)
+		return a.store(path, in, nil)
 	}
 	if !exists {
 		return nil, apierrors.NewNotFound(resource, name)
@@ -156,14 +156,14 @@ func (a *API) one(method, path, collection, name string, in object) (object, err
 			return nil, conflict
 		}
 		if method == http.MethodPatch {
-			merged, err := copied(old)
+			merged, err := cloneObject(old)
 			if err != nil {
 				return nil, err
 			}
 			mergePatch(merged, in)
 			in = merged
 		}
-		return a.keep(path, in, old)
+		return a.store(path, in, old)
 	case http.MethodDelete:
 		conditions, _ := in["preconditions"].(map[string]any)
 		if uid := conditions["uid"]; uid != nil && uid != old.meta()["uid"] {
@@ -174,8 +174,8 @@ func (a *API) one(method, path, collection, name string, in object) (object, err
 	return old, nil
 }
 
-// keep stores an object, which takes the place of old.
-func (a *API) keep(path string, in, old object) (object, error) {
+// store stores an object in place of old.
+func (a *API) store(path string, in, old object) (object, error) {
 	size := 0
 	data, _ := in["data"].(map[string]any)
 	for _, v := range data {
@@ -232,7 +232,7 @@ func last(items []any) string {
 	return path
 }
 
-func copied(o object) (object, error) {
+func cloneObject(o object) (object, error) {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, err

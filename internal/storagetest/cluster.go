@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storagetest has the servers that tests of storage and of locks need: an API
-// server in memory ([API]), and a client for a real one ([Cluster]).
+// Package storagetest provides API servers for tests of storage and locks: one in memory
+// ([API]), and a client of a real one ([Cluster]).
 package storagetest
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// Environment variables with the kubeconfigs of a cluster that tests may fill: an admin's,
-// and that of a user without permissions.
+// Environment variables with the paths of kubeconfigs of a disposable cluster: an
+// administrator's, and one of a user without permissions.
 const (
 	Kubeconfig           = apiserver.Kubeconfig
 	RestrictedKubeconfig = "MOONHELM_TEST_RESTRICTED_KUBECONFIG"
 )
 
-// A Cluster is a real API server. It is not the product's client, so that tests do not
-// depend on another package being right.
+// A Cluster is a client of a real API server. It does not use package kube, so that tests do
+// not depend on it.
 type Cluster struct{ server *apiserver.Client }
 
-// Open returns the cluster whose kubeconfig the environment variable names, and skips the
-// test where it is not set.
+// Open returns a client for the kubeconfig in the environment variable. It skips the test if
+// the variable is not set.
 func Open(t *testing.T, variable string) Cluster {
 	t.Helper()
 	path := os.Getenv(variable)
@@ -46,14 +46,15 @@ func Open(t *testing.T, variable string) Cluster {
 	return c
 }
 
-// Connect returns the cluster of a kubeconfig.
+// Connect returns a client for a kubeconfig.
 func Connect(kubeconfig string) (Cluster, error) {
 	server, err := apiserver.Open(kubeconfig)
 	return Cluster{server}, err
 }
 
 // Call implements storage.API.
-func (c Cluster) Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
+func (c Cluster) Call(ctx context.Context, method, path string, query url.Values, header http.Header,
+	body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.server.Base+path+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -72,12 +73,13 @@ func (c Cluster) Call(ctx context.Context, method, path string, query url.Values
 	return text, err
 }
 
-// Namespace creates a namespace that is deleted with the test.
+// Namespace creates a namespace that is deleted after the test.
 func (c Cluster) Namespace(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("storage-%06x", rand.Uint32()&0xffffff)
 	body := `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + name + `"}}`
-	if _, err := c.Call(t.Context(), http.MethodPost, "/api/v1/namespaces", nil, http.Header{"Content-Type": {"application/json"}}, []byte(body)); err != nil {
+	if _, err := c.Call(t.Context(), http.MethodPost, "/api/v1/namespaces", nil,
+		http.Header{"Content-Type": {"application/json"}}, []byte(body)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -86,7 +88,7 @@ func (c Cluster) Namespace(t *testing.T) string {
 	return name
 }
 
-// Namespaces creates two namespaces, in the order of their names.
+// Namespaces creates two namespaces and returns their names sorted.
 func (c Cluster) Namespaces(t *testing.T) (a, b string) {
 	t.Helper()
 	a, b = c.Namespace(t), c.Namespace(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// takeOver has one client go silent and two others take its record over.
+// takeOver tests that a client takes over the record of another that has stopped.
 func (s suite) takeOver(t *testing.T, open Open) {
 	ctx, st := t.Context(), storage.New(open(s.a), s.a)
 	r := Release(s.a, "web", 1, release.PendingUpgrade)
@@ -31,7 +31,7 @@ func (s suite) takeOver(t *testing.T, open Open) {
 	if !s.summaries {
 		return // where holders are not kept only the heartbeat tells
 	}
-	// It wakes up and writes its last word.
+	// The first client resumes and writes its final state.
 	r.Info.Status, r.Holder = release.Deployed, ""
 	var changed *storage.ChangedError
 	if err := st.Update(ctx, r); !errors.As(err, &changed) || changed.Holder != "bob@desk 18" || changed.Revision != 1 {
@@ -51,7 +51,7 @@ func (s suite) guarded(t *testing.T, open Open) {
 	made := Release(s.a, "web", 1, release.PendingInstall)
 	made.Holder = "ann@laptop 17"
 	must(t, st.Create(ctx, made))
-	// Heartbeats are not change.
+	// Heartbeats do not count as changes.
 	must(t, RenewHeartbeat(ctx, other, "web", 1))
 	made.Info.Description = "after a heartbeat"
 	must(t, st.Update(ctx, made))
@@ -73,14 +73,14 @@ func (s suite) guarded(t *testing.T, open Open) {
 	if got.Info.Status != release.Failed || got.Info.Description != "theirs" {
 		t.Errorf("it is %s: %s", got.Info.Status, got.Info.Description)
 	}
-	// Who has seen the change may go on, more than once.
+	// A client that has read the change may update the record, more than once.
 	for _, word := range []string{"once", "twice"} {
 		got.Info.Description = word
 		must(t, st.Update(ctx, got))
 	}
 }
 
-func (s suite) anew(t *testing.T, open Open) {
+func (s suite) recreated(t *testing.T, open Open) {
 	ctx, d := t.Context(), open(s.a)
 	st := storage.New(d, s.a)
 	first := Release(s.a, "web", 1, release.Deployed)

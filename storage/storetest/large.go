@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Noise is text of n bytes that no compression makes smaller than three
+// Noise returns n bytes of base64 text, which compression cannot make smaller than three
 // quarters.
 func Noise(n int) string {
 	raw := make([]byte, n*3/4)
@@ -23,8 +23,8 @@ func Noise(n int) string {
 	return base64.StdEncoding.EncodeToString(raw)
 }
 
-// Large is a record of about that many bytes. It is not compressed, which
-// readers accept and which keeps tests quick.
+// Large returns a record of about the given size. It is not compressed, which readers accept,
+// to make tests fast.
 func Large(t *testing.T, r *release.Release, size int) storage.Record {
 	t.Helper()
 	c, err := r.Chart()
@@ -49,10 +49,11 @@ func (s suite) large(t *testing.T, open Open) {
 	must(t, err)
 	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise(large))}}
 	must(t, storage.New(d, s.a).Create(ctx, r))
-	// Whoever reads is another process, which has seen nothing of this one.
+	// Read with another driver, whose cache is empty.
 	got, err := storage.New(open(s.a), s.a).Get(ctx, "big", 1)
 	must(t, err)
-	if whole, err := got.Chart(); err != nil || !bytes.Equal(whole.Files[0].Data, c.Files[0].Data) || got.Manifest != r.Manifest || got.Labels["team"] != "blue" {
+	if whole, err := got.Chart(); err != nil || !bytes.Equal(whole.Files[0].Data, c.Files[0].Data) ||
+		got.Manifest != r.Manifest || got.Labels["team"] != "blue" {
 		t.Errorf("read back another release, %v", err)
 	}
 	if err := storage.New(d, s.a).Create(ctx, Release(s.a, "big", 1, release.Failed)); !errors.Is(err, storage.ErrExists) {
@@ -65,7 +66,8 @@ func (s suite) large(t *testing.T, open Open) {
 			d = open(s.a)
 		}
 		must(t, Update(ctx, d, rec))
-		if back, err := open(s.a).Read(ctx, rec.Key, ""); err != nil || !bytes.Equal(back.Data, rec.Data) || back.Status != release.Deployed {
+		if back, err := open(s.a).Read(ctx, rec.Key, ""); err != nil || !bytes.Equal(back.Data, rec.Data) ||
+			back.Status != release.Deployed {
 			t.Errorf("%d bytes: read back %d, %v", size, len(back.Data), err)
 		}
 	}
@@ -74,11 +76,13 @@ func (s suite) large(t *testing.T, open Open) {
 	if !s.summaries {
 		unread = storage.New(open(s.a), s.a)
 	}
-	if list, err := unread.List(ctx, storage.Filter{AllRevisions: true}); err != nil || len(list) != 2 || list[0].Revision != 1 || list[0].Chart != "nginx" {
+	if list, err := unread.List(ctx, storage.Filter{AllRevisions: true}); err != nil || len(list) != 2 ||
+		list[0].Revision != 1 || list[0].Chart != "nginx" {
 		t.Errorf("listed %+v, %v", list, err)
 	}
 	must(t, unread.Prune(ctx, "big", 1, nil))
-	if _, err := d.Read(ctx, storage.Key{Namespace: s.a, Name: "big", Revision: 1}, ""); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := d.Read(ctx, storage.Key{Namespace: s.a, Name: "big", Revision: 1}, ""); !errors.Is(err,
+		storage.ErrNotFound) {
 		t.Errorf("read what was pruned: %v", err)
 	}
 	must(t, d.Delete(ctx, storage.Key{Namespace: s.a, Name: "big", Revision: 2}, ""))

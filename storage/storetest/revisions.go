@@ -26,7 +26,7 @@ func (s suite) newest(t *testing.T, open Open) {
 	must(t, st.Create(ctx, Release(s.a, "web", 10, release.PendingUpgrade)))
 	last, err := st.Get(ctx, "web", 0)
 	must(t, err)
-	// Helm takes every number that is none for the newest: get --revision=-1.
+	// For Helm a negative revision is the newest: get --revision=-1.
 	if negative, err := st.Get(ctx, "web", -1); err != nil || negative.Revision != last.Revision {
 		t.Errorf("revision -1: got %+v, %v, want revision %d", negative, err, last.Revision)
 	}
@@ -40,7 +40,8 @@ func (s suite) newest(t *testing.T, open Open) {
 	}
 	history, err := st.History(ctx, "web", 2)
 	must(t, err)
-	if len(history) != 2 || history[0].Revision != 3 || history[1].Revision != 10 || history[1].Status != release.PendingUpgrade {
+	if len(history) != 2 || history[0].Revision != 3 || history[1].Revision != 10 ||
+		history[1].Status != release.PendingUpgrade {
 		t.Errorf("history %+v", history)
 	}
 	deployed.Info.Status = release.Superseded
@@ -130,15 +131,18 @@ func (s suite) history(t *testing.T, open Open) {
 		for i, h := range history {
 			n := first + i
 			want := Release(s.a, "web", n, release.Superseded)
-			if h.Revision != n || h.RollbackRevision != n-1 || h.Description != fmt.Sprintf("Jürgen’s %d. 💡\n\"<&>\"", n) || h.Labels["n"] != fmt.Sprint(n) ||
-				!h.Updated.Equal(want.Info.LastDeployed) || h.ChartName() != "nginx-1.2.3" || h.AppVersion != "4.5" || h.Namespace != s.a {
+			if h.Revision != n || h.RollbackRevision != n-1 ||
+				h.Description != fmt.Sprintf("Jürgen’s %d. 💡\n\"<&>\"", n) ||
+				h.Labels["n"] != fmt.Sprint(n) ||
+				!h.Updated.Equal(want.Info.LastDeployed) || h.ChartName() != "nginx-1.2.3" || h.AppVersion != "4.5" ||
+				h.Namespace != s.a {
 				t.Errorf("the newest %d, revision %d: %+v", newest, n, h)
 			}
 		}
 	}
 }
 
-// unread is a driver that no record can be read from.
+// unread is a driver whose Read fails.
 type unread struct{ storage.Driver }
 
 func (unread) Read(context.Context, storage.Key, string) (storage.Record, error) {

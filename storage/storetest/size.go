@@ -4,6 +4,5 @@
 
 package storetest
 
-// large is how many bytes of a chart that cannot be compressed a driver must
-// keep.
+// large is the size in bytes of incompressible data that a driver must be able to store.
 const large = 5 << 20

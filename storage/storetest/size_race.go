@@ -4,5 +4,5 @@
 
 package storetest
 
-// large is less where the race detector makes everything slow.
+// large is smaller because the race detector is slow.
 const large = 3 << 19

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storetest is the contract of [storage.Driver] as a test suite. Every
-// driver runs it; a driver that passes serves [storage.Storage].
+// Package storetest contains the tests that an implementation of [storage.Driver] must pass:
+//
+//	storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open { ... })
 package storetest
 
 import (
@@ -21,19 +22,19 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Open returns a driver over one set of records, bound to a namespace; "" is
-// all namespaces. The records live as long as the test and begin empty.
+// Open returns a driver for a namespace, "" for all. All drivers of one Open use the same
+// records, which begin empty and are removed after the test.
 type Open func(namespace string) storage.Driver
 
-// Run runs the suite. Namespaces a and b exist and hold no records, and no one
-// else uses them; setup is called once per test.
+// Run runs the tests. The namespaces a and b must exist and contain no records, and nothing
+// else may use them. setup is called once for each test.
 func Run(t *testing.T, a, b string, setup func(t *testing.T) Open) {
 	t.Helper()
 	suite{a: a, b: b, summaries: true}.run(t, setup)
 }
 
-// RunWithoutSummaries runs the suite for a driver that must make do with what
-// Helm keeps: its lists have no summaries, and it does not know holders.
+// RunWithoutSummaries runs the tests for a driver that stores only the data that Helm stores:
+// its lists have no summaries, and its records no holders.
 func RunWithoutSummaries(t *testing.T, a, b string, setup func(t *testing.T) Open) {
 	t.Helper()
 	suite{a: a, b: b}.run(t, setup)
@@ -50,13 +51,13 @@ func (s suite) run(t *testing.T, setup func(t *testing.T) Open) {
 		{"of many creators of one key one wins", s.createRace},
 		{"what is missing is not found", s.missing},
 		{"an update replaces all of a record", s.update},
-		{"a pending record shows who is at work on it", s.alive},
+		{"a pending record shows who is at work on it", s.heartbeats},
 		{"lists are filtered by name, status and namespace", s.list},
 		{"a store finds the newest and the deployed revision", s.newest},
 		{"a list shows the newest revisions, read singly where need be", s.releases},
 		{"a record that is taken over has another holder", s.takeOver},
 		{"an update replaces the state that was read, and no other", s.guarded},
-		{"a record that was created again is another", s.anew},
+		{"a record that was created again is another", s.recreated},
 		{"writers of one record do not mix", s.writers},
 		{"a history tells all of each revision", s.history},
 		{"the oldest revisions are pruned", s.prune},
@@ -73,7 +74,7 @@ type suite struct {
 	summaries bool
 }
 
-// holder is who a driver says is at work, given who is.
+// holder returns the Holder that the driver is expected to return for name.
 func (s suite) holder(name string) string {
 	if !s.summaries {
 		return ""
@@ -81,7 +82,7 @@ func (s suite) holder(name string) string {
 	return name
 }
 
-// Release is a small release for tests of stores.
+// Release returns a small release.
 func Release(namespace, name string, revision int, status release.Status) *release.Release {
 	r := release.New(name, namespace, revision, &chart.Chart{
 		Metadata: &chart.Metadata{APIVersion: "v2", Name: "nginx", Version: "1.2.3", AppVersion: "4.5"},
@@ -93,11 +94,12 @@ func Release(namespace, name string, revision int, status release.Status) *relea
 		LastDeployed:  time.Unix(1700000000+int64(revision), 5000).UTC(),
 		Description:   fmt.Sprintf("revision %d of <%s>", revision, name),
 	}
-	r.Manifest = "---\n# Source: nginx/templates/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
+	r.Manifest = "---\n# Source: nginx/templates/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name +
+		"\n"
 	return r
 }
 
-// Record encodes r, with a summary or as Helm leaves it: without.
+// Record encodes r, with a summary, or without as Helm does.
 func Record(t *testing.T, r *release.Release, withSummary bool) storage.Record {
 	t.Helper()
 	data, err := release.Encode(r)
@@ -118,19 +120,19 @@ func Record(t *testing.T, r *release.Release, withSummary bool) storage.Record {
 	return rec
 }
 
-// Create creates r and forgets its Version.
+// Create calls d.Create without returning the Version.
 func Create(ctx context.Context, d storage.Driver, r storage.Record) error {
 	_, err := d.Create(ctx, r)
 	return err
 }
 
-// Update replaces r and forgets its Version.
+// Update calls d.Update without returning the Version.
 func Update(ctx context.Context, d storage.Driver, r storage.Record) error {
 	_, err := d.Update(ctx, r)
 	return err
 }
 
-// RenewHeartbeat sends the next heartbeat of the client at work on a revision.
+// RenewHeartbeat renews the heartbeat of the current holder of a revision.
 func RenewHeartbeat(ctx context.Context, st *storage.Storage, name string, revision int) error {
 	seen, err := st.Heartbeat(ctx, name, revision)
 	if err == nil {
@@ -154,7 +156,8 @@ func (s suite) roundTrip(t *testing.T, open Open) {
 	must(t, Create(ctx, d, want))
 	got, err := d.Read(ctx, want.Key, "")
 	must(t, err)
-	if got.Key != want.Key || got.Status != want.Status || got.Labels["team"] != "blue" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
+	if got.Key != want.Key || got.Status != want.Status || got.Labels["team"] != "blue" || len(got.Labels) != 1 ||
+		!bytes.Equal(got.Data, want.Data) {
 		t.Errorf("read back %+v", got)
 	}
 	list, err := d.List(ctx, storage.Query{})
@@ -167,7 +170,8 @@ func (s suite) roundTrip(t *testing.T, open Open) {
 	}
 	if sum := list[0].Summary; sum == nil && !s.summaries {
 		return
-	} else if sum == nil || sum.Chart != "nginx" || !sum.Updated.Equal(r.Info.LastDeployed) || sum.Description != r.Info.Description || sum.AppVersion != "4.5" {
+	} else if sum == nil || sum.Chart != "nginx" || !sum.Updated.Equal(r.Info.LastDeployed) ||
+		sum.Description != r.Info.Description || sum.AppVersion != "4.5" {
 		t.Errorf("listed summary %+v", sum)
 	}
 }
@@ -215,7 +219,8 @@ func (s suite) missing(t *testing.T, open Open) {
 	_, pulse := d.Heartbeat(ctx, rec.Key)
 	_, beat := d.RenewHeartbeat(ctx, rec.Key, storage.Heartbeat{Status: release.PendingInstall}, "")
 	for verb, err := range map[string]error{
-		"Read": err, "Update": Update(ctx, d, rec), "Delete": d.Delete(ctx, rec.Key, ""), "RenewHeartbeat": beat, "Heartbeat": pulse,
+		"Read": err, "Update": Update(ctx, d, rec), "Delete": d.Delete(ctx, rec.Key, ""), "RenewHeartbeat": beat,
+		"Heartbeat": pulse,
 	} {
 		if !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
@@ -241,12 +246,14 @@ func (s suite) update(t *testing.T, open Open) {
 	must(t, Update(ctx, d, want))
 	got, err := d.Read(ctx, want.Key, "")
 	must(t, err)
-	if got.Status != release.Deployed || got.Labels["new"] != "y" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
+	if got.Status != release.Deployed || got.Labels["new"] != "y" || len(got.Labels) != 1 ||
+		!bytes.Equal(got.Data, want.Data) {
 		t.Errorf("read back %+v", got)
 	}
 	list, err := d.List(ctx, storage.Query{Name: "web"})
 	must(t, err)
-	if len(list) != 1 || s.summaries && (list[0].Summary == nil || list[0].Summary.Description != "Install complete" || list[0].Summary.Status != release.Deployed) {
+	if len(list) != 1 || s.summaries && (list[0].Summary == nil || list[0].Summary.Description != "Install complete" ||
+		list[0].Summary.Status != release.Deployed) {
 		t.Errorf("listed %+v", list)
 	}
 	must(t, Update(ctx, d, Record(t, r, false)))
@@ -257,7 +264,7 @@ func (s suite) update(t *testing.T, open Open) {
 	}
 }
 
-func (s suite) alive(t *testing.T, open Open) {
+func (s suite) heartbeats(t *testing.T, open Open) {
 	ctx, st := t.Context(), storage.New(open(s.a), s.a)
 	r := Release(s.a, "web", 1, release.PendingInstall)
 	r.Holder = "ann@laptop 17"
@@ -269,7 +276,8 @@ func (s suite) alive(t *testing.T, open Open) {
 		return p
 	}
 	first := pulse()
-	if first.Status != release.PendingInstall || first.Holder != s.holder(r.Holder) || first.Token == "" || first.Changed.Before(began.Add(-time.Minute)) || first.Changed.After(time.Now().Add(time.Minute)) {
+	if first.Status != release.PendingInstall || first.Holder != s.holder(r.Holder) || first.Token == "" ||
+		first.Changed.Before(began.Add(-time.Minute)) || first.Changed.After(time.Now().Add(time.Minute)) {
 		t.Errorf("after Create: %+v", first)
 	}
 	if pulse() != first {
@@ -289,7 +297,8 @@ func (s suite) alive(t *testing.T, open Open) {
 		t.Errorf("after a beat: %+v, before: %+v", second, first)
 	}
 	for what, seen := range map[string]storage.Heartbeat{
-		"an older heartbeat": first, "another holder": {Status: second.Status, Holder: "eve", Token: second.Token}, "another status": {Status: release.PendingUpgrade, Holder: second.Holder, Token: second.Token},
+		"an older heartbeat": first, "another holder": {Status: second.Status, Holder: "eve", Token: second.Token},
+		"another status": {Status: release.PendingUpgrade, Holder: second.Holder, Token: second.Token},
 	} {
 		if _, err := st.RenewHeartbeat(ctx, "web", 1, seen, "eve"); !errors.Is(err, storage.ErrChanged) || pulse() != second {
 			t.Errorf("a heartbeat that has seen %s: %v, it is %+v", what, err, pulse())
@@ -303,7 +312,8 @@ func (s suite) alive(t *testing.T, open Open) {
 	if text, err := json.Marshal(got); err != nil || bytes.Contains(text, []byte(r.Holder)) {
 		t.Errorf("the holder went into the record: %s, %v", text, err)
 	}
-	if list, err := st.Revisions(ctx, "web"); err != nil || len(list) != 1 || list[0].Holder != s.holder(r.Holder) || (list[0].Summary != nil) != s.summaries {
+	if list, err := st.Revisions(ctx, "web"); err != nil || len(list) != 1 || list[0].Holder != s.holder(r.Holder) ||
+		(list[0].Summary != nil) != s.summaries {
 		t.Errorf("listed %+v, %v", list, err)
 	}
 	got.Holder = "bob@desk 18"
@@ -401,7 +411,8 @@ func (s suite) writers(t *testing.T, open Open) {
 	whole := func() {
 		got, err := base.Get(ctx, "web", 1)
 		must(t, err)
-		if w := got.Labels["writer"]; got.Info.Status == release.Deployed && (len(got.Labels) != 2 || got.Info.Description != w || got.Labels["only-"+w] == "") {
+		if w := got.Labels["writer"]; got.Info.Status == release.Deployed && (len(got.Labels) != 2 ||
+			got.Info.Description != w || got.Labels["only-"+w] == "") {
 			t.Errorf("a record of several writers: %q, %v", got.Info.Description, got.Labels)
 		}
 	}

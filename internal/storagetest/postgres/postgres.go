@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package postgres starts a PostgreSQL server for a test and stops it again.
+// Package postgres starts a PostgreSQL server for a test:
 //
-// In comes a test, out come connection strings of empty databases. The server
-// is of the machine's own PostgreSQL, listens on a socket in a directory of its own
-// and nowhere else, keeps its data in no more than that directory, and dies with
-// the test's process, however that ends. The package speaks no SQL.
+//	connection := postgres.Start(t).Database(t) // of an empty database
+//
+// It uses the installed PostgreSQL. The server listens only on a Unix socket in a temporary
+// directory, which also contains its data, and stops when the test's process ends, even if
+// that is killed.
 package postgres
 
 import (
@@ -28,10 +29,10 @@ import (
 	"github.com/moonhelm/moonhelm/internal/testdeps"
 )
 
-// Superuser and Password are who may do everything on the server.
+// Superuser and Password are the credentials of the server's superuser.
 const (
 	Superuser = "postgres"
-	Password  = "se/cr:et" // one that connection strings must encode
+	Password  = "se/cr:et" // contains characters that connection strings must encode
 )
 
 // Server is a running server.
@@ -41,15 +42,15 @@ type Server struct {
 	count atomic.Int32
 }
 
-// Start starts a server that is stopped when the test ends. Where PostgreSQL is
-// not installed the test ends by [testdeps.Missing].
+// Start starts a server that is stopped after the test. If PostgreSQL is not installed, it
+// calls [testdeps.Missing].
 func Start(t testing.TB) *Server {
 	t.Helper()
 	bin := binaries()
 	if bin == "" {
 		testdeps.Missing(t, "PostgreSQL")
 	}
-	// A socket's path must be short, and its directory open to another user.
+	// The path of a socket must be short, and another user must be able to open it.
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// binaries is the directory of the newest server on this machine, "" for none.
+// binaries returns the directory of the newest installed server, or "" if there is none.
 func binaries() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is valid
 	best, version := "", -1
@@ -80,8 +81,8 @@ func binaries() string {
 	return ""
 }
 
-// command runs a server's program as a user other than root, as the server
-// refuses.
+// command returns a command that runs a program of the server as a user other than root,
+// because the server refuses to run as root.
 func (s *Server) command(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path := filepath.Join(s.bin, name)
@@ -99,7 +100,8 @@ func (s *Server) command(t testing.TB, name string, args ...string) *exec.Cmd {
 	if err := os.Chown(s.dir, uid, gid); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("setpriv", append([]string{"--reuid=" + who.Uid, "--regid=" + who.Gid, "--clear-groups", path}, args...)...)
+	cmd := exec.Command("setpriv", append([]string{"--reuid=" + who.Uid, "--regid=" + who.Gid, "--clear-groups", path},
+		args...)...)
 	cmd.Dir = s.dir
 	return cmd
 }
@@ -122,11 +124,12 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 func (s *Server) run(t testing.TB) {
 	t.Helper()
 	var log bytes.Buffer
-	// The shell stops the server when its standard input ends, which it does
-	// with this process.
+	// The shell stops the server when its standard input is closed, which happens at the
+	// latest when this process ends.
 	server := s.command(t, "postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off",
 		"-c", "max_connections=60", "-c", "shared_buffers=32MB")
-	cmd := exec.Command("sh", append([]string{"-c", `"$@" </dev/null & pid=$!; cat >/dev/null; kill -INT $pid; wait $pid`, "sh"}, server.Args...)...)
+	cmd := exec.Command("sh", append([]string{"-c",
+		`"$@" </dev/null & pid=$!; cat >/dev/null; kill -INT $pid; wait $pid`, "sh"}, server.Args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &log, &log
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -139,7 +142,7 @@ func (s *Server) run(t testing.TB) {
 		_ = in.Close()
 		_ = cmd.Wait() // it was killed
 		if t.Failed() {
-			t.Logf("the server's last words:\n%s", tail(log.String()))
+			t.Logf("the end of the server's log:\n%s", tail(log.String()))
 		}
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -150,13 +153,13 @@ func (s *Server) run(t testing.TB) {
 			return
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("PostgreSQL does not come up: %v\n%s", err, readable(s.dir))
+			t.Fatalf("PostgreSQL does not start: %v\n%s", err, readable(s.dir))
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// ready reports whether the server takes connections.
+// ready returns nil if the server accepts connections.
 func (s *Server) ready(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, filepath.Join(s.bin, "pg_isready"), "--host="+s.dir, "--quiet").CombinedOutput()
 	if err != nil {
@@ -165,15 +168,14 @@ func (s *Server) ready(ctx context.Context) error {
 	return nil
 }
 
-// URL is the connection string of a database, for a user.
+// URL returns the connection string of a database for a user.
 func (s *Server) URL(database, name, password string) string {
 	u := url.URL{Scheme: "postgresql", User: url.UserPassword(name, password), Path: "/" + database}
 	u.RawQuery = url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()
 	return u.String()
 }
 
-// Database makes an empty database and returns its connection string, as the
-// superuser.
+// Database creates an empty database and returns its connection string for the superuser.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", s.count.Add(1))
@@ -181,11 +183,12 @@ func (s *Server) Database(t testing.TB) string {
 	return s.URL(name, Superuser, Password)
 }
 
-// Run has psql run statements and returns what they print, one row a line with
+// Run executes SQL statements with psql and returns their output, a line for each row with
 // columns separated by "|".
 func (s *Server) Run(t testing.TB, database string, statements ...string) string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(s.bin, "psql"), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", s.URL(database, Superuser, Password))
+	cmd := exec.Command(filepath.Join(s.bin, "psql"), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align",
+		"--set=ON_ERROR_STOP=1", s.URL(database, Superuser, Password))
 	cmd.Stdin = strings.NewReader(strings.Join(statements, ";\n") + ";\n")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -195,7 +198,7 @@ func (s *Server) Run(t testing.TB, database string, statements ...string) string
 	return strings.TrimSpace(out.String())
 }
 
-// Name is the database in a connection string of [Server.Database].
+// Name returns the name of the database in a connection string of [Server.Database].
 func Name(connection string) string {
 	u, err := url.Parse(connection)
 	if err != nil {
