@@ -63,7 +63,7 @@ func TestCertainFailureEndsAWaitAtOnce(t *testing.T) {
 			name:    "a name of an image that is none",
 			objects: deployment("web", `moonhelm.test/waiting: InvalidImageName`, ""),
 			object:  "Deployment/web",
-			want:    []string{"no valid name"},
+			want:    []string{"invalid image name"},
 		},
 		{
 			name:    "a missing secret",
@@ -148,7 +148,7 @@ spec:
 			name:    "a rollout over its deadline",
 			objects: deployment("web", `moonhelm.test/never-ready: "true"`, "progressDeadlineSeconds: 1"),
 			object:  "Deployment/web",
-			want:    []string{"ProgressDeadlineExceeded", "runs and is not ready", "Readiness probe failed"},
+			want:    []string{"ProgressDeadlineExceeded", "is running but not ready", "Readiness probe failed"},
 		},
 		{
 			name: "pods that a quota forbids",
@@ -162,7 +162,7 @@ spec:
 			objects: deployment("web", `moonhelm.test/waiting: InvalidImageName, moonhelm.test/start-after: 2s`, "") +
 				deployment("other", `moonhelm.test/exit-code: "9", moonhelm.test/restart-after: 60s`, ""),
 			object: "Deployment/web",
-			want:   []string{"also in trouble: Deployment/other in namespace", "exit code 9"},
+			want:   []string{"also failing: Deployment/other in namespace", "exit code 9"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -395,7 +395,7 @@ spec:
 		{"success", job("one", `helm.sh/readiness-success: '["{.failed} >= 1"]'`), ""},
 		{"failure first", job("two", `helm.sh/readiness-success: '["{.failed} >= 1"]', helm.sh/readiness-failure: '["{.status.failed} >= 1"]'`), `{.status.failed} >= 1 (it is "1")`},
 		{"failure alone", job("three", `helm.sh/readiness-failure: '["{.failed} > 0"]'`), "readiness-failure"},
-		{"never", job("four", `helm.sh/readiness-success: '["{.succeeded} == 5"]'`), "{.succeeded} == 5 (it is not there)"},
+		{"never", job("four", `helm.sh/readiness-success: '["{.succeeded} == 5"]'`), "{.succeeded} == 5 (no value)"},
 	} {
 		objects := apitest.Parse(t, test.object)
 		if err := c.Apply(t.Context(), objects, kube.Owner{Release: "web", Namespace: ns}); err != nil {

@@ -50,7 +50,7 @@ func TestAHookThatIsDeletedHasFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(time.Second, func() { _ = c.DeleteHook(context.Background(), hook, ns, "") })
-	if err := c.Finish(ctx, []*manifest.Object{hook}, ns); err == nil || !strings.Contains(err.Error(), "was deleted before it was done") {
+	if err := c.Finish(ctx, []*manifest.Object{hook}, ns); err == nil || !strings.Contains(err.Error(), "was deleted before it finished") {
 		t.Errorf("Finish: %v", err)
 	}
 }

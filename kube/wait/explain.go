@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// How much of a failure is shown.
+// Limits for the details of an error.
 const (
 	logLines    = 20
 	logBytes    = 16 << 10
@@ -26,10 +26,9 @@ const (
 	explainTime = 5 * time.Second
 )
 
-// explaining returns a context in which a failure can be explained: for a while
-// after the time for waiting has run out, but not for a user who has ended it
-// and wants to be gone.
-func explaining(ctx context.Context) (context.Context, context.CancelFunc) {
+// detailContext returns a context for collecting details: it outlives the deadline of ctx for a
+// short time, but ends when the user cancels ctx.
+func detailContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
 	stop := context.AfterFunc(ctx, func() {
 		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -39,31 +38,30 @@ func explaining(ctx context.Context) (context.Context, context.CancelFunc) {
 	return out, func() { stop(); cancel() }
 }
 
-// explainFailed gathers what the cluster knows about a failure: the pod and the
-// container, the end of its log, the warnings among the events. What cannot be
-// read is left out: the failure itself is the news.
+// explainFailed collects details of a failure: the pod and the container, the end of its log,
+// the warning events. It omits details that cannot be read.
 func (c *Waiter) explainFailed(ctx context.Context, f *failure) []string {
-	ctx, cancel := explaining(ctx)
+	ctx, cancel := detailContext(ctx)
 	defer cancel()
-	return c.impatient().explainOne(ctx, f.target, f.pod, f.container)
+	return c.withoutRetry().explainOne(ctx, f.target, f.pod, f.container)
 }
 
-// explainPending explains the first few objects that a wait is still for.
+// explainPending collects details of the first few pending objects.
 func (c *Waiter) explainPending(ctx context.Context, targets []*api.Target, w *waiting) []string {
-	ctx, cancel := explaining(ctx)
+	ctx, cancel := detailContext(ctx)
 	defer cancel()
 	var out []string
 	for explained, i := 0, 0; i < len(targets) && explained < api.Few && ctx.Err() == nil; i++ {
 		if _, pending := w.pending[targets[i]]; pending {
 			explained++
-			out = append(out, c.impatient().explainOne(ctx, targets[i], "", "")...)
+			out = append(out, c.withoutRetry().explainOne(ctx, targets[i], "", "")...)
 		}
 	}
 	return out
 }
 
-// explainOne explains one object; pod and container, where they are known, are
-// what the failure is about.
+// explainOne collects details of one object. If podName is not empty, the failure is in that
+// pod and container.
 func (c *Waiter) explainOne(ctx context.Context, t *api.Target, podName, container string) []string {
 	var out []string
 	switch {
@@ -84,8 +82,8 @@ func (c *Waiter) explainOne(ctx context.Context, t *api.Target, podName, contain
 	return out
 }
 
-// explainPods explains one pod: the newest of those in trouble tells what the
-// others would.
+// explainPods collects details of the newest failing pod; those of other pods are mostly the
+// same.
 func (c *Waiter) explainPods(ctx context.Context, namespace string, query url.Values, container string) []string {
 	pods, err := c.api.Pods(ctx, namespace, query)
 	if err != nil {
@@ -134,32 +132,31 @@ func (c *Waiter) explainContainer(ctx context.Context, namespace, pod string, s 
 		line := fmt.Sprintf("%s ended with %s", where, end.Ending())
 		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, false)...)
 	case before != nil && !s.Ready && (end == nil || before.ExitCode != 0):
-		line := fmt.Sprintf("%s ended with %s, %s", where, before.Ending(), times(s.RestartCount, "restart"))
+		line := fmt.Sprintf("%s ended with %s, %s", where, before.Ending(), plural(s.RestartCount, "restart"))
 		if wait != nil && wait.Reason != "" {
 			line += ", now " + wait.Reason
 		}
 		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, wait == nil)...)
 	case wait != nil && wait.Reason != "" && wait.Reason != "ContainerCreating" && wait.Reason != "PodInitializing":
-		return []string{fmt.Sprintf("%s waits: %s", where, wait.Words())} // it has never run: there is no log
+		return []string{fmt.Sprintf("%s is waiting: %s", where, wait.Words())} // it has not run, so there is no log
 	}
 	return nil
 }
 
-// explainUnready tells of containers that run and are not ready.
+// explainUnready collects details of containers that are running but not ready.
 func (c *Waiter) explainUnready(ctx context.Context, namespace string, p *api.Pod) []string {
 	var out []string
 	for _, s := range p.Status.ContainerStatuses {
 		if !s.Ready && s.State.Running != nil {
-			out = append(out, fmt.Sprintf("container %s of pod %s runs and is not ready", s.Name, p.Metadata.Name))
+			out = append(out, fmt.Sprintf("container %s of pod %s is running but not ready", s.Name, p.Metadata.Name))
 			out = append(out, c.logEnd(ctx, namespace, p.Metadata.Name, s.Name, false)...)
 		}
 	}
 	return out
 }
 
-// logEnd is the end of a container's log, of its run before this one where
-// previous says so. While a container waits to be run again, the log that there
-// is is that of its last run.
+// logEnd returns the end of a container's log, or of its previous run if previous is set. While
+// a container waits for a restart, its log is that of the last run.
 func (c *Waiter) logEnd(ctx context.Context, namespace, pod, container string, previous bool) []string {
 	text, _, err := c.api.PodLog(ctx, namespace, pod, url.Values{
 		"container": {container}, "tailLines": {strconv.Itoa(logLines)}, "previous": {strconv.FormatBool(previous)},
@@ -174,7 +171,7 @@ func (c *Waiter) logEnd(ctx context.Context, namespace, pod, container string, p
 	return lines
 }
 
-// uidOf is the UID of the object as it is now, "" where that cannot be read.
+// uidOf returns the UID of the live object, or "" if it cannot be read.
 func (c *Waiter) uidOf(ctx context.Context, t *api.Target) string {
 	body, err := c.api.Call(ctx, http.MethodGet, t.Path(), nil, nil, nil)
 	var live struct {
@@ -188,9 +185,9 @@ func (c *Waiter) uidOf(ctx context.Context, t *api.Target) string {
 	return live.Metadata.UID
 }
 
-// warningsOf are the newest warnings among an object's events, the last at the
-// end. What befell another object of that name, such as the job of a hook's last
-// run, is not told; without a UID it is.
+// warningsOf returns the last warning events of an object in chronological order. If uid is not
+// empty, it omits events of other objects with the same name, such as the previous job of a
+// hook.
 func (c *Waiter) warningsOf(ctx context.Context, namespace, kind, name, uid string) []string {
 	if namespace == "" {
 		return nil
@@ -228,5 +225,5 @@ type eventItem struct {
 	EventTime     string `json:"eventTime"`
 }
 
-// at is when the event happened last; both forms sort as text.
+// at returns the time of the event's last occurrence. Both formats sort lexically.
 func (e eventItem) at() string { return cmp.Or(e.LastTimestamp, e.EventTime) }

@@ -10,11 +10,11 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Finish returns when all Jobs and Pods among objects have succeeded, and a
-// [*FailedError] with the end of its log when one failed, cannot be started, or was
-// deleted; a Pod also when it crashes again and again, while a Job says itself how
-// often it may. An object of any other kind is finished when it exists, or when its
-// readiness annotations say so (see [CheckReadiness]).
+// Finish waits until all Jobs and Pods among objects have succeeded. It returns a
+// [*FailedError] with the end of its log if one fails, cannot start or is deleted. It also does
+// for a Pod that keeps crashing, but not for a Job, which limits its retries itself. Objects of
+// other kinds are finished when they exist, or according to their readiness annotations (see
+// [CheckReadiness]).
 func (c *Waiter) Finish(ctx context.Context, objects []*manifest.Object, namespace string) error {
 	if c.api.IsDryRun() {
 		return nil
@@ -30,11 +30,11 @@ func (c *Waiter) Finish(ctx context.Context, objects []*manifest.Object, namespa
 	targets = api.Filter(targets,
 		func(t *api.Target) bool { return t.Is("batch", "Job") || t.IsPod() || custom[t] != nil })
 	return c.wait(ctx, targets,
-		&waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: finished, custom: custom})
+		&waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: isFinished, custom: custom})
 }
 
-// finished reports whether a job or pod has ended well.
-func finished(t *api.Target, o map[string]any) (bool, string, error) {
+// isFinished reports whether a job or pod has succeeded.
+func isFinished(t *api.Target, o map[string]any) (bool, string, error) {
 	switch {
 	case t.IsPod():
 		return podFinished(t, o)
@@ -50,20 +50,20 @@ func finished(t *api.Target, o map[string]any) (bool, string, error) {
 		switch c["type"] {
 		case "Complete":
 			return true, "", nil
-		case "Failed", "FailureTarget": // the latter as soon as it is decided, before the pods are gone
+		case "Failed", "FailureTarget": // FailureTarget precedes Failed until the pods have terminated
 			return false, "", &FailedError{Object: t.String(), Reason: api.Reason(c)}
 		}
 	}
 	return false, jobProgress(o), nil
 }
 
-// jobProgress tells how far a job is: "1 of 3 completed, 2 failed".
+// jobProgress formats the progress of a job: "1 of 3 completed, 2 failed".
 func jobProgress(o map[string]any) string {
 	if api.Bool(o, "spec", "suspend") {
 		return "is suspended"
 	}
 	if api.String(o, "status", "startTime") == "" {
-		return "to begin"
+		return "to start"
 	}
 	want := int64(1)
 	if n, ok := api.Field(o, "spec", "completions").(int64); ok {

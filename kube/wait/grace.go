@@ -4,21 +4,20 @@ package wait
 
 import "time"
 
-// Grace is how long trouble may last before it counts as failure. Zero is the
-// default.
+// Grace configures how long problems may last before they count as a failure. Zero values mean
+// the defaults.
 type Grace struct {
-	// Start is for what keeps a pod from being made, or a container from being
-	// started: an image that cannot be pulled, a Secret that is missing, a quota
-	// (20s). The name of an image that is not a name has none.
+	// Start is for problems that prevent a pod's creation or a container's start: an image that
+	// cannot be pulled, a missing Secret, a quota (20s). An invalid image name fails at once.
 	Start time.Duration
-	// Crash is for a container that ends again and again; it must have been
-	// restarted three times as well (30s).
+	// Crash is for a container that keeps crashing and has been restarted at least three times
+	// (30s).
 	Crash time.Duration
-	// Condition is for a condition that calls an object failed, which may be
-	// about what the object was before (2s).
+	// Condition is for a condition that reports a failure, which may be about an earlier state
+	// of the object (2s).
 	Condition time.Duration
-	// Silence is how long a new custom resource without any status counts as not
-	// seen by its controller yet; then it has none (1s).
+	// Silence is how long a new custom resource without a status counts as not yet observed by
+	// its controller. After that it counts as one without a controller (1s).
 	Silence time.Duration
 }
 

@@ -22,8 +22,8 @@ func podOf(o map[string]any) (*api.Pod, error) {
 	return &p, err
 }
 
-// podQuery selects the pods of all makers, and as few others as labels allow:
-// by what the labels of all their pods have in common.
+// podQuery returns a query for the pods of all makers. It selects by the labels that all their
+// pod templates have in common, to get few others.
 func podQuery(makers []*api.Target) url.Values {
 	if len(makers) == 1 && makers[0].Kind == "Job" {
 		return api.JobPods(makers[0].Name)
@@ -56,13 +56,13 @@ func podQuery(makers []*api.Target) url.Values {
 	return url.Values{"labelSelector": {strings.Join(parts, ",")}}
 }
 
-// pod notes what has become of a pod; w.mu is held.
-func (w *waiting) pod(namespace, name string, raw json.RawMessage) {
+// updatePod updates the state of a pod; w.mu must be held.
+func (w *waiting) updatePod(namespace, name string, raw json.RawMessage) {
 	if raw == nil {
 		for _, a := range w.owners {
 			if _, ok := a.pods[name]; ok && a.Namespace == namespace {
 				delete(a.pods, name)
-				w.look(a)
+				w.evaluate(a)
 			}
 		}
 		return
@@ -74,7 +74,7 @@ func (w *waiting) pod(namespace, name string, raw json.RawMessage) {
 	made := p.Maker()
 	a, set := w.owners[ownerKey{made.Kind, namespace, made.Name}], ""
 	if a == nil && made.Kind == "ReplicaSet" {
-		// A Deployment names its sets after itself and their pods' label.
+		// The name of a ReplicaSet is the Deployment's name and the label's value.
 		set = made.Name
 		a = w.owners[ownerKey{"Deployment", namespace, strings.TrimSuffix(set, "-"+p.Metadata.Labels["pod-template-hash"])}]
 	}
@@ -86,7 +86,7 @@ func (w *waiting) pod(namespace, name string, raw json.RawMessage) {
 	if len(found) == 0 {
 		if old != nil {
 			delete(a.pods, name)
-			w.look(a)
+			w.evaluate(a)
 		}
 		return
 	}
@@ -94,30 +94,30 @@ func (w *waiting) pod(namespace, name string, raw json.RawMessage) {
 	if old != nil && old.uid == p.Metadata.UID {
 		before = old.troubles
 	}
-	carry(before, found, time.Now())
+	keepSince(before, found, time.Now())
 	a.pods[name] = &podTrouble{uid: p.Metadata.UID, maker: made.UID, set: set, labels: p.Metadata.Labels, troubles: found}
-	w.look(a)
+	w.evaluate(a)
 }
 
-// replicaSet is what was found out about one of a Deployment's.
+// replicaSet is the cached result of isLatestSet for a ReplicaSet of a Deployment.
 type replicaSet struct {
-	// asked is the revision of the Deployment when it was asked for.
-	asked string
-	// newest reports that it has that revision.
+	// revision is the revision of the Deployment at the time of the request.
+	revision string
+	// newest is set if the ReplicaSet has that revision.
 	newest bool
 }
 
 const revisionNote = "deployment.kubernetes.io/revision"
 
-// verify reports whether a pod is one of those that the object now wants. Where
-// that takes a question, it is asked beside, and no for now; w.mu is held.
-func (w *waiting) verify(a *awaited, p *podTrouble) bool {
-	if stale(a.Target, a.live) {
+// isLatest reports whether a pod belongs to the latest revision of the object. If that takes a
+// request, it starts one in the background and returns false; w.mu must be held.
+func (w *waiting) isLatest(a *awaited, p *podTrouble) bool {
+	if isStale(a.Target, a.live) {
 		return false
 	}
 	switch {
 	case p.set != "":
-		return w.verifySet(a, p)
+		return w.isLatestSet(a, p)
 	case p.maker != api.String(a.live, "metadata", "uid"):
 		return false
 	case a.Kind == "StatefulSet":
@@ -129,31 +129,31 @@ func (w *waiting) verify(a *awaited, p *podTrouble) bool {
 	return true
 }
 
-func (w *waiting) verifySet(a *awaited, p *podTrouble) bool {
+func (w *waiting) isLatestSet(a *awaited, p *podTrouble) bool {
 	revision := api.String(a.live, "metadata", "annotations", revisionNote)
 	if !api.PlainName(p.set) {
 		return false
 	}
-	if known, ok := a.sets[p.set]; ok && known.asked == revision {
+	if known, ok := a.sets[p.set]; ok && known.revision == revision {
 		return known.newest
 	}
-	a.sets[p.set] = replicaSet{asked: revision}
+	a.sets[p.set] = replicaSet{revision: revision}
 	uid, path := api.String(a.live, "metadata", "uid"), "/apis/apps/v1/namespaces/"+a.Namespace+"/replicasets/"+p.set
-	w.beside(func(ctx context.Context) {
-		newest := w.client.isNewest(ctx, path, uid, revision)
+	w.background(func(ctx context.Context) {
+		newest := w.client.isLatestSet(ctx, path, uid, revision)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		a.sets[p.set] = replicaSet{asked: revision, newest: newest}
+		a.sets[p.set] = replicaSet{revision: revision, newest: newest}
 		if newest {
-			w.look(a)
+			w.evaluate(a)
 		}
 	})
 	return false
 }
 
-// isNewest reports whether a ReplicaSet is a Deployment's and of that revision.
-// One that may not be read is taken for an old one.
-func (c *Waiter) isNewest(ctx context.Context, path, deployment, revision string) bool {
+// isLatestSet reports whether a ReplicaSet belongs to a Deployment and has the given revision. It
+// returns false if the ReplicaSet cannot be read.
+func (c *Waiter) isLatestSet(ctx context.Context, path, deployment, revision string) bool {
 	body, err := c.api.Call(ctx, http.MethodGet, path, nil, http.Header{"Accept": {api.AcceptMeta}}, nil)
 	var set struct {
 		Metadata struct {

@@ -9,17 +9,17 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// rollout are the rules for objects of a release.
+// rollout contains the readiness rules for objects of a release.
 type rollout struct {
-	jobs    bool          // jobs must complete
+	jobs    bool          // jobs must have completed
 	silence time.Duration // see [Grace]
 	begun   time.Time
 }
 
-// judge is the verdict of [status] on one object, with these differences from kstatus:
-// pods tell more than their phase, a workload or Ready condition that is about an older
-// generation counts as not seen, and what will not happen is not waited for.
-func (r rollout) judge(t *api.Target, o map[string]any) verdict {
+// evaluate returns the result of [status] with these differences from kstatus: of pods it checks
+// more than the phase, a workload or Ready condition of an older generation counts as not
+// observed, and paused or suspended workloads are ready.
+func (r rollout) evaluate(t *api.Target, o map[string]any) verdict {
 	if v, decided := r.common(t, o); decided {
 		return v
 	}
@@ -28,21 +28,21 @@ func (r rollout) judge(t *api.Target, o map[string]any) verdict {
 		return count(api.Int(o, "status", "readyReplicas"), api.Replicas(o), "pods ready")
 	case t.Is("batch", "Job"):
 		return r.job(t, o)
-	case r.silent(t, o):
-		return verdict{missing: unseen, again: r.silence}
+	case r.isUnobserved(t, o):
+		return verdict{missing: notObserved, again: r.silence}
 	}
 	return status(t, o)
 }
 
-const unseen = "its controller has not seen the change yet"
+const notObserved = "its controller has not seen the change yet"
 
-// common are the rules that hold for both strategies.
+// common applies the rules that both strategies share.
 func (r rollout) common(t *api.Target, o map[string]any) (v verdict, decided bool) {
 	switch {
 	case api.String(o, "metadata", "deletionTimestamp") != "":
 		return verdict{missing: "is being deleted"}, true
-	case stale(t, o):
-		return verdict{missing: unseen}, true
+	case isStale(t, o):
+		return verdict{missing: notObserved}, true
 	case t.Is("apps", "Deployment") && api.Bool(o, "spec", "paused"):
 		return verdict{ready: true}, true
 	case t.Is("batch", "Job") && api.Bool(o, "spec", "suspend"):
@@ -53,9 +53,8 @@ func (r rollout) common(t *api.Target, o map[string]any) (v verdict, decided boo
 	return verdict{}, false
 }
 
-// stale reports whether the status is about what the object was before its last
-// change.
-func stale(t *api.Target, o map[string]any) bool {
+// isStale reports whether the status is of an older generation of the object.
+func isStale(t *api.Target, o map[string]any) bool {
 	generation := api.Int(o, "metadata", "generation")
 	if generation == 0 {
 		return false
@@ -64,7 +63,7 @@ func stale(t *api.Target, o map[string]any) bool {
 		return observed != generation
 	}
 	if t.Group() == "apps" && t.HasPods() || t.Is("", "ReplicationController") || t.Is("policy", "PodDisruptionBudget") {
-		return true // their controllers always say what they have seen
+		return true // the controllers of these kinds always set observedGeneration
 	}
 	for _, c := range api.ConditionsOf(o) {
 		if observed, ok := c["observedGeneration"].(int64); ok && c["type"] == "Ready" && observed < generation {
@@ -74,20 +73,19 @@ func stale(t *api.Target, o map[string]any) bool {
 	return false
 }
 
-// silent reports whether o is a custom resource so new that its controller may
-// not have come to it. One that no one looks after stays silent, so this is
-// believed for a moment only.
-func (r rollout) silent(t *api.Target, o map[string]any) bool {
-	if builtIn(t.Group()) || api.Field(o, "status") != nil || time.Since(r.begun) > r.silence {
+// isUnobserved reports whether o is a custom resource so new that its controller may not have
+// observed it. It is true only for a short time, because the resource may have no controller.
+func (r rollout) isUnobserved(t *api.Target, o map[string]any) bool {
+	if isBuiltIn(t.Group()) || api.Field(o, "status") != nil || time.Since(r.begun) > r.silence {
 		return false
 	}
 	created, err := time.Parse(time.RFC3339, api.String(o, "metadata", "creationTimestamp"))
 	return err == nil && time.Since(created) < time.Minute
 }
 
-// builtIn reports whether Kubernetes serves a group without being asked to. Its
-// suffix does not say: others use it too.
-func builtIn(group string) bool {
+// isBuiltIn reports whether a group is one of Kubernetes' own. The suffix .k8s.io is not enough,
+// because other projects use it too.
+func isBuiltIn(group string) bool {
 	switch strings.TrimSuffix(group, ".k8s.io") {
 	case "", "apps", "batch", "autoscaling", "policy", "extensions", "networking", "rbac.authorization", "storage",
 		"scheduling", "node", "certificates", "coordination", "discovery", "events", "resource", "authentication",
@@ -99,7 +97,7 @@ func builtIn(group string) bool {
 }
 
 func (r rollout) job(t *api.Target, o map[string]any) verdict {
-	ok, missing, err := finished(t, o)
+	ok, missing, err := isFinished(t, o)
 	switch failed, _ := err.(*FailedError); {
 	case failed != nil:
 		return verdict{failed: failed.Reason}
@@ -109,7 +107,7 @@ func (r rollout) job(t *api.Target, o map[string]any) verdict {
 	return verdict{missing: missing}
 }
 
-// podReady wants a pod to be ready, or to have ended well.
+// podReady requires a pod to be ready or to have succeeded.
 func podReady(o map[string]any) verdict {
 	switch phase := api.String(o, "status", "phase"); phase {
 	case "Succeeded":
@@ -138,11 +136,11 @@ func podFailure(o map[string]any) string {
 	return "its containers ended with an error"
 }
 
-// brief is the first line of s, if that is short, or its beginning.
-func brief(s string) string { return beginning(s, 160) }
+// shortLine returns the first line of s, truncated to 160 characters.
+func shortLine(s string) string { return firstLine(s, 160) }
 
-// beginning is the first line of s, or its beginning.
-func beginning(s string, most int) string {
+// firstLine returns the first line of s, truncated to most characters.
+func firstLine(s string, most int) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -150,7 +148,7 @@ func beginning(s string, most int) string {
 	return s
 }
 
-func established(t *api.Target, o map[string]any) (bool, string, error) {
+func isEstablished(t *api.Target, o map[string]any) (bool, string, error) {
 	state, _ := o["status"].(map[string]any)
 	for _, c := range api.Conditions(state) {
 		switch {

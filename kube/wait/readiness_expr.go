@@ -14,26 +14,25 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// The annotations by which an object says itself when it is ready and when it
-// has failed. The form is that of Helm's proposal 25: a JSON list of texts like
-// "{.phase} == Ready".
+// The annotations with an object's own conditions for success and failure, in the format of
+// Helm's proposal 25: a JSON list of strings like "{.phase} == Ready".
 const (
 	annotationSuccess = "helm.sh/readiness-success"
 	annotationFailure = "helm.sh/readiness-failure"
 )
 
-// Bounds of what annotations may ask.
+// Limits of annotations.
 const (
 	maxExpressions = 32
 	maxExpression  = 1 << 10
 )
 
-// A ReadinessError is returned for a readiness annotation that cannot be parsed.
+// A ReadinessError is returned for an invalid readiness annotation.
 type ReadinessError struct {
 	Object     string // "Job/migrate"
-	Source     string // the template that it comes from
+	Source     string // the template
 	Annotation string
-	Expression string // "" where the list itself is wrong
+	Expression string // "" if the list is invalid
 	Err        error
 }
 
@@ -47,23 +46,21 @@ func (e *ReadinessError) Error() string {
 
 func (e *ReadinessError) Unwrap() error { return e.Err }
 
-// CheckReadiness reads the annotations helm.sh/readiness-success and
-// helm.sh/readiness-failure of objects and joins a [*ReadinessError] for each
-// that cannot be used.
+// CheckReadiness parses the annotations helm.sh/readiness-success and helm.sh/readiness-failure
+// of objects. It joins a [*ReadinessError] for each that is invalid.
 //
-// Each holds a JSON list of expressions, of which one that is true is enough: a
-// JSONPath in braces, one of ==, !=, <, <=, >, >=, and a value. The path is
-// relative to the object's status, unless it begins with .status, .spec or
-// .metadata. Where both sides are numbers they compare as such; other than
-// numbers can be equal or not. An expression whose path finds nothing is not
-// true, and where it finds several values, one is enough (for !=, all must
-// differ). Paths name fields, as [jsonpath.Template.Path] has it. What the object's
-// controller has not seen yet is not asked.
+// An annotation contains a JSON list of expressions and is true if one of them is. An
+// expression is a JSONPath in braces, one of ==, !=, <, <=, >, >=, and a value. The path is
+// relative to the object's status, unless it begins with .status, .spec or .metadata. Numbers
+// are compared as numbers; other values only for equality. If the path selects nothing, the
+// expression is false; if it selects several values, it is true if one of them matches (for !=,
+// if all differ). Paths must satisfy [jsonpath.Template.Path]. The annotations are not
+// evaluated before the controller has observed the object's latest generation.
 //
-// Failure is asked first, and ends the wait at once. Success decides alone
-// whether the object is ready. Helm's proposal wants both annotations and
-// ignores one that is alone; here success alone leaves it to the usual rules to
-// say what has failed, and failure alone is added to them.
+// The failure annotation is evaluated first, and ends the wait if it is true. The success
+// annotation alone decides whether the object is ready. Helm's proposal ignores an annotation
+// without the other; here, with success alone, the usual rules decide about failure, and
+// failure alone is added to the usual rules.
 func CheckReadiness(objects []*manifest.Object) error {
 	all, err := api.Unplaced(objects)
 	if err != nil {
@@ -73,10 +70,10 @@ func CheckReadiness(objects []*manifest.Object) error {
 	return err
 }
 
-// expressions are those of one object.
+// expressions are the parsed annotations of one object.
 type expressions struct{ success, failure []*expression }
 
-// expressionsOf parses the annotations of those targets that have some.
+// expressionsOf parses the annotations of targets that have some.
 func expressionsOf(targets []*api.Target) (map[*api.Target]*expressions, error) {
 	var out map[*api.Target]*expressions
 	var errs []error
@@ -105,14 +102,14 @@ func expressionsOf(targets []*api.Target) (map[*api.Target]*expressions, error) 
 }
 
 func parseExpressions(value any) (out []*expression, wrong string, err error) {
-	const form = `it must be a JSON list of texts, such as '["{.phase} == Ready"]'`
+	const form = `want a JSON list of strings, such as '["{.phase} == Ready"]'`
 	s, ok := value.(string)
 	var list []string
 	if !ok || json.Unmarshal([]byte(s), &list) != nil || len(list) == 0 {
 		return nil, "", errors.New(form)
 	}
 	if len(list) > maxExpressions {
-		return nil, "", fmt.Errorf("it has %d expressions, may have %d", len(list), maxExpressions)
+		return nil, "", fmt.Errorf("it has %d expressions, the limit is %d", len(list), maxExpressions)
 	}
 	for _, s := range list {
 		x, err := parseExpression(s)
@@ -135,12 +132,12 @@ type expression struct {
 
 func parseExpression(s string) (*expression, error) {
 	if len(s) > maxExpression {
-		return nil, fmt.Errorf("it has %d bytes, may have %d", len(s), maxExpression)
+		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(s), maxExpression)
 	}
 	inner, ok := strings.CutPrefix(strings.TrimSpace(s), "{")
-	end := closing(inner, '}')
+	end := indexUnquoted(inner, '}')
 	if !ok || end < 0 {
-		return nil, errors.New(`it must begin with a JSONPath in braces, such as {.phase}`)
+		return nil, errors.New(`want a JSONPath in braces, such as {.phase}, at the beginning`)
 	}
 	text, rest := "{"+strings.TrimSpace(inner[:end])+"}", strings.TrimSpace(inner[end+1:])
 	x := &expression{source: s}
@@ -157,7 +154,7 @@ func parseExpression(s string) (*expression, error) {
 	return x, err
 }
 
-// parseComparison reads "== value".
+// parseComparison parses "== value".
 func parseComparison(s string) (op, value string, err error) {
 	for _, op := range []string{"==", "!=", "<=", ">=", "<", ">"} {
 		rest, ok := strings.CutPrefix(s, op)
@@ -171,15 +168,15 @@ func parseComparison(s string) (op, value string, err error) {
 			return "", "", fmt.Errorf("the value after %s is missing", op)
 		}
 		if _, err := strconv.ParseFloat(value, 64); err != nil && op != "==" && op != "!=" {
-			return "", "", fmt.Errorf("only numbers can be compared with %s, and %q is none", op, value)
+			return "", "", fmt.Errorf("only numbers can be compared with %s, and %q is not a number", op, value)
 		}
 		return op, value, nil
 	}
-	return "", "", errors.New("after the path it needs one of ==, !=, <, <=, >, >= and a value")
+	return "", "", errors.New("want one of ==, !=, <, <=, >, >= and a value after the path")
 }
 
-// closing is where end stands outside of quotes, -1 where it does not.
-func closing(s string, end byte) int {
+// indexUnquoted returns the index of end outside of quotes, or -1.
+func indexUnquoted(s string, end byte) int {
 	quote := byte(0)
 	for i := range len(s) {
 		switch {
@@ -196,8 +193,8 @@ func closing(s string, end byte) int {
 	return -1
 }
 
-// find returns what the path finds in o: texts, numbers and booleans, as text. A path that
-// does not fit the object finds nothing.
+// find returns the strings, numbers and booleans that the path selects in o, as strings. If the
+// path does not fit the object, it returns none.
 func (x *expression) find(o map[string]any) []string {
 	var root any = o
 	if !x.whole {
@@ -217,9 +214,8 @@ func (x *expression) find(o map[string]any) []string {
 	return out
 }
 
-// holds reports whether the expression is true of o, and the value that made it
-// so, or that it has instead.
-func (x *expression) holds(o map[string]any) (bool, string) {
+// isTrue reports whether the expression is true for o, and the value that decided it.
+func (x *expression) isTrue(o map[string]any) (bool, string) {
 	found := x.find(o)
 	if len(found) == 0 {
 		return false, ""
@@ -254,19 +250,20 @@ func compare(have, op, want string) bool {
 	return a >= b
 }
 
-// judge is what the expressions say of o. usual is what the rules for its kind
-// say.
-func (x *expressions) judge(o map[string]any, usual func() verdict) verdict {
+// evaluate returns the result of the expressions for o. usual returns the result of the usual
+// rules.
+func (x *expressions) evaluate(o map[string]any, usual func() verdict) verdict {
 	if api.String(o, "metadata", "deletionTimestamp") != "" {
 		return verdict{missing: "is being deleted"}
 	}
 	if observed, ok := api.Field(o, "status", "observedGeneration").(int64); ok &&
 		observed != api.Int(o, "metadata", "generation") {
-		return verdict{missing: unseen}
+		return verdict{missing: notObserved}
 	}
 	for _, f := range x.failure {
-		if ok, value := f.holds(o); ok {
-			return verdict{failed: fmt.Sprintf("%s (it is %q), which is a failure by its annotation %s", f.source, value,
+		if ok, value := f.isTrue(o); ok {
+			return verdict{failed: fmt.Sprintf("%s (it is %q), which is a failure according to its annotation %s", f.source,
+				value,
 				annotationFailure)}
 		}
 	}
@@ -275,12 +272,12 @@ func (x *expressions) judge(o map[string]any, usual func() verdict) verdict {
 	}
 	var missing []string
 	for _, s := range x.success {
-		ok, value := s.holds(o)
+		ok, value := s.isTrue(o)
 		if ok {
 			return verdict{ready: true}
 		}
 		if value == "" {
-			missing = append(missing, s.source+" (it is not there)")
+			missing = append(missing, s.source+" (no value)")
 		} else {
 			missing = append(missing, fmt.Sprintf("%s (it is %q)", s.source, value))
 		}
@@ -289,6 +286,6 @@ func (x *expressions) judge(o map[string]any, usual func() verdict) verdict {
 	if len(x.failure) == 0 {
 		v = usual()
 	}
-	v.ready, v.missing = false, brief(strings.Join(missing, " or "))
+	v.ready, v.missing = false, shortLine(strings.Join(missing, " or "))
 	return v
 }

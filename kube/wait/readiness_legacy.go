@@ -9,11 +9,10 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// legacy is Helm 3's idea of ready, as its documentation and its behaviour have
-// it. It differs from kstatus in that rollouts may miss as many pods as they may
-// do without (maxUnavailable), load balancers need an address, and custom
-// resources are ready when they exist. Unlike Helm 3, what has failed for good
-// ends the wait, and a pod that has ended well is ready.
+// legacy applies Helm 3's documented and observed readiness rules. They differ from kstatus
+// in that maxUnavailable pods of a rollout may be missing, load balancers need an address,
+// and custom resources are ready when they exist. Unlike in Helm 3, a permanent failure ends
+// the wait, and a pod that has succeeded is ready.
 func (r rollout) legacy(t *api.Target, o map[string]any) verdict {
 	if v, decided := r.common(t, o); decided {
 		return v
@@ -34,7 +33,7 @@ func (r rollout) legacy(t *api.Target, o map[string]any) verdict {
 	case t.Is("", "Service"):
 		return legacyService(o)
 	case t.Is("apiextensions.k8s.io", api.CRDKind):
-		ok, missing, err := established(t, o)
+		ok, missing, err := isEstablished(t, o)
 		if err != nil {
 			return verdict{failed: err.(*FailedError).Reason}
 		}
@@ -43,9 +42,9 @@ func (r rollout) legacy(t *api.Target, o map[string]any) verdict {
 	return verdict{ready: true}
 }
 
-// legacyDeployment wants enough of the newest pods ready. A Deployment says how
-// many of its pods are ready, not how many of the newest: all old ones count as
-// ready, which is what they are while a rollout goes well.
+// legacyDeployment requires enough pods of the latest revision to be ready. The status has the
+// number of ready pods, but not of those of the latest revision: all others count as ready,
+// which they are while a rollout succeeds.
 func legacyDeployment(o map[string]any) verdict {
 	if v, over := overDeadline(o); over {
 		return v
@@ -60,7 +59,7 @@ func legacyDeployment(o map[string]any) verdict {
 			"rollingUpdate", "maxSurge")
 		mayMiss = share(few, want, false)
 		if few != nil && mayMiss == 0 && share(more, want, true) == 0 {
-			mayMiss = 1 // as the controller has it: else nothing could move
+			mayMiss = 1 // as the controller does, because otherwise it could not replace any pod
 		}
 	}
 	return count(ready, want-mayMiss, "pods ready")
@@ -107,7 +106,7 @@ func legacyService(o map[string]any) verdict {
 	return verdict{ready: true}
 }
 
-// share is a number of pods, or a percentage of all.
+// share returns a number of pods that is given as a number or as a percentage of all.
 func share(v any, all int64, up bool) int64 {
 	switch v := v.(type) {
 	case int64:

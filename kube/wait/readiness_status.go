@@ -9,13 +9,12 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// status reports whether the controller of o has done what the object asks for, by what
-// the object's status says. The statuses are those of kstatus, which Helm and others
-// wait for:
+// status determines from the status of o whether it is ready, by the rules of kstatus, which
+// Helm and other tools use:
 //
 //   - A condition Reconciling or Stalled that is true decides, whatever the kind.
-//   - The kinds of Kubernetes whose status has a form of its own have a rule each.
-//   - Any other object is as ready as its condition Ready, and ready without one.
+//   - Built-in kinds with a status of their own have a rule each.
+//   - Any other object is ready if its condition Ready is true or missing.
 //
 // Jobs and Pods have stricter rules of their own, and [rollout.common] has compared the
 // generations before.
@@ -42,8 +41,8 @@ func status(t *api.Target, o map[string]any) verdict {
 	return readyCondition(o)
 }
 
-// standard are the conditions that a controller of any kind may set while it works and
-// when it has given up: https://github.com/kubernetes-sigs/cli-utils, pkg/kstatus.
+// standard evaluates the conditions that a controller of any kind may set while it is working
+// and when it has given up: https://github.com/kubernetes-sigs/cli-utils, pkg/kstatus.
 func standard(o map[string]any) (v verdict, decided bool) {
 	for _, c := range api.ConditionsOf(o) {
 		switch {
@@ -71,8 +70,8 @@ func readyCondition(o map[string]any) verdict {
 	return verdict{ready: true}
 }
 
-// deploymentStatus wants the rollout complete, as the Deployment controller reports it too:
-// all pods are new, all are available, and no old one is left.
+// deploymentStatus requires a complete rollout, as the Deployment controller reports it: all
+// pods are of the latest revision and available.
 func deploymentStatus(o map[string]any) verdict {
 	if v, over := overDeadline(o); over {
 		return v
@@ -81,7 +80,7 @@ func deploymentStatus(o map[string]any) verdict {
 	return firstMissing(
 		count(all, want, "pods created"),
 		count(updated, want, "pods updated"),
-		gone(all-want),
+		noOldPods(all-want),
 		count(api.Int(o, "status", "availableReplicas"), updated, "pods available"),
 		count(api.Int(o, "status", "readyReplicas"), want, "pods ready"),
 		reported(rolledOut(o), "the rollout complete"),
@@ -96,10 +95,11 @@ func overDeadline(o map[string]any) (verdict, bool) {
 	if c["reason"] != "ProgressDeadlineExceeded" {
 		return verdict{}, false
 	}
-	return verdict{shaky: brief(api.Reason(c)), missing: "rollout over its deadline"}, true
+	return verdict{shaky: shortLine(api.Reason(c)), missing: "rollout over its deadline"}, true
 }
 
-// rolledOut reports whether the newest ReplicaSet of a Deployment is said to be complete.
+// rolledOut reports whether the controller has reported the rollout of the latest ReplicaSet as
+// complete.
 func rolledOut(o map[string]any) bool {
 	// Without a deadline the controller does not report progress.
 	if n := api.Int(o, "spec", "progressDeadlineSeconds"); n == 0 || n == math.MaxInt32 {
@@ -109,7 +109,7 @@ func rolledOut(o map[string]any) bool {
 	return c["status"] == "True" && c["reason"] == "NewReplicaSetAvailable"
 }
 
-// statefulSetStatus wants all pods ready and, from the partition on, new.
+// statefulSetStatus requires all pods to be ready and, from the partition on, updated.
 func statefulSetStatus(o map[string]any) verdict {
 	if api.String(o, "spec", "updateStrategy", "type") == "OnDelete" {
 		return verdict{ready: true} // new pods come when the old ones are deleted
@@ -118,7 +118,7 @@ func statefulSetStatus(o map[string]any) verdict {
 	there := firstMissing(
 		count(all, want, "pods created"),
 		count(api.Int(o, "status", "readyReplicas"), want, "pods ready"),
-		gone(all-want),
+		noOldPods(all-want),
 	)
 	switch partition, ok := api.Field(o, "spec", "updateStrategy", "rollingUpdate", "partition").(int64); {
 	case !there.ready:
@@ -133,11 +133,11 @@ func statefulSetStatus(o map[string]any) verdict {
 	)
 }
 
-// daemonSetStatus wants a new pod available on each node that is to have one.
+// daemonSetStatus requires an updated and available pod on each scheduled node.
 func daemonSetStatus(o map[string]any) verdict {
 	want, ok := api.Field(o, "status", "desiredNumberScheduled").(int64)
 	if !ok {
-		return verdict{missing: unseen}
+		return verdict{missing: notObserved}
 	}
 	return firstMissing(
 		count(api.Int(o, "status", "currentNumberScheduled"), want, "pods created"),
@@ -156,7 +156,7 @@ func replicaSetStatus(o map[string]any) verdict {
 		count(api.Int(o, "status", "fullyLabeledReplicas"), want, "pods created"),
 		count(api.Int(o, "status", "availableReplicas"), want, "pods available"),
 		count(api.Int(o, "status", "readyReplicas"), want, "pods ready"),
-		gone(api.Int(o, "status", "replicas")-want),
+		noOldPods(api.Int(o, "status", "replicas")-want),
 	)
 }
 
@@ -171,8 +171,8 @@ func claimStatus(o map[string]any) verdict {
 	}
 }
 
-// serviceStatus wants a load balancer to have an address in the cluster. The one outside it is
-// not waited for: not every cluster gives one.
+// serviceStatus requires a load balancer to have a cluster IP. It does not require an external
+// address, because some clusters assign none.
 func serviceStatus(o map[string]any) verdict {
 	if api.String(o, "spec", "type") == "LoadBalancer" && api.String(o, "spec", "clusterIP") == "" {
 		return verdict{missing: "to get a cluster address"}
@@ -180,8 +180,7 @@ func serviceStatus(o map[string]any) verdict {
 	return verdict{ready: true}
 }
 
-// definitionStatus wants a custom resource definition established. Names that are taken may
-// become free.
+// definitionStatus requires a CRD to be established. A conflict of names may be temporary.
 func definitionStatus(o map[string]any) verdict {
 	for _, c := range api.ConditionsOf(o) {
 		switch {
@@ -195,7 +194,7 @@ func definitionStatus(o map[string]any) verdict {
 	return verdict{missing: "to be established"}
 }
 
-// condition is the condition of o of that type, nil where there is none.
+// condition returns the condition of o with the given type, or nil.
 func condition(o map[string]any, kind string) map[string]any {
 	for _, c := range api.ConditionsOf(o) {
 		if c["type"] == kind {
@@ -205,15 +204,15 @@ func condition(o map[string]any, kind string) map[string]any {
 	return nil
 }
 
-// reasonOr is what a condition says, or other where it says nothing.
+// reasonOr returns the reason and message of a condition, or other if it has none.
 func reasonOr(c map[string]any, other string) string {
-	if why := brief(api.Reason(c)); why != "" {
+	if why := shortLine(api.Reason(c)); why != "" {
 		return why
 	}
 	return other
 }
 
-// firstMissing is the first of all that is not ready, or ready.
+// firstMissing returns the first verdict that is not ready, or a ready one.
 func firstMissing(all ...verdict) verdict {
 	for _, v := range all {
 		if !v.ready {
@@ -223,20 +222,21 @@ func firstMissing(all ...verdict) verdict {
 	return verdict{ready: true}
 }
 
-// count is ready when have reaches want.
+// count returns a verdict that is ready if have is at least want.
 func count(have, want int64, of string) verdict {
 	return verdict{ready: have >= want, missing: fmt.Sprintf("%d of %d %s", have, want, of)}
 }
 
-// gone is ready when no old pod is left.
-func gone(old int64) verdict {
+// noOldPods returns a verdict that is ready if old is 0.
+func noOldPods(old int64) verdict {
 	if old == 1 {
 		return verdict{missing: "1 old pod to go"}
 	}
 	return verdict{ready: old <= 0, missing: fmt.Sprintf("%d old pods to go", old)}
 }
 
-// reported is ready when the controller has said so: it counts first and sums up later.
+// reported returns a verdict that is ready if ok: a controller updates the conditions after the
+// counts.
 func reported(ok bool, what string) verdict {
 	return verdict{ready: ok, missing: "its controller has not reported " + what + " yet"}
 }

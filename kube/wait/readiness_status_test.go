@@ -55,7 +55,7 @@ func referenceMissing(res *kstatus.Result, o map[string]any) string {
 	case "Ready":
 		return have + " of " + want + " pods ready"
 	case "Pending termination":
-		return gone(int64(numbers[0] - '0')).missing
+		return noOldPods(int64(numbers[0] - '0')).missing
 	case "PVC is not Bound. phase":
 		return strings.TrimSuffix("to be bound: it is "+numbers, ": it is unknown")
 	case "ClusterIP not set. Service type":
@@ -67,12 +67,12 @@ func referenceMissing(res *kstatus.Result, o map[string]any) string {
 	case "Deployment not Available":
 		return "its controller has not reported it available yet"
 	case "Missing .status.desiredNumberScheduled":
-		return unseen
+		return notObserved
 	case "Replica Failure condition. Check Pods":
 		return reasonOr(condition(o, "ReplicaFailure"), "its pods cannot be created")
 	}
 	if strings.Contains(res.Message, "observedGeneration") || strings.Contains(res.Message, "observed generation") {
-		return unseen
+		return notObserved
 	}
 	if v := readyCondition(o); !v.ready {
 		return v.missing
@@ -107,7 +107,7 @@ func compareWithReference(t testing.TB, o map[string]any) {
 func judge(o map[string]any) string {
 	tg := api.NewTarget("a.yaml", o)
 	tg.Resource = &kube.Resource{Kind: tg.Kind, APIVersion: api.String(o, "apiVersion")}
-	return rollout{jobs: true}.judge(tg, o).String()
+	return rollout{jobs: true}.evaluate(tg, o).String()
 }
 
 func TestStatusOfObjectsFromClusters(t *testing.T) {

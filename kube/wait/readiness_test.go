@@ -63,8 +63,8 @@ func TestRulesOfReadiness(t *testing.T) {
 		name, object     string
 		watching, legacy string
 	}{
-		{"a deployment that nobody has seen", dep + "status: {}", unseen, same},
-		{"a deployment seen before its change", dep + "spec: {replicas: 1}\nstatus: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, " + rolling + "}", unseen, same},
+		{"a deployment that nobody has seen", dep + "status: {}", notObserved, same},
+		{"a deployment seen before its change", dep + "spec: {replicas: 1}\nstatus: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, " + rolling + "}", notObserved, same},
 		{"a deployment without pods", dep + "spec: {replicas: 3, progressDeadlineSeconds: 600}\nstatus: {observedGeneration: 2}", "0 of 3 pods created", "0 of 3 pods ready"},
 		{"a deployment that misses one of four, as it may", dep + "spec: {replicas: 4, progressDeadlineSeconds: 600, strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%, maxSurge: 25%}}}\nstatus: {observedGeneration: 2, replicas: 4, updatedReplicas: 4, readyReplicas: 3, availableReplicas: 3, " + rolling + "}", "3 of 4 pods available", "ready"},
 		{"a deployment of one, which rounds down to none that may miss", dep + "spec: {replicas: 1, progressDeadlineSeconds: 600, strategy: {rollingUpdate: {maxUnavailable: 25%, maxSurge: 25%}}}\nstatus: {observedGeneration: 2, replicas: 1, updatedReplicas: 1}", "0 of 1 pods available", "0 of 1 pods ready"},
@@ -80,7 +80,7 @@ func TestRulesOfReadiness(t *testing.T) {
 		{"a stateful set updated down to its partition", sts + "spec: {replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}}\nstatus: {observedGeneration: 2, replicas: 3, readyReplicas: 3, currentReplicas: 2, updatedReplicas: 1, currentRevision: a, updateRevision: b}", "ready", same},
 		{"a stateful set short of its partition", sts + "spec: {replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}\nstatus: {observedGeneration: 2, replicas: 3, readyReplicas: 3, currentReplicas: 2, updatedReplicas: 1, currentRevision: a, updateRevision: b}", "1 of 2 pods updated", same},
 		{"a stateful set that others roll out", sts + "spec: {replicas: 3, updateStrategy: {type: OnDelete}}\nstatus: {observedGeneration: 2}", "ready", same},
-		{"a stateful set that is not seen", sts + "spec: {replicas: 0}\nstatus: {replicas: 0}", unseen, same},
+		{"a stateful set that is not seen", sts + "spec: {replicas: 0}\nstatus: {replicas: 0}", notObserved, same},
 		{"a stateful set rolled out", sts + "spec: {replicas: 2}\nstatus: {observedGeneration: 2, replicas: 2, readyReplicas: 2, currentReplicas: 2, updatedReplicas: 2, currentRevision: b, updateRevision: b}", "ready", same},
 
 		{"a daemon set on the way", ds + "status: {observedGeneration: 2, desiredNumberScheduled: 10, currentNumberScheduled: 10, updatedNumberScheduled: 10, numberAvailable: 9, numberReady: 9}\nspec: {updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 1}}}", "9 of 10 pods available", "ready"},
@@ -110,15 +110,15 @@ func TestRulesOfReadiness(t *testing.T) {
 		{"a replication controller", rc + "spec: {replicas: 2}\nstatus: {observedGeneration: 2, readyReplicas: 1}", "1 of 2 pods ready", same},
 
 		{"a custom resource that is not ready", thing + "status: {observedGeneration: 2, conditions: [{type: Ready, status: 'False', reason: Nope, message: not yet}]}", "Nope: not yet", "ready"},
-		{"a custom resource seen before its change", thing + "status: {observedGeneration: 1, conditions: [{type: Ready, status: 'True'}]}", unseen, same},
-		{"a custom resource whose condition is old", thing + "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}", unseen, same},
+		{"a custom resource seen before its change", thing + "status: {observedGeneration: 1, conditions: [{type: Ready, status: 'True'}]}", notObserved, same},
+		{"a custom resource whose condition is old", thing + "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}", notObserved, same},
 		{"a custom resource that is stuck", thing + "status: {observedGeneration: 2, conditions: [{type: Stalled, status: 'True', reason: Broken, message: for good}]}", "shaky: Broken: for good", "ready"},
 		{"a custom resource that says nothing", thing + "status: {}", "ready", same},
 		{"a custom resource with a status of its own kind", thing + "status: {conditions: {a: b}}", "ready", same},
 	} {
 		tg, o := living(t, test.object)
 		r := rollout{jobs: true, silence: time.Second, begun: time.Now()}
-		if got := r.judge(tg, o).String(); got != test.watching {
+		if got := r.evaluate(tg, o).String(); got != test.watching {
 			t.Errorf("%s, watching: %q, want %q", test.name, got, test.watching)
 		}
 		want := test.legacy
@@ -130,7 +130,7 @@ func TestRulesOfReadiness(t *testing.T) {
 		}
 	}
 	tg, o := living(t, job+"status: {startTime: '2026-01-01T00:00:00Z', active: 1}")
-	if got := (rollout{}).judge(tg, o).String(); got != "ready" {
+	if got := (rollout{}).evaluate(tg, o).String(); got != "ready" {
 		t.Errorf("a job that has begun is %q where jobs are not awaited", got)
 	}
 }
@@ -205,7 +205,7 @@ status:
 			t.Errorf("%s: %v", test.expression, err)
 			continue
 		}
-		if got, value := x.holds(o); got != test.want {
+		if got, value := x.isTrue(o); got != test.want {
 			t.Errorf("%s: %v (%q)", test.expression, got, value)
 		}
 	}
@@ -213,21 +213,21 @@ status:
 
 func TestBadReadinessAnnotationsAreNamed(t *testing.T) {
 	for _, test := range []struct{ annotation, want string }{
-		{`helm.sh/readiness-success: "{.phase} == Ready"`, "must be a JSON list"},
-		{`helm.sh/readiness-success: "[]"`, "must be a JSON list"},
-		{`helm.sh/readiness-failure: '[1]'`, "must be a JSON list"},
-		{`helm.sh/readiness-failure: '["phase == Ready"]'`, `"phase == Ready": it must begin with a JSONPath in braces`},
-		{`helm.sh/readiness-failure: '["{.phase"]'`, "must begin with a JSONPath"},
+		{`helm.sh/readiness-success: "{.phase} == Ready"`, "want a JSON list of strings"},
+		{`helm.sh/readiness-success: "[]"`, "want a JSON list of strings"},
+		{`helm.sh/readiness-failure: '[1]'`, "want a JSON list of strings"},
+		{`helm.sh/readiness-failure: '["phase == Ready"]'`, `"phase == Ready": want a JSONPath in braces`},
+		{`helm.sh/readiness-failure: '["{.phase"]'`, "want a JSONPath in braces"},
 		{`helm.sh/readiness-failure: '["{phase} == Ready"]'`, "want a path of fields"},
 		{`helm.sh/readiness-failure: '["{range .a} == Ready"]'`, "want a path of fields"},
 		{`helm.sh/readiness-failure: '["{..a..b} == Ready"]'`, "more than one recursive descent (..)"},
 		{`helm.sh/readiness-failure: '["{.spec.a` + strings.Repeat("[0,0]", 40) + `} == 1"]'`, "unions select more than 256 values"},
 		{`helm.sh/readiness-failure: '["{.a[} == Ready"]'`, "is not a JSONPath"},
-		{`helm.sh/readiness-failure: '["{.phase} = Ready"]'`, "needs one of =="},
-		{`helm.sh/readiness-failure: '["{.phase}"]'`, "needs one of =="},
+		{`helm.sh/readiness-failure: '["{.phase} = Ready"]'`, "want one of =="},
+		{`helm.sh/readiness-failure: '["{.phase}"]'`, "want one of =="},
 		{`helm.sh/readiness-failure: '["{.phase} =="]'`, "the value after == is missing"},
-		{`helm.sh/readiness-failure: '["{.phase} >= Ready"]'`, `only numbers can be compared with >=, and "Ready" is none`},
-		{`helm.sh/readiness-failure: '["{.` + strings.Repeat("a", 1100) + `} == 1"]'`, "may have 1024"},
+		{`helm.sh/readiness-failure: '["{.phase} >= Ready"]'`, `only numbers can be compared with >=, and "Ready" is not a number`},
+		{`helm.sh/readiness-failure: '["{.` + strings.Repeat("a", 1100) + `} == 1"]'`, "the limit is 1024"},
 	} {
 		objects := apitest.Parse(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: x\n  annotations:\n    "+test.annotation)
 		err := CheckReadiness(objects)
@@ -249,7 +249,7 @@ func FuzzExpression(f *testing.F) {
 	_, o := living(f, "status: {a: [{b: c, d: 1}, {b: e}], phase: Ready, n: {a: {a: 1}}}")
 	f.Fuzz(func(t *testing.T, s string) {
 		if x, err := parseExpression(s); err == nil {
-			x.holds(o)
+			x.isTrue(o)
 		}
 	})
 }
@@ -273,9 +273,9 @@ func TestTroublesOfPods(t *testing.T) {
 		{"an init container has done its work", "{phase: Running, initContainerStatuses: [{name: i, ready: true, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: a, state: {running: {}}}]}", false, "", 0},
 		{"its image is not there", "{phase: Pending, containerStatuses: [{name: a, image: x, state: {waiting: {reason: ErrImagePull, message: long story}}}]}", false, "container a of pod p cannot start: its image x cannot be pulled", time.Second},
 		{"its image is not there, and has a long name", "{phase: Pending, containerStatuses: [{name: a, image: " + strings.Repeat("long/", 40) + ", state: {waiting: {reason: ErrImagePull}}}]}", false, "container a of pod p cannot start: its image " + strings.Repeat("long/", 40) + " cannot be pulled", time.Second},
-		{"its image has no name", "{phase: Pending, containerStatuses: [{name: a, image: X, state: {waiting: {reason: InvalidImageName}}}]}", false, `container a of pod p cannot start: its image has no valid name: "X"`, 0},
+		{"its image has no name", "{phase: Pending, containerStatuses: [{name: a, image: X, state: {waiting: {reason: InvalidImageName}}}]}", false, `container a of pod p cannot start: invalid image name "X"`, 0},
 		{"its secret is missing", "{phase: Pending, containerStatuses: [{name: a, state: {waiting: {reason: CreateContainerConfigError, message: 'secret \"s\" not found'}}}]}", false, `container a of pod p cannot start: CreateContainerConfigError: secret "s" not found`, time.Second},
-		{"no node has room", "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 0/3 nodes}]}", false, "pod p finds no node: 0/3 nodes", never},
+		{"no node has room", "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 0/3 nodes}]}", false, "pod p cannot be scheduled: 0/3 nodes", never},
 		{"it is over", "{phase: Failed, containerStatuses: [{name: a, state: {terminated: {exitCode: 1}}}]}", false, "", 0},
 	} {
 		_, o := living(t, pod+test.status)

@@ -12,45 +12,43 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// trouble is something that keeps an object from becoming ready, and may pass
-// or not.
+// trouble is a problem that keeps an object from becoming ready. It may be temporary.
 type trouble struct {
 	class     class
-	container string // "" where it is about the pod, or the object itself
+	container string // "" for a problem of the pod or the object itself
 	pod       string
 	text      string
-	// since is when it was first seen. It shows after quiet, and is certain to
-	// stay after grace, or never by time alone where that is negative.
+	// since is when it was first seen. It is reported after quiet, and counts as permanent
+	// after grace, unless that is negative.
 	since        time.Time
 	quiet, grace time.Duration
 }
 
-// class is what kind of trouble it is, worst last.
+// class is the kind of a trouble, in increasing severity.
 type class int
 
 const (
 	unscheduled class = iota
 	crashing
-	unmade   // pods cannot be made
-	unstarts // a container cannot be started
-	condemned
+	notCreated      // pods cannot be created
+	notStarted      // a container cannot be started
+	conditionFailed // a condition reports a failure
 )
 
-func (t trouble) certain(now time.Time) bool {
+func (t trouble) isPermanent(now time.Time) bool {
 	return t.grace >= 0 && !now.Before(t.since.Add(t.grace))
 }
 
-func (t trouble) shows(now time.Time) bool { return !now.Before(t.since.Add(t.quiet)) }
+func (t trouble) isVisible(now time.Time) bool { return !now.Before(t.since.Add(t.quiet)) }
 
-// restartsEnough is how often a container has been restarted when it counts as
-// crashing again and again.
-const restartsEnough = 3
+// minRestarts is the number of restarts after which a container counts as crashing
+// repeatedly.
+const minRestarts = 3
 
 const never = time.Duration(-1)
 
-// troublesOf returns what is wrong with a pod. Only facts count: what the containers
-// wait for and how they ended, not what events say. patient is for pods of
-// which their controller decides how often they may crash.
+// troublesOf returns the problems of a pod. It uses only the statuses of its containers and no
+// events. patient is set for pods whose controller limits their crashes.
 func troublesOf(p *api.Pod, grace Grace, patient bool) []trouble {
 	if p.Metadata.Deletion != "" || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
 		return nil
@@ -58,9 +56,9 @@ func troublesOf(p *api.Pod, grace Grace, patient bool) []trouble {
 	var out []trouble
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" && c.Reason == "Unschedulable" {
-			// A node may be on its way: this is never certain.
+			// An autoscaler may add a node, so this is never permanent.
 			out = append(out,
-				trouble{class: unscheduled, text: fmt.Sprintf("pod %s finds no node: %s", p.Metadata.Name, c.Message),
+				trouble{class: unscheduled, text: fmt.Sprintf("pod %s cannot be scheduled: %s", p.Metadata.Name, c.Message),
 					quiet: 3 * time.Second, grace: never})
 		}
 	}
@@ -70,7 +68,7 @@ func troublesOf(p *api.Pod, grace Grace, patient bool) []trouble {
 		}
 	}
 	for i := range out {
-		out[i].pod, out[i].text = p.Metadata.Name, beginning(out[i].text, 1000)
+		out[i].pod, out[i].text = p.Metadata.Name, firstLine(out[i].text, 1000)
 	}
 	return out
 }
@@ -80,14 +78,14 @@ func containerTrouble(s api.ContainerStatus, pod string, grace Grace, patient bo
 	if wait == nil {
 		return crashOf(s, pod, grace, patient)
 	}
-	t := trouble{container: s.Name, class: unstarts, grace: grace.Start}
+	t := trouble{container: s.Name, class: notStarted, grace: grace.Start}
 	switch wait.Reason {
 	case "InvalidImageName":
 		t.grace = 0
-		t.text = fmt.Sprintf("container %s of pod %s cannot start: its image has no valid name: %q", s.Name, pod, s.Image)
+		t.text = fmt.Sprintf("container %s of pod %s cannot start: invalid image name %q", s.Name, pod, s.Image)
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable",
 		"SignatureValidationFailed":
-		// A kubelet alternates between reasons and messages: it is one trouble.
+		// The kubelet alternates between these reasons and their messages for one problem.
 		t.text = fmt.Sprintf("container %s of pod %s cannot start: its image %s cannot be pulled", s.Name, pod, s.Image)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CreatePodSandboxError",
 		"PreCreateHookError", "PreStartHookError", "PostStartHookError":
@@ -98,7 +96,7 @@ func containerTrouble(s api.ContainerStatus, pod string, grace Grace, patient bo
 	return t, true
 }
 
-// crashOf is about a container that has ended badly and is not ready since.
+// crashOf returns the problem of a container that has failed and is not ready since.
 func crashOf(s api.ContainerStatus, pod string, grace Grace, patient bool) (trouble, bool) {
 	end := s.LastState.Terminated
 	if s.State.Terminated != nil {
@@ -110,41 +108,41 @@ func crashOf(s api.ContainerStatus, pod string, grace Grace, patient bool) (trou
 	t := trouble{class: crashing, container: s.Name, grace: never}
 	how := end.Ending()
 	if s.RestartCount > 0 {
-		how += ", " + times(s.RestartCount, "restart")
+		how += ", " + plural(s.RestartCount, "restart")
 	}
 	verb, often := "crashed", "crashes again and again"
 	if end.ExitCode == 0 {
 		verb, often = "ended", "ends again and again"
 	}
-	if s.RestartCount >= restartsEnough {
+	if s.RestartCount >= minRestarts {
 		verb = often
 	}
 	t.text = fmt.Sprintf("container %s of pod %s %s (%s)", s.Name, pod, verb, how)
 	backsOff := s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff" || s.State.Terminated != nil
-	if s.RestartCount >= restartsEnough && backsOff && !patient {
+	if s.RestartCount >= minRestarts && backsOff && !patient {
 		t.grace = grace.Crash
 	}
 	return t, true
 }
 
-func times(n int, what string) string {
+func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// podTrouble is what is wrong with one pod of an object.
+// podTrouble contains the problems of one pod of an object.
 type podTrouble struct {
 	uid      string
-	maker    string // the uid of what made it
-	set      string // the ReplicaSet that made it for a Deployment
+	maker    string // the UID of its controller
+	set      string // the ReplicaSet, for a pod of a Deployment
 	labels   map[string]string
 	troubles []trouble
 }
 
-// carry keeps from when on a trouble has been there already.
-func carry(old, now []trouble, at time.Time) {
+// keepSince sets since of the problems in now to that of the same problem in old, or to at.
+func keepSince(old, now []trouble, at time.Time) {
 	for i := range now {
 		now[i].since = at
 		for _, o := range old {
@@ -155,15 +153,15 @@ func carry(old, now []trouble, at time.Time) {
 	}
 }
 
-// note keeps the troubles of the object itself.
-func (a *awaited) note(now time.Time, grace Grace, v verdict) {
+// updateOwn updates the problems of the object itself.
+func (a *awaited) updateOwn(now time.Time, grace Grace, v verdict) {
 	var own []trouble
 	if v.shaky != "" {
-		own = append(own, trouble{class: condemned, text: v.shaky, grace: grace.Condition})
+		own = append(own, trouble{class: conditionFailed, text: v.shaky, grace: grace.Condition})
 	}
 	for _, c := range api.ConditionsOf(a.live) {
 		if a.HasPods() && c["type"] == "ReplicaFailure" && c["status"] == "True" {
-			own = append(own, trouble{class: unmade, text: brief(api.Reason(c)), grace: refusalGrace(c, grace)})
+			own = append(own, trouble{class: notCreated, text: shortLine(api.Reason(c)), grace: refusalGrace(c, grace)})
 		}
 	}
 	if a.IsPod() {
@@ -171,12 +169,12 @@ func (a *awaited) note(now time.Time, grace Grace, v verdict) {
 			own = append(own, troublesOf(p, grace, false)...)
 		}
 	}
-	carry(a.own, own, now)
+	keepSince(a.own, own, now)
 	a.own = own
 }
 
-// refusalGrace is how long pods may be refused: what a quota or a policy forbids
-// stays forbidden, while a webhook that does not answer may be about to start.
+// refusalGrace returns the grace for pods that are refused. A quota or a policy is permanent; a
+// webhook that does not answer may be starting.
 func refusalGrace(condition map[string]any, grace Grace) time.Duration {
 	if message, _ := condition["message"].(string); strings.Contains(message, "is forbidden") {
 		return grace.Start
@@ -184,8 +182,8 @@ func refusalGrace(condition map[string]any, grace Grace) time.Duration {
 	return never
 }
 
-// worst is the trouble to speak of, nil for none, and how long until another
-// look is worth while, 0 for as long as nothing happens.
+// worst returns the most severe problem to report, or nil, and the time until the result may
+// change without an event, or 0.
 func (a *awaited) worst(now time.Time, newest func(*awaited, *podTrouble) bool) (*trouble, time.Duration) {
 	all := slices.Clone(a.own)
 	for _, p := range a.pods {
@@ -201,7 +199,7 @@ func (a *awaited) worst(now time.Time, newest func(*awaited, *podTrouble) bool) 
 				next = d
 			}
 		}
-		if t.shows(now) {
+		if t.isVisible(now) {
 			shown = append(shown, t)
 		}
 	}
@@ -209,7 +207,8 @@ func (a *awaited) worst(now time.Time, newest func(*awaited, *podTrouble) bool) 
 		return nil, next
 	}
 	worst := slices.MaxFunc(shown, func(x, y trouble) int {
-		return cmp.Or(rank(x.certain(now))-rank(y.certain(now)), cmp.Compare(x.class, y.class), cmp.Compare(y.pod, x.pod),
+		return cmp.Or(rank(x.isPermanent(now))-rank(y.isPermanent(now)), cmp.Compare(x.class, y.class), cmp.Compare(y.pod,
+			x.pod),
 			cmp.Compare(y.container, x.container))
 	})
 	return &worst, next

@@ -19,25 +19,24 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Request says what to wait for.
+// Request configures a wait.
 type Request struct {
 	Objects   []*manifest.Object
-	Namespace string // of objects that name none
-	// Jobs waits until jobs are complete; else one that has begun is ready.
+	Namespace string // of objects without a namespace
+	// Jobs waits until jobs have completed; otherwise a job is ready when it has started.
 	Jobs bool
-	// Legacy asks again and again, with the readiness rules of Helm 3, instead
-	// of watching.
+	// Legacy applies the readiness rules of Helm 3 and polls instead of watching.
 	Legacy bool
 }
 
 // A FailedError is returned for an object that has failed and will not become ready.
 type FailedError struct {
 	Object string
-	// Reason is what the cluster says of it.
+	// Reason is the reason in the object's status or pods.
 	Reason string
-	// Details are lines that explain it: events, the end of a log.
+	// Details are lines that explain the failure: events, the end of a log.
 	Details []string
-	// Others are further objects that were in trouble, each with which.
+	// Others lists further failing objects with their reasons.
 	Others []string
 }
 
@@ -47,22 +46,22 @@ func (e *FailedError) Error() string {
 		s += "\n  " + d
 	}
 	for _, o := range e.Others {
-		s += "\n  also in trouble: " + o
+		s += "\n  also failing: " + o
 	}
 	return s
 }
 
-// Await returns when all objects are ready: workloads rolled out, claims bound,
-// custom resources as their conditions say (kstatus) and their annotations
-// (see [CheckReadiness]), jobs as r.Jobs says. What a controller has not looked
-// at since it was changed is not ready. A Deployment that is paused and a Job
-// that is suspended are: nothing will happen to them.
+// Await waits until all objects are ready: workloads rolled out, claims bound, custom resources
+// ready by their conditions (as in kstatus) and annotations (see [CheckReadiness]), and jobs
+// started or completed, as r.Jobs says. An object whose controller has not observed its latest
+// generation is not ready. A paused Deployment and a suspended Job are ready, because nothing
+// will happen to them.
 //
-// When it is certain that an object will not become ready, Await returns a
-// [*FailedError] at once: a job that has failed, a rollout over its deadline, a
-// pod that cannot be started or that crashes again and again. When ctx ends
-// before, a [*PendingError] names what is missing. Both tell what the pods, their
-// logs and their events say. A server that is away for a while is not an error.
+// If it is certain that an object will not become ready, Await returns a [*FailedError] at
+// once: for a failed job, a rollout that has exceeded its deadline, a pod that cannot start or
+// that keeps crashing. If ctx ends before, it returns a [*PendingError] with the missing
+// objects. Both contain details from pods, logs and events. Await tolerates a temporary outage
+// of the server.
 func (c *Waiter) Await(ctx context.Context, r Request) error {
 	if c.api.IsDryRun() {
 		return nil
@@ -78,21 +77,21 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 	w := &waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), existence: true, polls: r.Legacy,
 		custom: custom}
 	rules := rollout{jobs: r.Jobs, silence: c.grace.orDefault().Silence, begun: time.Now()}
-	w.judge = rules.judge
+	w.judge = rules.evaluate
 	if r.Legacy {
 		w.judge = rules.legacy
 	}
 	return c.wait(ctx, targets, w)
 }
 
-// Established is for package apply, which writes definitions. It returns when all of them
-// are established, and a [*FailedError] when the server refuses the names of one.
+// Established waits until CRDs are established, for package apply. It returns a [*FailedError]
+// if the server rejects the names of one.
 func (c *Waiter) Established(ctx context.Context, definitions []*api.Target) error {
 	return c.wait(ctx, definitions,
-		&waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: established})
+		&waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: isEstablished})
 }
 
-// wait follows all places that targets live in until each of them is ready.
+// wait watches the collections of all targets until every target is ready.
 func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) error {
 	targets = api.Filter(targets, func(t *api.Target) bool { return t.Name != "" })
 	if len(targets) == 0 {
@@ -102,14 +101,14 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	defer stop()
 	group, gctx := errgroup.WithContext(wctx)
 	var beside sync.WaitGroup
-	w.stop, w.beside = stop, func(fn func(context.Context)) { beside.Go(func() { fn(gctx) }) }
+	w.stop, w.background = stop, func(fn func(context.Context)) { beside.Go(func() { fn(gctx) }) }
 	w.begin(c, targets)
-	passive := func(t *api.Target) bool { return w.existence && w.custom[t] == nil && passive(t) }
+	passive := func(t *api.Target) bool { return w.existence && w.custom[t] == nil && isPassive(t) }
 	for place, members := range api.ByPlace(api.Filter(targets, func(t *api.Target) bool { return !passive(t) })) {
 		group.Go(func() error { return c.observe(gctx, place, members, w.polls, w.observer(members)) })
 	}
 	if some := api.Filter(targets, passive); len(some) > 0 {
-		group.Go(func() error { return c.appear(gctx, some, w) })
+		group.Go(func() error { return c.waitExist(gctx, some, w) })
 	}
 	err := group.Wait()
 	w.end()
@@ -118,8 +117,9 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	switch {
 	case w.failed != nil:
 		w.failed.error.Others = w.others()
-		told := func(line string) bool { return line == w.failed.error.Reason } // an event that says it again
-		w.failed.error.Details = append(w.failed.error.Details, slices.DeleteFunc(c.explainFailed(ctx, w.failed), told)...)
+		repeated := func(line string) bool { return line == w.failed.error.Reason } // an event with the same text
+		details := slices.DeleteFunc(c.explainFailed(ctx, w.failed), repeated)
+		w.failed.error.Details = append(w.failed.error.Details, details...)
 		return w.failed.error
 	case ctx.Err() != nil && len(w.pending) > 0:
 		return w.timedOut(context.Cause(ctx), c.explainPending(ctx, targets, w))
@@ -129,9 +129,9 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	return nil
 }
 
-// passive reports whether an object of the target's kind is ready as soon as it
-// exists. To know that of a ConfigMap, no one needs its contents.
-func passive(t *api.Target) bool {
+// isPassive reports whether an object of the target's kind is ready as soon as it exists, so that
+// its metadata is enough.
+func isPassive(t *api.Target) bool {
 	switch t.Kind {
 	case "ConfigMap", "Secret", "ServiceAccount", "LimitRange":
 		return t.Group() == ""
@@ -145,16 +145,16 @@ func passive(t *api.Target) bool {
 	return false
 }
 
-// appear returns when all targets exist.
-func (c *Waiter) appear(ctx context.Context, targets []*api.Target, w *waiting) error {
+// waitExist waits until all targets exist.
+func (c *Waiter) waitExist(ctx context.Context, targets []*api.Target, w *waiting) error {
 	var trouble outage
 	for delay := 50 * time.Millisecond; ; delay = min(2*delay, time.Second) {
 		live, err := c.api.ReadMetadata(ctx, targets)
 		if err != nil {
-			err = trouble.endure(ctx, err)
+			err = trouble.retry(ctx, err)
 		} else {
 			trouble = outage{}
-			targets = api.Filter(targets, func(t *api.Target) bool { return live[t] == nil || !w.exists(t) })
+			targets = api.Filter(targets, func(t *api.Target) bool { return live[t] == nil || !w.markExisting(t) })
 		}
 		if err != nil || len(targets) == 0 {
 			return err
@@ -165,18 +165,18 @@ func (c *Waiter) appear(ctx context.Context, targets []*api.Target, w *waiting) 
 	}
 }
 
-// A PendingError is returned when a wait ends before all objects are ready, or gone.
+// A PendingError is returned if a wait ends before all objects are ready or deleted.
 type PendingError struct {
-	// Pending are the objects, each with what it is missing.
+	// Pending lists the objects, each with its missing state.
 	Pending []string
-	// Details are lines that explain it: what the pods say.
+	// Details are lines that explain the state, from the objects' pods.
 	Details []string
-	Err     error // why waiting ended: context.DeadlineExceeded, ...
+	Err     error // the cause: context.DeadlineExceeded, ...
 }
 
 func (e *PendingError) Error() string {
 	why := e.Err.Error() + " while waiting for"
-	if errors.Is(e.Err, context.DeadlineExceeded) { // in the words of Helm 3, and of Helm 4
+	if errors.Is(e.Err, context.DeadlineExceeded) { // the messages of Helm 3 and Helm 4
 		why = "timed out waiting for the condition (context deadline exceeded):"
 	}
 	s := fmt.Sprintf("%s %s", why, strings.Join(e.Pending, "; "))
@@ -188,11 +188,10 @@ func (e *PendingError) Error() string {
 
 func (e *PendingError) Unwrap() error { return e.Err }
 
-// Hint says what a user of the command line can do about it, "" where it was not the time
-// that ended the wait.
+// Hint returns advice for the user of the command line if the wait timed out, else "".
 func (e *PendingError) Hint() string {
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
 		return ""
 	}
-	return "--timeout gives it more time; helm status tells how it is now"
+	return "--timeout gives it more time; helm status shows the current state"
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// WaitGone returns when none of the objects exists any more, or a [*PendingError]
-// when ctx ends before. What has not the owner's marks is not waited for:
-// Delete of package apply has left it alone.
+// WaitGone waits until none of the objects exists, or returns a [*PendingError] if ctx ends
+// before. It ignores objects without the owner's ownership labels, because Delete of package
+// apply does not delete them.
 func (c *Waiter) WaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error {
 	if c.api.IsDryRun() {
 		return nil
@@ -25,24 +25,23 @@ func (c *Waiter) WaitGone(ctx context.Context, objects []*manifest.Object, owner
 	if err != nil {
 		return err
 	}
-	return c.gone(ctx, targets, func(m *api.Metadata) bool { return m.Foreign(owner) == "" })
+	return c.waitDeleted(ctx, targets, func(m *api.Metadata) bool { return m.Foreign(owner) == "" })
 }
 
-// gone returns when nothing stands any more where the targets are; what is not
-// awaited does not count.
-func (c *Waiter) gone(ctx context.Context, targets []*api.Target, awaited func(*api.Metadata) bool) error {
-	told := false
+// waitDeleted waits until no target exists for which awaited returns true.
+func (c *Waiter) waitDeleted(ctx context.Context, targets []*api.Target, awaited func(*api.Metadata) bool) error {
+	reported := false
 	defer func() {
-		if told {
+		if reported {
 			c.api.Progress().Send(progress.Event{Kind: progress.Settled})
 		}
 	}()
 	var trouble outage
-	var last map[*api.Target]*api.Metadata // as it was when the server answered last
+	var last map[*api.Target]*api.Metadata // of the last successful read
 	for delay := 25 * time.Millisecond; ; delay = min(delay*2, time.Second) {
 		live, err := c.api.ReadMetadata(ctx, targets)
 		if err != nil && ctx.Err() == nil {
-			if err := trouble.endure(ctx, err); err != nil && ctx.Err() == nil {
+			if err := trouble.retry(ctx, err); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}
@@ -50,8 +49,8 @@ func (c *Waiter) gone(ctx context.Context, targets []*api.Target, awaited func(*
 			trouble, last = outage{}, live
 			targets = api.Filter(targets, func(t *api.Target) bool {
 				there := live[t] != nil && awaited(live[t])
-				if !there && told {
-					c.api.Progress().Send(progress.Event{Kind: progress.Ready, Object: t.Short(), Text: "gone"})
+				if !there && reported {
+					c.api.Progress().Send(progress.Event{Kind: progress.Ready, Object: t.Short(), Text: "deleted"})
 				}
 				return there
 			})
@@ -59,32 +58,32 @@ func (c *Waiter) gone(ctx context.Context, targets []*api.Target, awaited func(*
 		if len(targets) == 0 {
 			return nil
 		}
-		if !told && err == nil {
-			told = true
+		if !reported && err == nil {
+			reported = true
 			for _, t := range targets {
-				c.api.Progress().Send(progress.Event{Kind: progress.Waiting, Object: t.Short(), Text: "to be gone"})
+				c.api.Progress().Send(progress.Event{Kind: progress.Waiting, Object: t.Short(), Text: "to be deleted"})
 			}
 		}
 		if err := linger.Sleep(ctx, delay); err != nil {
-			return &PendingError{Pending: pendingGone(targets, last), Err: err}
+			return &PendingError{Pending: pendingDeletions(targets, last), Err: err}
 		}
 	}
 }
 
-func pendingGone(targets []*api.Target, live map[*api.Target]*api.Metadata) []string {
+func pendingDeletions(targets []*api.Target, live map[*api.Target]*api.Metadata) []string {
 	var out []string
 	for _, t := range targets {
-		s := t.String() + " to be gone"
+		s := t.String() + " to be deleted"
 		if m := live[t]; m != nil && m.Deletion == "" {
-			s += " (nothing deletes it)"
+			s += " (its deletion was not requested)"
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// WaitHookGone returns when the object with that uid, which DeleteHook of package apply has
-// deleted, does not exist any more; where uid is "", when nothing stands there.
+// WaitHookGone waits until the object with the given UID, which DeleteHook of package apply has
+// deleted, no longer exists. If uid is "", it waits until no object with the name exists.
 func (c *Waiter) WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error {
 	if c.api.IsDryRun() {
 		return nil
@@ -92,10 +91,10 @@ func (c *Waiter) WaitHookGone(ctx context.Context, o *manifest.Object, namespace
 	t, err := c.api.Single(ctx, o, namespace)
 	var noMatch *kube.NoMatchError
 	if errors.As(err, &noMatch) {
-		return nil // gone with its kind
+		return nil // deleted with its CRD
 	}
 	if err != nil {
 		return err
 	}
-	return c.gone(ctx, []*api.Target{t}, func(m *api.Metadata) bool { return uid == "" || m.UID == uid })
+	return c.waitDeleted(ctx, []*api.Target{t}, func(m *api.Metadata) bool { return uid == "" || m.UID == uid })
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wait waits until objects of a cluster are ready, have finished or are gone, and
-// says why where that does not come about.
+// Package wait waits until objects of a cluster are ready, have finished or are deleted, and
+// returns a diagnosis if that fails.
 //
 //	waiter := wait.New(client, wait.Grace{}) // a *kube.Client
 //	err := waiter.Await(ctx, wait.Request{Objects: objects, Namespace: "shop"})
 //
-// What is certain to fail ends a wait at once, with a [*FailedError]; the context bounds
-// all others, with a [*PendingError]. The package changes nothing in the cluster.
+// If it is certain that an object will fail, the wait ends at once with a [*FailedError]. If
+// the context ends before, the error is a [*PendingError]. The package does not change
+// objects.
 package wait
 
 import (
@@ -21,10 +22,8 @@ type Waiter struct {
 	grace Grace
 }
 
-// New returns a waiter on the connection of c. On one of [kube.Client.DryRun] it waits for
-// nothing, because nothing will come.
+// New returns a waiter that uses c. If c is a client of [kube.Client.DryRun], it does not wait.
 func New(c *kube.Client, g Grace) *Waiter { return &Waiter{api.Client{Client: c}, g} }
 
-// impatient returns a waiter on the same connection that does not wait for trouble to
-// pass.
-func (c *Waiter) impatient() *Waiter { return New(c.api.WithoutRetry(), c.grace) }
+// withoutRetry returns a waiter whose client does not retry requests.
+func (c *Waiter) withoutRetry() *Waiter { return New(c.api.WithoutRetry(), c.grace) }

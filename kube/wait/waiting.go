@@ -15,64 +15,64 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// verdict is what the rules say of one object.
+// verdict is the result of the readiness rules for an object.
 type verdict struct {
 	ready bool
-	// failed tells why the object has failed for good, "" where it has not.
+	// failed is the reason if the object has failed permanently.
 	failed string
-	// shaky is like failed, but counts only when it lasts.
+	// shaky is the reason of a failure that counts only if it lasts.
 	shaky string
-	// missing tells what there is to wait for.
+	// missing describes the state that is waited for.
 	missing string
-	// again is when to look once more though nothing has changed; 0 is never.
+	// again is the time after which to evaluate the rules again without a change, or 0.
 	again time.Duration
 }
 
-// waiting is what one wait knows. The fields before mu are set by who waits.
+// waiting is the state of one wait. The fields before mu are set before it begins.
 type waiting struct {
-	// pending are the targets that are not ready, with what they are missing.
+	// pending contains the targets that are not ready, with their missing state.
 	pending map[*api.Target]string
 	report  progress.Func
-	// judge says of a live object whether it is ready; ready is a simpler form.
+	// judge is the readiness rule; ready is a simpler form.
 	judge func(*api.Target, map[string]any) verdict
 	ready func(*api.Target, map[string]any) (ok bool, missing string, err error)
-	// existence is enough for passive kinds.
+	// existence is set if passive kinds are ready when they exist.
 	existence bool
-	// polls asks again and again instead of watching.
+	// polls is set to poll instead of watching.
 	polls bool
-	// custom are the readiness expressions of targets that have some.
+	// custom contains the readiness expressions of targets that have some.
 	custom map[*api.Target]*expressions
 
 	client *Waiter
 	grace  Grace
-	// stop ends the wait; beside runs something until its end at the latest.
-	stop   func()
-	beside func(func(context.Context))
+	// stop ends the wait. beside runs a function in the background until the wait ends.
+	stop       func()
+	background func(func(context.Context))
 
 	mu      sync.Mutex
-	over    bool
+	ended   bool
 	awaited map[*api.Target]*awaited
 	owners  map[ownerKey]*awaited
-	watched map[string]bool // namespaces whose pods are looked at
+	watched map[string]bool // namespaces whose pods are watched
 	failed  *failure
 }
 
-// awaited is one object that is not ready yet.
+// awaited is an object that is not ready yet.
 type awaited struct {
 	*api.Target
-	live map[string]any // nil where it is not there
+	live map[string]any // nil if it does not exist
 	seen bool
-	pods map[string]*podTrouble // by name, those in trouble only
-	sets map[string]replicaSet  // of a Deployment, as far as looked at
-	// own are troubles of the object itself.
+	pods map[string]*podTrouble // the pods with problems, by name
+	sets map[string]replicaSet  // of a Deployment, by name
+	// own are the problems of the object itself.
 	own   []trouble
 	timer *time.Timer
-	// told and shown are the last report.
-	told  progress.Kind
-	shown string
+	// lastKind and shown are the kind and the text of the last event.
+	lastKind progress.Kind
+	lastText string
 }
 
-// failure is what ended a wait.
+// failure is the failure that ended a wait.
 type failure struct {
 	error          *FailedError
 	target         *api.Target
@@ -94,11 +94,11 @@ func (w *waiting) begin(c *Waiter, targets []*api.Target) {
 	}
 }
 
-// end forbids that anything changes w from now on.
+// end prevents further changes of w.
 func (w *waiting) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.over = true
+	w.ended = true
 	for _, a := range w.awaited {
 		if a.timer != nil {
 			a.timer.Stop()
@@ -107,9 +107,9 @@ func (w *waiting) end() {
 	w.stop()
 }
 
-// observer returns what is told of the members of one place.
+// observer returns a function that handles the state of an object in members.
 func (w *waiting) observer(members []*api.Target) func(string, map[string]any) bool {
-	byName := map[string]*api.Target{} // those not ready yet
+	byName := map[string]*api.Target{} // the targets that are not ready
 	for _, t := range members {
 		byName[t.Name] = t
 	}
@@ -118,7 +118,7 @@ func (w *waiting) observer(members []*api.Target) func(string, map[string]any) b
 		defer w.mu.Unlock()
 		if a := w.awaited[byName[name]]; a != nil {
 			a.live, a.seen = o, a.seen || o != nil
-			w.look(a)
+			w.evaluate(a)
 		}
 		if t := byName[name]; t != nil && w.awaited[t] == nil {
 			delete(byName, name)
@@ -127,51 +127,51 @@ func (w *waiting) observer(members []*api.Target) func(string, map[string]any) b
 	}
 }
 
-// exists notes that a passive object is there.
-func (w *waiting) exists(t *api.Target) bool {
+// markExisting marks a passive object as ready. It returns true.
+func (w *waiting) markExisting(t *api.Target) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settle(w.awaited[t])
+	w.markReady(w.awaited[t])
 	return true
 }
 
-// look decides what is known of a; w.mu is held.
-func (w *waiting) look(a *awaited) {
-	if w.over || w.failed != nil || w.awaited[a.Target] != a {
+// evaluate evaluates the state of a; w.mu must be held.
+func (w *waiting) evaluate(a *awaited) {
+	if w.ended || w.failed != nil || w.awaited[a.Target] != a {
 		return
 	}
 	if a.live == nil {
-		w.absent(a)
+		w.handleAbsent(a)
 		return
 	}
 	v := w.rule(a)
 	switch {
 	case v.ready:
-		w.settle(a)
+		w.markReady(a)
 		return
 	case v.failed != "":
 		w.fail(a, v.failed, trouble{})
 		return
 	}
 	now := time.Now()
-	a.note(now, w.grace, v)
-	worst, next := a.worst(now, w.verify)
+	a.updateOwn(now, w.grace, v)
+	worst, next := a.worst(now, w.isLatest)
 	if v.again > 0 && (next == 0 || v.again < next) {
 		next = v.again
 	}
-	a.again(next, func() {
+	a.schedule(next, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.look(a)
+		w.evaluate(a)
 	})
 	switch {
 	case worst == nil:
-		w.tell(a, progress.Waiting, v.missing)
-	case worst.certain(now) && !w.decided(a):
+		w.sendState(a, progress.Waiting, v.missing)
+	case worst.isPermanent(now) && !w.hasOwnFailure(a):
 		w.fail(a, worst.text, *worst)
 		return
 	default:
-		w.tell(a, progress.Failing, worst.text)
+		w.sendState(a, progress.Failing, worst.text)
 	}
 	w.pending[a.Target] = v.missing
 	if worst != nil && worst.text != v.missing {
@@ -180,21 +180,21 @@ func (w *waiting) look(a *awaited) {
 	w.followPods(a.Target)
 }
 
-// absent deals with an object that is not there: what is deleted while it is
-// awaited may come back, except where it was to finish.
-func (w *waiting) absent(a *awaited) {
+// handleAbsent handles an object that does not exist. If it was deleted during the wait it may be
+// created again, unless the wait is for it to finish.
+func (w *waiting) handleAbsent(a *awaited) {
 	if !a.seen {
-		return // it says so in pending from the start
+		return // pending says so from the beginning
 	}
-	w.pending[a.Target] = "does not exist any more"
+	w.pending[a.Target] = "no longer exists"
 	if !w.existence && (a.HasPods() || a.IsPod()) {
-		w.fail(a, "it was deleted before it was done", trouble{})
+		w.fail(a, "it was deleted before it finished", trouble{})
 		return
 	}
-	w.tell(a, progress.Failing, "does not exist any more")
+	w.sendState(a, progress.Failing, "no longer exists")
 }
 
-// rule asks the one who knows.
+// rule evaluates the object's own expressions or the rules for its kind.
 func (w *waiting) rule(a *awaited) verdict {
 	usual := func() verdict {
 		if w.judge != nil {
@@ -210,20 +210,20 @@ func (w *waiting) rule(a *awaited) verdict {
 		return v
 	}
 	if x := w.custom[a.Target]; x != nil {
-		return x.judge(a.live, usual)
+		return x.evaluate(a.live, usual)
 	}
 	return usual()
 }
 
-// decided reports whether the object's own expressions say when it has failed, so
-// that no one else does.
-func (w *waiting) decided(a *awaited) bool {
+// hasOwnFailure reports whether the object's own expressions define its failure, so that the other
+// rules must not.
+func (w *waiting) hasOwnFailure(a *awaited) bool {
 	x := w.custom[a.Target]
 	return x != nil && len(x.success) > 0 && len(x.failure) > 0
 }
 
-func (w *waiting) settle(a *awaited) {
-	if a == nil || w.over {
+func (w *waiting) markReady(a *awaited) {
+	if a == nil || w.ended {
 		return
 	}
 	if a.timer != nil {
@@ -238,7 +238,7 @@ func (w *waiting) settle(a *awaited) {
 	}
 	w.report.Send(e)
 	if len(w.awaited) == 0 {
-		w.stop() // time, and not the server, may have decided it
+		w.stop() // no further event needs to arrive
 	}
 }
 
@@ -250,32 +250,32 @@ func (w *waiting) fail(a *awaited, why string, t trouble) {
 	if a.IsPod() {
 		w.failed.pod = a.Name
 	}
-	w.tell(a, progress.Failing, why)
+	w.sendState(a, progress.Failing, why)
 	w.stop()
 }
 
-// tell reports what has changed.
-func (w *waiting) tell(a *awaited, kind progress.Kind, text string) {
-	if a.told == kind && a.shown == text {
+// sendState sends an event if the state of a has changed.
+func (w *waiting) sendState(a *awaited, kind progress.Kind, text string) {
+	if a.lastKind == kind && a.lastText == text {
 		return
 	}
-	a.told, a.shown = kind, text
+	a.lastKind, a.lastText = kind, text
 	w.report.Send(progress.Event{Kind: kind, Object: a.Short(), Text: text})
 }
 
-// others are the objects in trouble beside the failed one.
+// others returns the other failing objects with their reasons.
 func (w *waiting) others() []string {
 	var out []string
 	for t, a := range w.awaited {
-		if t != w.failed.target && a.told == progress.Failing {
-			out = append(out, t.String()+": "+a.shown)
+		if t != w.failed.target && a.lastKind == progress.Failing {
+			out = append(out, t.String()+": "+a.lastText)
 		}
 	}
 	slices.Sort(out)
 	return out
 }
 
-// timedOut is the error of a wait that ended before its time.
+// timedOut returns the error of a wait that ended before all objects were ready.
 func (w *waiting) timedOut(why error, details []string) error {
 	e := &PendingError{Err: why, Details: details}
 	for t, missing := range w.pending {
@@ -288,8 +288,8 @@ func (w *waiting) timedOut(why error, details []string) error {
 	return e
 }
 
-// again calls fn after d, unless something else calls it before.
-func (a *awaited) again(d time.Duration, fn func()) {
+// schedule schedules a call of fn after d, in place of an earlier one.
+func (a *awaited) schedule(d time.Duration, fn func()) {
 	switch {
 	case d <= 0 && a.timer != nil:
 		a.timer.Stop()
@@ -300,8 +300,8 @@ func (a *awaited) again(d time.Duration, fn func()) {
 	}
 }
 
-// followPods begins to look at the pods of the namespace that t is in, once.
-// Without the permission to see them, conditions tell what they can.
+// followPods starts to watch the pods in the namespace of t, once. Without the permission to do
+// so, only the conditions of workloads are used.
 func (w *waiting) followPods(t *api.Target) {
 	if !t.HasPods() || w.watched[t.Namespace] {
 		return
@@ -317,10 +317,10 @@ func (w *waiting) followPods(t *api.Target) {
 	see := func(name string, raw json.RawMessage) bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.pod(t.Namespace, name, raw)
-		return w.over
+		w.updatePod(t.Namespace, name, raw)
+		return w.ended
 	}
-	w.beside(func(ctx context.Context) {
+	w.background(func(ctx context.Context) {
 		if !w.polls {
 			_ = w.client.follow(ctx, place, query, see)
 			return

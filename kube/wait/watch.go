@@ -19,14 +19,13 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// observer is told of an object: its name, and its JSON or nil where it is not
-// there (any more). It runs in one goroutine, and says when it has seen enough.
+// observer receives the name and JSON of an object; raw is nil if the object does not exist. It
+// is called from one goroutine, and returns true to stop.
 type observer func(name string, raw json.RawMessage) (done bool)
 
-// follow reads the objects of one place and then every change to them, until fn
-// has seen enough or ctx ends. query narrows the place and may be nil. A watch
-// that breaks or expires is begun again, and a server that is away for a while
-// is asked again.
+// follow calls fn for the objects of a collection and for every change, until fn returns true
+// or ctx ends. query may be nil. It restarts a watch that fails or expires, and tolerates a
+// temporary outage of the server.
 func (c *Waiter) follow(ctx context.Context, place api.Place, query url.Values, fn observer) error {
 	known := map[string]bool{}
 	var trouble outage
@@ -44,9 +43,9 @@ func (c *Waiter) follow(ctx context.Context, place api.Place, query url.Values, 
 		case done:
 			return nil
 		case err != nil:
-			err = trouble.endure(ctx, err)
+			err = trouble.retry(ctx, err)
 		case version == "" || time.Since(begun) < time.Second:
-			err = trouble.breathe(ctx)
+			err = trouble.backOff(ctx)
 		default:
 			trouble = outage{}
 		}
@@ -56,38 +55,38 @@ func (c *Waiter) follow(ctx context.Context, place api.Place, query url.Values, 
 	}
 }
 
-// patience is how long a server may be away while something is awaited.
-const patience = 2 * time.Minute
+// maxOutage is the maximum duration of an outage.
+const maxOutage = 2 * time.Minute
 
-// outage is what is known of a server that does not answer as it should.
+// outage is a period in which the server does not answer successfully.
 type outage struct {
 	since time.Time
 	delay time.Duration
 }
 
-// endure returns nil when it is worth trying again after err, having waited a
-// while, and otherwise the error to end with.
-func (o *outage) endure(ctx context.Context, err error) error {
+// retry waits and returns nil if the request should be retried after err; otherwise it returns
+// the error.
+func (o *outage) retry(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if o.since.IsZero() {
 		o.since = time.Now()
 	}
-	if !passing(err) || time.Since(o.since) > patience {
+	if !isTemporary(err) || time.Since(o.since) > maxOutage {
 		return err
 	}
-	return o.breathe(ctx)
+	return o.backOff(ctx)
 }
 
-// breathe waits a little longer each time.
-func (o *outage) breathe(ctx context.Context) error {
+// backOff waits with exponential backoff.
+func (o *outage) backOff(ctx context.Context) error {
 	o.delay = min(max(2*o.delay, 50*time.Millisecond), 3*time.Second)
 	return linger.Sleep(ctx, o.delay)
 }
 
-// passing reports whether an error may go away by itself.
-func passing(err error) bool {
+// isTemporary reports whether an error may be temporary.
+func isTemporary(err error) bool {
 	var unreachable *kube.UnreachableError
 	if errors.As(err, &unreachable) {
 		return true
@@ -101,7 +100,7 @@ func passing(err error) bool {
 		code == http.StatusRequestTimeout
 }
 
-// list tells fn of all objects of a place, and of those known that are gone.
+// list calls fn for all objects of a collection, and for those in known that no longer exist.
 func (c *Waiter) list(ctx context.Context, place api.Place, query url.Values, known map[string]bool,
 	fn observer) (string, bool, error) {
 	body, err := c.api.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query, nil, nil)
@@ -140,7 +139,7 @@ func (c *Waiter) list(ctx context.Context, place api.Place, query url.Values, kn
 	return all.Metadata.ResourceVersion, false, nil
 }
 
-// identify reads the name and the version of an object, and nothing else.
+// identify decodes only the name and resource version of an object.
 func identify(raw []byte) (name, version string, err error) {
 	var o struct {
 		Metadata struct {
@@ -152,11 +151,11 @@ func identify(raw []byte) (name, version string, err error) {
 	return o.Metadata.Name, o.Metadata.ResourceVersion, err
 }
 
-// watchSeconds is how long the server keeps one watch.
+// watchSeconds is the timeoutSeconds of a watch.
 const watchSeconds = "300"
 
-// watch returns the version to go on from, "" where a list is needed because
-// the server has forgotten the changes since the last one.
+// watch returns the resource version from which to continue, or "" if a list is needed because
+// the version has expired.
 func (c *Waiter) watch(ctx context.Context, place api.Place, query url.Values, version string, known map[string]bool,
 	fn observer) (string, bool, error) {
 	q := maps.Clone(query)
@@ -181,14 +180,14 @@ func (c *Waiter) watch(ctx context.Context, place api.Place, query url.Values, v
 			if ctx.Err() != nil {
 				return "", false, context.Cause(ctx)
 			}
-			return version, false, nil // the watch has ended, or broke: begin another
+			return version, false, nil // the watch has timed out or failed: begin another
 		}
 		if e.Type == "ERROR" {
 			return "", false, nil
 		}
 		name, at, err := identify(e.Object)
 		if err != nil {
-			return "", false, fmt.Errorf("read a change: %w", err)
+			return "", false, fmt.Errorf("decode a watch event: %w", err)
 		}
 		version = at
 		switch e.Type {
@@ -211,8 +210,8 @@ type watchEvent struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// observe is follow for some objects of one place, by reading again and again
-// where listing or watching is not allowed, or polls says so.
+// observe calls fn for the given objects of one collection and for every change. It polls if
+// polls is set or if listing and watching are not permitted.
 func (c *Waiter) observe(ctx context.Context, place api.Place, members []*api.Target, polls bool,
 	fn func(name string, object map[string]any) (done bool)) error {
 	wanted := map[string]bool{}
@@ -245,24 +244,24 @@ func (c *Waiter) observe(ctx context.Context, place api.Place, members []*api.Ta
 					return done, err
 				}
 			}
-			return c.each(ctx, members, see)
+			return c.readEach(ctx, members, see)
 		})
 	} else if err = c.follow(ctx, place, query, see); unavailable(err) {
-		err = c.poll(ctx, func(map[string]bool) (bool, error) { return c.each(ctx, members, see) })
+		err = c.poll(ctx, func(map[string]bool) (bool, error) { return c.readEach(ctx, members, see) })
 	}
 	return errors.Join(err, unreadable)
 }
 
-// unavailable reports whether the way of asking is not there for us.
+// unavailable reports whether the request is not permitted or not supported.
 func unavailable(err error) bool {
 	var forbidden *kube.ForbiddenError
 	return errors.As(err, &forbidden) || apierrors.IsMethodNotSupported(err)
 }
 
-// pollEvery is how often those ask who cannot watch.
+// pollEvery is the polling interval.
 const pollEvery = time.Second
 
-// poll calls look until it has seen enough.
+// poll calls look until it returns true.
 func (c *Waiter) poll(ctx context.Context, look func(known map[string]bool) (bool, error)) error {
 	known := map[string]bool{}
 	var trouble outage
@@ -272,7 +271,7 @@ func (c *Waiter) poll(ctx context.Context, look func(known map[string]bool) (boo
 		case done:
 			return nil
 		case err != nil:
-			err = trouble.endure(ctx, err)
+			err = trouble.retry(ctx, err)
 		default:
 			trouble = outage{}
 			err = linger.Sleep(ctx, pollEvery)
@@ -283,8 +282,8 @@ func (c *Waiter) poll(ctx context.Context, look func(known map[string]bool) (boo
 	}
 }
 
-// each reads objects one by one.
-func (c *Waiter) each(ctx context.Context, members []*api.Target, fn observer) (bool, error) {
+// readEach reads the members one by one.
+func (c *Waiter) readEach(ctx context.Context, members []*api.Target, fn observer) (bool, error) {
 	for _, t := range members {
 		body, err := c.api.Call(ctx, http.MethodGet, t.Path(), nil, nil, nil)
 		if apierrors.IsNotFound(err) {
