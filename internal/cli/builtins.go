@@ -14,26 +14,25 @@ import (
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
-// warnBuiltin says on standard error which names in HELM_BUILTIN no command has: a
-// misspelled one would let the plugin run without a word.
+// warnBuiltin warns on standard error of names in HELM_BUILTIN that are not commands: with a
+// misspelled name the plugin would run silently.
 func warnBuiltin(root *cobra.Command, f *cmdutil.Factory) {
 	unknown, known := f.Settings.UnknownBuiltin(root)
 	for _, name := range unknown {
-		fmt.Fprintf(f.Err, "%s HELM_BUILTIN names %q, and there is no such command; it can name %s, or all\n",
+		fmt.Fprintf(f.Err, "%s HELM_BUILTIN contains %q, which is not a command; it may contain %s, or all\n",
 			f.Style(f.Err).Yellow("Warning:"), name, strings.Join(known, ", "))
 	}
 }
 
-// stays reports whether name is a built-in command that runs whatever plugins are
-// installed.
-func stays(root *cobra.Command, f *cmdutil.Factory, name string) bool {
+// isBuiltin reports whether the built-in command name runs, whatever plugins are installed.
+func isBuiltin(root *cobra.Command, f *cmdutil.Factory, name string) bool {
 	p := f.Settings.Precedence(root, name)
 	return p == cmdutil.BuiltinRuns || p == cmdutil.Protected
 }
 
-// replace takes the built-in command of a plugin's name out of the tree, and reports
-// whether there was one.
-func replace(root *cobra.Command, name string) bool {
+// removeBuiltin removes the built-in command called name from the tree, and reports whether there
+// was one.
+func removeBuiltin(root *cobra.Command, name string) bool {
 	for _, c := range root.Commands() {
 		if c.Name() == name || c.HasAlias(name) {
 			root.RemoveCommand(c)
@@ -43,7 +42,7 @@ func replace(root *cobra.Command, name string) bool {
 	return false
 }
 
-// describeReplacement has help say which of a plugin and a built-in command runs.
+// describeReplacement extends a plugin command's help with the built-in command that it replaces.
 func describeReplacement(cmd *cobra.Command, p *plugin.Plugin) {
 	if cmd.Long == "" {
 		cmd.Long = cmd.Short
@@ -58,21 +57,21 @@ func replacementNote(p *plugin.Plugin) string {
 		p.Name, term.SafeLine(p.Dir))
 }
 
-// describeReplaceable has the help of the commands that Helm does not have say what
-// takes their place.
+// describeReplaceable extends the help of the commands that Helm does not have: a plugin may
+// replace them.
 func describeReplaceable(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		if _, ok := c.Annotations[cmdutil.NotInHelm]; ok {
 			c.Long += fmt.Sprintf(`
 
-This is the built-in command, which Helm does not have. Where a plugin of the name
-%q is installed, the plugin runs in its place unless HELM_BUILTIN=%[1]s.`, c.Name())
+Helm does not have this built-in command. If a plugin called %q is installed, the
+plugin runs instead, unless HELM_BUILTIN=%[1]s is set.`, c.Name())
 		}
 	}
 }
 
-// asksHelp reports whether a plugin's arguments ask for its help.
-func asksHelp(args []string) bool {
+// isHelpRequest reports whether a plugin's arguments contain a help flag.
+func isHelpRequest(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
 	}

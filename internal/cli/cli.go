@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is the command tree: it finds the command that was asked for,
-// runs it, and turns an error into a sentence, a hint and an exit code.
+// Package cli is the command tree of helm. [Main] finds the command, runs it, and prints an error
+// as a message, hints and an exit code.
 package cli
 
 import (
@@ -49,9 +49,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/ui"
 )
 
-// Main runs helm with the given arguments (without the program's name) and
-// returns the exit code: 0, or 1 where something went wrong. An interrupt
-// cancels what is running.
+// Main runs helm with the given arguments, without the program's name, and returns the exit code:
+// 0, or 1 after an error. An interrupt cancels the command.
 func Main(args []string, streams term.Streams) int {
 	if len(args) > 0 && args[0] == cmdutil.LuaCommand {
 		return luaPlugin(args[1:], streams)
@@ -59,8 +58,8 @@ func Main(args []string, streams term.Streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
 	defer stop()
 	context.AfterFunc(ctx, func() {
-		// A second interrupt must end the program at once, whatever hangs; but where a
-		// terminal is closed, the kernel and the shell send a hangup each.
+		// A second interrupt must end the program at once, whatever hangs. But when a terminal is
+		// closed, the kernel and the shell send a SIGHUP each.
 		signal.Ignore(syscall.SIGHUP)
 		stop()
 	})
@@ -69,18 +68,18 @@ func Main(args []string, streams term.Streams) int {
 	return Run(ctx, args, f)
 }
 
-// Run is [Main] with everything injected.
+// Run is [Main] with its dependencies injected.
 func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 	if f.Settings.Binary == "" {
-		f.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
+		f.Settings.Binary, _ = os.Executable() // "" if the system does not support it
 	}
 	defer f.Close()
 	f.Context = ctx
 	root := newFor(f, args)
 	root.SetArgs(args)
-	if completes(root, args) {
-		completeArguments(root)              // it visits every flag, which other commands need not wait for
-		root.SetOut(term.CleanWriter(f.Out)) // plugins, repositories and releases name what they like
+	if isCompletion(root, args) {
+		completeArguments(root)              // it visits every flag, which takes time
+		root.SetOut(term.CleanWriter(f.Out)) // names come from plugins, repositories and releases
 	} else {
 		warnBuiltin(root, f)
 	}
@@ -95,7 +94,7 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		if errors.As(err, &exit) {
 			return exit.Code
 		}
-		f.Close() // what is still drawn goes, and the last word is alone
+		f.Close() // ends the progress display, so that the error is the last output
 		if errors.Is(err, context.Canceled) && !changesReleases(cmd) {
 			err = &interruptedError{Err: err, Cause: context.Cause(ctx)}
 		}
@@ -105,7 +104,7 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 	return 0
 }
 
-// New makes the command tree over e.
+// New creates the command tree.
 func New(f *cmdutil.Factory) *cobra.Command {
 	root := newRoot(f)
 	for _, c := range commands() {
@@ -115,12 +114,12 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	return root
 }
 
-// newFor makes the part of the tree that args need. To make all of it takes 0.7 MB and a
-// tenth of the time of a short command.
+// newFor creates the part of the tree that args need. Creating all of it takes 0.7 MB and a tenth
+// of the time of a short command.
 func newFor(f *cmdutil.Factory, args []string) *cobra.Command {
 	if len(args) > 0 && len(f.Settings.Builtin) == 0 {
 		for _, c := range commands() {
-			if c.name == args[0] && !c.knowsOthers {
+			if c.name == args[0] && !c.needsTree {
 				root := newRoot(f)
 				root.AddCommand(c.new(f))
 				return root
@@ -130,15 +129,15 @@ func newFor(f *cmdutil.Factory, args []string) *cobra.Command {
 	return New(f)
 }
 
-// command makes one command of the tree.
+// command creates a command of the tree.
 type command struct {
 	name string
 	new  func(*cmdutil.Factory) *cobra.Command
-	// knowsOthers says that it looks at the whole tree, or that a plugin may take its place.
-	knowsOthers bool
+	// needsTree is true if the command inspects the whole tree, or if a plugin may replace it.
+	needsTree bool
 }
 
-// commands are those below the root.
+// commands returns the commands below the root.
 func commands() []command {
 	reference := func(f *cmdutil.Factory) *cobra.Command {
 		return docs.New(f, docs.Tree{New: New, Bash: completion.Bash})
@@ -158,29 +157,29 @@ func commands() []command {
 	}
 }
 
-// newRoot makes the root of the tree, with the global flags.
+// newRoot creates the root of the tree, with the global flags.
 func newRoot(f *cmdutil.Factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "helm",
 		Short: "The Kubernetes package manager",
-		Long: `Helm installs charts, packages of Kubernetes objects, into a cluster.
+		Long: `Install charts, packages of Kubernetes objects, into a cluster.
 
-  helm repo add NAME URL         know a repository of charts
-  helm search repo web           find a chart there
+  helm repo add NAME URL         add a chart repository
+  helm search repo web           search it for a chart
   helm install web NAME/web      install it as the release "web"
 
-  helm create web                make a chart
-  helm template web ./web        see what it renders to
+  helm create web                create a chart
+  helm template web ./web        render it
   helm install web ./web         install it
-  helm list                      see what is installed
-  helm status web                see how it is
-  helm diff upgrade web ./web    see what an upgrade would change
+  helm list                      list releases
+  helm status web                show the release's status
+  helm diff upgrade web ./web    preview an upgrade
   helm upgrade web ./web         upgrade it
-  helm rollback web              go back to the revision before
-  helm uninstall web             remove it
+  helm rollback web              roll back to the previous revision
+  helm uninstall web             uninstall it
 
-Files are kept below $HELM_CACHE_HOME, $HELM_CONFIG_HOME and $HELM_DATA_HOME, which
-follow the XDG base directories; "helm env" prints every variable in force.`,
+Files are stored in $HELM_CACHE_HOME, $HELM_CONFIG_HOME and $HELM_DATA_HOME, which
+follow the XDG base directories; "helm env" prints all variables.`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -204,7 +203,7 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	root.SetErr(f.Err)
 	root.SetFlagErrorFunc(flagError)
 	f.Settings.Bind(root.PersistentFlags())
-	// These fail only for flags that are not there.
+	// The only error is that the flag does not exist.
 	_ = root.RegisterFlagCompletionFunc("namespace", f.CompleteNamespaces)
 	_ = root.RegisterFlagCompletionFunc("kube-context", f.CompleteContexts)
 	_ = root.RegisterFlagCompletionFunc("color",
@@ -214,8 +213,8 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	return root
 }
 
-// helpCommand returns `helm help`. Of a command that does not exist it says so, where
-// Cobra's own would show the help of all.
+// helpCommand returns `helm help`. Unlike Cobra's it reports an unknown command, rather than
+// showing the root's help.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -246,17 +245,17 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// checkCommand returns an error where args call a command that is not there. Cobra would
-// complain of the command's flags first.
+// checkCommand returns an error if args name an unknown command. Cobra would report an unknown flag
+// of that command first.
 func checkCommand(root *cobra.Command, args []string) error {
-	place, found := commandPlace(root, args)
+	place, found := findCommand(root, args)
 	if !found {
 		return nil
 	}
 	word := args[place]
 	there := slices.ContainsFunc(root.Commands(),
 		func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
-	if there || word == "help" || strings.HasPrefix(word, "__") { // the last are Cobra's
+	if there || word == "help" || strings.HasPrefix(word, "__") { // commands of Cobra
 		return nil
 	}
 	return unknownCommand(root, word)
@@ -267,14 +266,14 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		return &unknownCommandError{Name: name, Instead: instead}
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	return &unknownCommandError{Name: name, Near: cmd.SuggestionsFor(name)}
+	return &unknownCommandError{Name: name, Similar: cmd.SuggestionsFor(name)}
 }
 
-// An unknownCommandError is returned where there is no command of that name.
+// An unknownCommandError is returned if there is no command called Name.
 type unknownCommandError struct {
-	Name string
-	Near []string
-	// Instead is what replaces a command that earlier versions of Helm had.
+	Name    string
+	Similar []string
+	// Instead says what replaces a command of earlier versions of Helm.
 	Instead string
 }
 
@@ -286,13 +285,13 @@ func (e *unknownCommandError) Error() string {
 	return text
 }
 
-// Hint says what may have been meant, nothing where Error has said it.
+// Hint suggests similar commands, or nothing if Error names the replacement.
 func (e *unknownCommandError) Hint() string {
 	switch {
 	case e.Instead != "":
 		return ""
-	case len(e.Near) > 0:
-		return "did you mean: helm " + strings.Join(e.Near, ", helm ")
+	case len(e.Similar) > 0:
+		return "did you mean: helm " + strings.Join(e.Similar, ", helm ")
 	}
 	return "helm --help lists the commands"
 }

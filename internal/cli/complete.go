@@ -12,8 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
-// completeArguments makes every command below root say where it takes no more
-// arguments, and offer no files where a flag is none.
+// completeArguments makes the commands below root say that they accept no more arguments, and offer
+// no files for flags that are not paths.
 func completeArguments(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		completeArguments(cmd)
@@ -31,7 +31,7 @@ func completeArguments(root *cobra.Command) {
 	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string,
 		cobra.ShellCompDirective) {
 		switch {
-		case !takesMore(cmd, args):
+		case !acceptsMore(cmd, args):
 			return cmdutil.NoArguments(cmd, args, toComplete)
 		case given == nil:
 			return nil, cobra.ShellCompDirectiveDefault
@@ -40,12 +40,12 @@ func completeArguments(root *cobra.Command) {
 	}
 }
 
-// takesMore reports whether a command takes more arguments than args.
-func takesMore(cmd *cobra.Command, args []string) bool {
+// acceptsMore reports whether cmd accepts more arguments than args.
+func acceptsMore(cmd *cobra.Command, args []string) bool {
 	if cmd.Args == nil {
 		return true
 	}
-	const most = 3 // no command needs more at once
+	const most = 3 // no command requires more at once
 	more := slices.Clone(args)
 	for range most {
 		more = append(more, "x")
@@ -56,8 +56,7 @@ func takesMore(cmd *cobra.Command, args []string) bool {
 	return false
 }
 
-// isPath reports whether the value of a flag may be a path, or begins one as that of
-// --set-file does.
+// isPath reports whether the value of a flag may be a path, or may contain one, as with --set-file.
 func isPath(f *pflag.Flag) bool {
 	switch f.Value.Type() {
 	case "bool", "count", "duration", "float32", "int", "stringToString", "uint":
@@ -66,7 +65,7 @@ func isPath(f *pflag.Flag) bool {
 	return !slices.Contains(strings.Fields(noPaths), f.Name)
 }
 
-// noPaths are the flags whose text is not a path.
+// noPaths are the flags with a string value that is not a path.
 const noPaths = `api-versions app-version chart-api-version description endpoint filter jsonpath key
 	kube-apiserver kube-as-group kube-as-user kube-tls-server-name kube-token kube-version labels name-template
 	other-namespace password repo selector set set-json set-literal set-string template time-format url username version`

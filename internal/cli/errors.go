@@ -19,14 +19,13 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// explain is what a person reads when a command has failed: the error, and what
-// to do about it where that is known.
+// explain returns the message for an error of a command, and hints if there are any.
 func explain(err error, f *cmdutil.Factory) string {
 	st := f.Style(f.Err)
 	var b strings.Builder
-	if errors.Is(err, context.Canceled) && untouched(err) { // there is nothing to look after
+	if errors.Is(err, context.Canceled) && untouched(err) { // nothing to clean up
 		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
-		return withoutPasswords(fmt.Sprintf("%s %s\n", st.Red("Error:"), indented(text)))
+		return redactPasswords(fmt.Sprintf("%s %s\n", st.Red("Error:"), indented(text)))
 	}
 	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), indented(err.Error()))
 	for _, h := range hints(err) {
@@ -35,12 +34,12 @@ func explain(err error, f *cmdutil.Factory) string {
 	if f.Settings.Debug {
 		b.WriteString(st.Dim(chain(err)))
 	}
-	return withoutPasswords(b.String())
+	return redactPasswords(b.String())
 }
 
-// indented is text for a terminal whose further lines all begin with a blank:
-// text from charts and their scripts can so not forge lines of helm's own, which
-// begin with "Error:", "hint:" or "Allow?".
+// indented returns text for a terminal in which every line but the first begins with a blank. So
+// text from charts and scripts cannot imitate helm's own lines, such as "Error:", "hint:" or
+// "Allow?".
 func indented(text string) string {
 	lines := strings.Split(term.Safe(text), "\n")
 	for i, line := range lines {
@@ -51,8 +50,7 @@ func indented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// hints say what to do about err. Errors know it themselves; an answer of the API server,
-// or an interrupt, does not.
+// hints returns the hints of err, or those for an API status or an interrupt.
 func hints(err error) []string {
 	if found := hint.Of(err); found != nil {
 		return found
@@ -61,13 +59,13 @@ func hints(err error) []string {
 		return []string{text}
 	}
 	if errors.Is(err, context.Canceled) {
-		return []string{"it was interrupted; helm status tells how far it came"}
+		return []string{"interrupted: helm status shows how far the operation got"}
 	}
 	return nil
 }
 
-// changesReleases reports whether a command writes to the cluster, so that there is
-// something to look after when it was interrupted.
+// changesReleases reports whether cmd writes to the cluster, so that an interrupt may leave
+// something to clean up.
 func changesReleases(cmd *cobra.Command) bool {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 	switch path {
@@ -77,11 +75,10 @@ func changesReleases(cmd *cobra.Command) bool {
 	return false
 }
 
-// An interruptedError is returned when a command was interrupted that leaves nothing to
-// look after.
+// An interruptedError is returned if a command was interrupted and there is nothing to clean up.
 type interruptedError struct {
 	Err   error
-	Cause error // the context's, nil if it is not known
+	Cause error // cause of the context's end, nil if unknown
 }
 
 func (e *interruptedError) Error() string {
@@ -94,8 +91,7 @@ func (e *interruptedError) Error() string {
 
 func (e *interruptedError) Unwrap() error { return e.Err }
 
-// untouched reports whether an interrupt came before the cluster was written to:
-// before anything was begun, or in a script that runs before that.
+// untouched reports whether the interrupt came before anything was written to the cluster.
 func untouched(err error) bool {
 	var (
 		handler  *event.HandlerError
@@ -118,8 +114,7 @@ func untouched(err error) bool {
 	return !handler.Core || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 
-// chain lists the types of the errors inside err, for bug reports; those of an
-// error that joins several one after the other.
+// chain lists the types of the errors in err's tree, for bug reports.
 func chain(err error) string {
 	var b strings.Builder
 	var add func(err error, depth int)
@@ -140,8 +135,7 @@ func chain(err error) string {
 	return b.String()
 }
 
-// stillFetching reports whether it was a transfer that was interrupted: nothing has been
-// begun then that has to be looked after.
+// stillFetching reports whether the interrupt ended a transfer, before anything was written.
 func stillFetching(err error) bool {
 	var (
 		fetching *fetch.InterruptedError

@@ -39,7 +39,7 @@ func TestHints(t *testing.T) {
 	}{
 		{&cmdutil.UsageError{Command: "helm status", Usage: "helm status NAME [flags]", Problem: "requires 1 argument: a name"},
 			[]string{"usage: helm status NAME [flags]", "helm status --help shows the flags and examples"}},
-		{&unknownCommandError{Name: "instal", Near: []string{"install", "uninstall"}}, []string{"did you mean: helm install, helm uninstall"}},
+		{&unknownCommandError{Name: "instal", Similar: []string{"install", "uninstall"}}, []string{"did you mean: helm install, helm uninstall"}},
 		{&unknownCommandError{Name: "fly"}, []string{"helm --help lists the commands"}},
 		{&storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 3}}, []string{"helm history web lists its revisions"}},
 		{&storage.NotFoundError{Key: storage.Key{Name: "web"}}, []string{"helm list --all-namespaces"}},
@@ -75,7 +75,7 @@ func TestHints(t *testing.T) {
 		{apierrors.NewInternalError(errors.New(".spec.colour: field not declared in schema")), []string{"--server-side=false --disable-openapi-validation"}},
 		{errors.New(`strict decoding error: unknown field "spec.colour"`), nil},
 		{apierrors.NewBadRequest("no"), nil},
-		{context.Canceled, []string{"it was interrupted"}},
+		{context.Canceled, []string{"interrupted"}},
 		{errors.New("what no one knows a remedy for"), nil},
 		{context.DeadlineExceeded, nil},
 	} {
@@ -234,9 +234,9 @@ func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
 		{&interruptedError{Err: fmt.Errorf("sign web: %w", context.Canceled)}, "Error: sign web: interrupted\n"},
 		{&interruptedError{Err: fmt.Errorf("pull: %w", signalled{}), Cause: signalled{}}, "Error: pull: interrupted\n"},
 		{&event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled}, "Error: pre-render handler of chart \"web\": interrupted\n"},
-		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Core: true, Err: context.Canceled}, "Error: context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
+		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Core: true, Err: context.Canceled}, "Error: context canceled\nhint: interrupted: helm status shows how far the operation got\n"},
 		{&event.HandlerError{Event: "pre-delete", Owner: "permissions", Core: true, Err: context.Canceled}, "Error: interrupted\n"},
-		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
+		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: interrupted: helm status shows how far the operation got\n"},
 	} {
 		if got := explain(test.err, cmdutil.New(term.Streams{})); got != test.want {
 			t.Errorf("got  %q\nwant %q", got, test.want)

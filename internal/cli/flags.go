@@ -13,8 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
-// flagError says what is wrong with a command's flags, and which flag was
-// perhaps meant.
+// flagError returns a usage error for a command's flags that suggests similar flags.
 func flagError(cmd *cobra.Command, err error) error {
 	problem := "was called wrongly: " + err.Error()
 	var (
@@ -30,8 +29,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &cmdutil.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: problem}
 }
 
-// invalidValue words a value that a flag does not take without the names of
-// Go's functions.
+// invalidValue describes an invalid flag value without the names of Go functions.
 func invalidValue(err *pflag.InvalidValueError) string {
 	wants := map[string]string{
 		"int": "a whole number", "float32": "a number", "bool": "true or false",
@@ -45,11 +43,11 @@ func invalidValue(err *pflag.InvalidValueError) string {
 	if short := err.GetFlag().Shorthand; short != "" {
 		name = "-" + short + ", " + name
 	}
-	return fmt.Sprintf("invalid argument %q for %q flag: it must be %s", err.GetValue(), name, want)
+	return fmt.Sprintf("invalid argument %q for %q flag: must be %s", err.GetValue(), name, want)
 }
 
-// insteadOf says, as the tail of a sentence, what replaces a flag of earlier versions of
-// Helm, or which flag was perhaps meant.
+// insteadOf returns the replacement of a flag of earlier versions of Helm, or similar flags, as the
+// end of a sentence.
 func insteadOf(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	name := unknown.GetSpecifiedName()
 	if cmd.Name() == "template" && unknown.GetSpecifiedShortnames() == "x" {
@@ -58,20 +56,20 @@ func insteadOf(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	if instead := removedFlag(cmd.Name(), name); instead != "" {
 		return ": " + instead
 	}
-	return nearFlag(cmd, unknown)
+	return similarFlags(cmd, unknown)
 }
 
-// nearFlag names the flag that was perhaps meant, as the tail of a sentence, ""
-// for none.
-func nearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
+// similarFlags returns the flags similar to an unknown one as the end of a sentence, or "" if there
+// are none.
+func similarFlags(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	name := unknown.GetSpecifiedName()
 	if unknown.GetSpecifiedShortnames() != "" || len(name) < 2 {
 		return ""
 	}
 	if name == "version" && !cmd.HasParent() {
-		return `; "helm version" tells the version`
+		return `; "helm version" shows the version`
 	}
-	// Cobra knows which of its commands are near to a word; here they are flags.
+	// Cobra suggests similar commands; here the commands stand for flags.
 	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
 	add := func(f *pflag.Flag) {
 		if !f.Hidden && len(f.Name) > 2 {

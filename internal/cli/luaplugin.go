@@ -19,13 +19,12 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// luaPlugin is the life of a process that runs a plugin in Lua: the file to begin
-// with and the plugin's arguments are args. Nothing catches an interrupt: it ends the plugin as it
-// ends any program.
+// luaPlugin runs a plugin written in Lua; args are its main file and its arguments. It handles no
+// signals, so an interrupt ends the plugin like any program.
 func luaPlugin(args []string, streams term.Streams) int {
 	f := cmdutil.New(withCrashOutput(streams))
 	defer f.Close()
-	f.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
+	f.Settings.Binary, _ = os.Executable() // "" if the system does not support it
 	if len(args) == 0 {
 		fmt.Fprintf(f.Err, "Error: helm %s runs a plugin, and needs its file\n", cmdutil.LuaCommand)
 		return 1
@@ -68,13 +67,13 @@ func luaPlugin(args []string, streams term.Streams) int {
 	return code
 }
 
-// overhead is what the process of a plugin in Lua may use beside what the plugin holds,
-// in bytes: garbage, and what helm itself needs.
+// overhead is the memory of a Lua plugin's process beyond the plugin's limit, in bytes: garbage and
+// helm itself.
 const overhead = 256 << 20
 
-// withCrashOutput has the helm that has started this process told why Go's runtime
-// crashed, where it asks for that: an allocation that goes beyond the limit ends the
-// process before anything here could say so in words for people.
+// withCrashOutput passes crashes of Go's runtime to the helm that started this process, if it has
+// asked for them: an allocation beyond the memory limit ends the process before it can report an
+// error.
 func withCrashOutput(streams term.Streams) term.Streams {
 	descriptor := streams.Getenv(plugin.CrashVariable)
 	if descriptor != plugin.CrashDescriptor || os.Unsetenv(plugin.CrashVariable) != nil {
@@ -86,7 +85,7 @@ func withCrashOutput(streams term.Streams) term.Streams {
 	return streams
 }
 
-// chartFiles loads charts as a plugin sees them.
+// chartFiles returns the function that loads charts for a plugin.
 func chartFiles(factory *cmdutil.Factory) func(reference string, options map[string]any) (map[string]any, error) {
 	return func(reference string, options map[string]any) (map[string]any, error) {
 		var flags cmdutil.ChartFlags
@@ -108,8 +107,8 @@ func chartFiles(factory *cmdutil.Factory) func(reference string, options map[str
 	}
 }
 
-// explainPlugin is what a person reads when a plugin has failed. Only what
-// helm.fail says has no place in the plugin.
+// explainPlugin returns the message for an error of a plugin. It has a position in the plugin,
+// unless it comes from helm.fail.
 func explainPlugin(err error, name string, f *cmdutil.Factory) string {
 	var b strings.Builder
 	var failed *engine.ProgramError

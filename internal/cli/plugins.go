@@ -17,51 +17,51 @@ import (
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
-// addPlugins adds the commands of plugins to root where args can mean one. For a
-// command whose place no plugin can take, the plugins' directory is not read.
+// addPlugins adds plugins' commands to root if args may name one. For a command that no plugin can
+// replace, it does not read the plugins' directory.
 func addPlugins(root *cobra.Command, f *cmdutil.Factory, args []string) {
-	place, found := commandPlace(root, args)
+	place, found := findCommand(root, args)
 	if !found {
-		addAll(root, f, f.Plugins().All(), pluginCall{e: f, root: root}, false)
+		addAll(root, f, f.Plugins().All(), pluginCall{factory: f, root: root}, false)
 		return
 	}
 	word := args[place]
 	if strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
 		words := args[place+1:]
-		if at, ok := commandPlace(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" &&
-			stays(root, f, words[at]) {
+		if at, ok := findCommand(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" &&
+			isBuiltin(root, f, words[at]) {
 			return
 		}
-		// Warnings would appear in the middle of what the user types.
-		addAll(root, f, f.Plugins().Quietly(), pluginCall{e: f, root: root}, true)
+		// Warnings would appear in the line that the user is typing.
+		addAll(root, f, f.Plugins().Quietly(), pluginCall{factory: f, root: root}, true)
 		return
 	}
-	if word != "help" && stays(root, f, word) {
+	if word != "help" && isBuiltin(root, f, word) {
 		return
 	}
 	addAll(root, f, f.Plugins().All(), pluginCall{f, root, args[:place], args[place+1:]}, word == "help")
 }
 
-// addAll adds plugins' commands, some in place of built-in ones; words says whether
-// also the commands below them that completion.yaml tells of.
+// addAll adds plugins' commands, some as replacements of built-in ones. subcommands adds the
+// commands and flags in completion.yaml too.
 func addAll(root *cobra.Command, f *cmdutil.Factory, plugins []*plugin.Plugin, call pluginCall, words bool) {
 	for _, p := range plugins {
-		if !p.HasCommand() || stays(root, f, p.Name) {
+		if !p.HasCommand() || isBuiltin(root, f, p.Name) {
 			continue
 		}
-		cmd := call.command(p, replace(root, p.Name))
+		cmd := call.command(p, removeBuiltin(root, p.Name))
 		if words {
 			if c, err := p.Completion(); err == nil {
-				call.addWords(cmd, p, c)
+				call.addSubcommands(cmd, p, c)
 			}
 		}
 		root.AddCommand(cmd)
 	}
 }
 
-// commandPlace finds the word that is the command, by Cobra's rules: a flag that
-// no one knows takes a value.
-func commandPlace(root *cobra.Command, args []string) (int, bool) {
+// findCommand returns the index of the command's name in args, by Cobra's rules: an unknown flag
+// has a value.
+func findCommand(root *cobra.Command, args []string) (int, bool) {
 	flags := root.PersistentFlags()
 	alone := func(f *pflag.Flag) bool { return f != nil && f.NoOptDefVal != "" }
 	for i := 0; i < len(args); i++ {
@@ -81,33 +81,32 @@ func commandPlace(root *cobra.Command, args []string) (int, bool) {
 	return 0, false
 }
 
-// completes reports whether args ask what a command line may go on with.
-func completes(root *cobra.Command, args []string) bool {
-	place, found := commandPlace(root, args)
+// isCompletion reports whether args are a completion request of a shell.
+func isCompletion(root *cobra.Command, args []string) bool {
+	place, found := findCommand(root, args)
 	return found && strings.HasPrefix(args[place], cobra.ShellCompRequestCmd)
 }
 
-// pluginCall is what was typed around a plugin's name.
+// pluginCall holds the arguments before and after a plugin's name.
 type pluginCall struct {
-	e             *cmdutil.Factory
+	factory       *cmdutil.Factory
 	root          *cobra.Command
 	before, after []string
 }
 
-// command is a plugin's command. It gets everything behind its name, but for the
-// global flags that helm takes out; replaces says whether it runs in place of a
-// built-in one.
+// command returns a plugin's command, which gets all arguments after its name except helm's global
+// flags. replaces says whether it replaces a built-in command.
 func (call pluginCall) command(p *plugin.Plugin, replaces bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: p.Name, Short: p.Short, Long: p.Long,
 		DisableFlagParsing: true,
 		ValidArgsFunction:  call.complete(p),
-		// Flags are read by run.
+		// run parses the flags.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := call.run(cmd, p)
-			if replaces && asksHelp(call.after) {
-				fmt.Fprintf(call.e.Err, "\n%s\n", replacementNote(p))
+			if replaces && isHelpRequest(call.after) {
+				fmt.Fprintf(call.factory.Err, "\n%s\n", replacementNote(p))
 			}
 			return err
 		},
@@ -125,7 +124,7 @@ func (call pluginCall) command(p *plugin.Plugin, replaces bool) *cobra.Command {
 }
 
 func (call pluginCall) run(cmd *cobra.Command, p *plugin.Plugin) error {
-	f := call.e
+	f := call.factory
 	globals, rest := splitGlobals(call.after)
 	if err := call.root.PersistentFlags().Parse(slices.Concat(call.before, globals)); errors.Is(err, pflag.ErrHelp) {
 		return call.root.Help()
@@ -139,7 +138,7 @@ func (call pluginCall) run(cmd *cobra.Command, p *plugin.Plugin) error {
 	var exit *plugin.ExitError
 	switch {
 	case errors.As(err, &exit):
-		if p.Runtime != plugin.Lua { // those say by themselves what went wrong
+		if p.Runtime != plugin.Lua { // Lua plugins print their own error
 			fmt.Fprintf(f.Err, "%s plugin %q exited with error\n", f.Style(f.Err).Red("Error:"), p.Name)
 		}
 		return &cmdutil.ExitError{Code: exit.Code}
@@ -149,9 +148,8 @@ func (call pluginCall) run(cmd *cobra.Command, p *plugin.Plugin) error {
 	return err
 }
 
-// takenFlags are the global flags that helm takes out of what is behind a
-// plugin's name, with whether they have a value; the others are the plugin's own
-// to understand. The list is Helm's.
+// takenFlags are the global flags that helm parses even after a plugin's name, and whether they
+// have a value. The list is Helm's.
 var takenFlags = map[string]bool{
 	"--debug": false, "--kube-insecure-skip-tls-verify": false,
 	"-n": true, "--namespace": true, "--kubeconfig": true, "--kube-context": true, "--kube-apiserver": true,
@@ -159,8 +157,8 @@ var takenFlags = map[string]bool{
 	"--kube-tls-server-name": true, "--registry-config": true, "--repository-config": true, "--repository-cache": true,
 }
 
-// splitGlobals parts arguments into global flags and those for the plugin, as
-// Helm does: wherever they stand, behind "--" too.
+// splitGlobals splits arguments into global flags and those for the plugin. As in Helm, it finds
+// global flags behind "--" too.
 func splitGlobals(args []string) (globals, rest []string) {
 	for i := 0; i < len(args); i++ {
 		name, _, has := strings.Cut(args[i], "=")
@@ -178,8 +176,8 @@ func splitGlobals(args []string) (globals, rest []string) {
 	return globals, rest
 }
 
-// addWords adds what completion.yaml tells of a command, for completion and help.
-func (call pluginCall) addWords(cmd *cobra.Command, p *plugin.Plugin, c plugin.Completion) {
+// addSubcommands adds the flags and commands in completion.yaml, for completion and help.
+func (call pluginCall) addSubcommands(cmd *cobra.Command, p *plugin.Plugin, c plugin.Completion) {
 	call.addFlags(cmd, c.Flags)
 	if len(c.ValidArgs) > 0 {
 		cmd.ValidArgs, cmd.ValidArgsFunction = c.ValidArgs, nil
@@ -190,15 +188,15 @@ func (call pluginCall) addWords(cmd *cobra.Command, p *plugin.Plugin, c plugin.C
 	for _, sub := range c.Commands {
 		child := &cobra.Command{
 			Use: sub.Name, DisableFlagParsing: true, ValidArgsFunction: call.complete(p),
-			Run: func(*cobra.Command, []string) {}, // only what runs is shown
+			Run: func(*cobra.Command, []string) {}, // Cobra hides commands without Run
 		}
-		call.addWords(child, p, sub)
+		call.addSubcommands(child, p, sub)
 		cmd.AddCommand(child)
 	}
 }
 
-// addFlags adds flags, of which a letter is another name of the word that follows
-// in the list. Names that helm needs itself stay helm's.
+// addFlags adds boolean flags. A single letter in names is the shorthand of the next long name.
+// Names of helm's own flags are skipped.
 func (call pluginCall) addFlags(cmd *cobra.Command, names []string) {
 	fs, globals := cmd.Flags(), call.root.PersistentFlags()
 	var letters []string
@@ -230,35 +228,34 @@ func (call pluginCall) addFlags(cmd *cobra.Command, names []string) {
 	}
 }
 
-// pluginPatience bounds what a shell waits for.
-const pluginPatience = 10 * time.Second
+// pluginTimeout limits a plugin's completion.
+const pluginTimeout = 10 * time.Second
 
-// complete asks the plugin's own program.
+// complete returns a completion function that asks the plugin's program.
 func (call pluginCall) complete(p *plugin.Plugin) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if !p.HasProgram() {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		globals, rest := splitGlobals(args)
-		// Of a line that is being typed, the last flag may not have its value yet.
+		// The last flag of a line that is being typed may lack its value.
 		_ = call.root.PersistentFlags().Parse(globals)
-		var path []string // of the commands that completion.yaml tells of
+		var path []string // of the commands in completion.yaml
 		for c := cmd; c.HasParent() && c.Parent() != call.root; c = c.Parent() {
 			path = append([]string{c.Name()}, path...)
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), pluginPatience)
+		ctx, cancel := context.WithTimeout(cmd.Context(), pluginTimeout)
 		defer cancel()
-		words, directive, err := call.e.Plugins().Complete(ctx, p, slices.Concat(path, rest, []string{toComplete}))
+		words, directive, err := call.factory.Plugins().Complete(ctx, p, slices.Concat(path, rest, []string{toComplete}))
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return slices.DeleteFunc(words, call.offered), cobra.ShellCompDirective(directive)
+		return slices.DeleteFunc(words, call.isGlobalFlag), cobra.ShellCompDirective(directive)
 	}
 }
 
-// offered reports whether a word is one of helm's own flags, which are offered
-// anyway: a plugin that asks helm for words has them a second time.
-func (call pluginCall) offered(word string) bool {
+// isGlobalFlag reports whether word is one of helm's global flags, which Cobra offers anyway.
+func (call pluginCall) isGlobalFlag(word string) bool {
 	word, _, _ = strings.Cut(word, "\t")
 	name, flag := strings.CutPrefix(word, "--")
 	return flag && call.root.PersistentFlags().Lookup(name) != nil

@@ -4,10 +4,10 @@ package cli
 
 import "strings"
 
-// withoutPasswords is text with xxxxx for the passwords in its URLs. Errors of
-// URLs hold none; this is for those that repeat what was typed, because another person
-// took a URL for a path, a host or a name.
-func withoutPasswords(text string) string {
+// redactPasswords replaces passwords in the URLs of text with xxxxx. Errors about URLs contain
+// none; errors that quote an argument may, because someone passed a URL as a path, a host or a
+// name.
+func redactPasswords(text string) string {
 	var b strings.Builder
 	for {
 		at := strings.Index(text, ":/")
@@ -15,7 +15,7 @@ func withoutPasswords(text string) string {
 			b.WriteString(text)
 			return b.String()
 		}
-		for at++; at < len(text) && text[at] == '/'; at++ { // a path has one slash left of them
+		for at++; at < len(text) && text[at] == '/'; at++ { // a path has one slash
 		}
 		b.WriteString(text[:at])
 		text = text[at:]

@@ -14,7 +14,7 @@ func TestPasswordsInURLsAreNotRepeated(t *testing.T) {
 		"http://h: write to ann@example.com":                 "http://h: write to ann@example.com",
 		"\x1b[31mError:\x1b[0m git+ssh://a:p%40s@h":          "\x1b[31mError:\x1b[0m git+ssh://a:xxxxx@h",
 	} {
-		if got := withoutPasswords(text); got != want {
+		if got := redactPasswords(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

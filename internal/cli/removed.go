@@ -4,17 +4,17 @@ package cli
 
 import "strings"
 
-// noTiller begins what is said of Helm 2's commands and flags for its server.
+// noTiller begins the messages about Helm 2's commands and flags for its server.
 const noTiller = "there is no Tiller since Helm 3"
 
-// removedCommand says what replaces a command that earlier versions of Helm had and
-// Helm 4 does not have, "" for any other word.
+// removedCommand returns what replaces a command that earlier versions of Helm had and Helm 4 does
+// not have, or "" for other names.
 func removedCommand(name string) string {
 	switch name {
 	case "init":
-		return noTiller + ", so nothing has to be set up: helm repo add NAME URL adds a repository"
+		return noTiller + ", and nothing to set up: helm repo add NAME URL adds a repository"
 	case "reset":
-		return noTiller + ", so nothing has to be removed from the cluster: helm uninstall NAME removes a release"
+		return noTiller + ", and nothing to remove from the cluster: helm uninstall NAME uninstalls a release"
 	case "serve":
 		return "removed in Helm 3: any web server serves a directory of archives with the index that " +
 			"helm repo index DIR writes"
@@ -27,16 +27,16 @@ func removedCommand(name string) string {
 	return ""
 }
 
-// removedFlag says what replaces a flag of a command ("uninstall") that earlier versions
-// of Helm had and Helm 4 does not have, "" for any other.
+// removedFlag returns what replaces a flag of a command that earlier versions of Helm had and Helm
+// 4 does not have, or "" for other flags.
 func removedFlag(command, flag string) string {
 	switch command + " --" + flag {
 	case "uninstall --purge":
-		return "an uninstall removes the history too, unless --keep-history is given: leave it out"
+		return "an uninstall removes the history too, unless --keep-history is given: omit the flag"
 	case "install --name", "template --name":
 		return "the name comes first: helm " + command + " NAME CHART"
 	case "template --execute":
-		return "--show-only FILE prints what one template renders to"
+		return "--show-only FILE prints one rendered template"
 	case "template --notes":
 		return "helm install --dry-run=client prints the notes too"
 	case "install --dep-up", "package --dep-up", "upgrade --dep-up":
@@ -50,15 +50,15 @@ func removedFlag(command, flag string) string {
 	case "list --deleting":
 		return "use --uninstalling"
 	case "package --save":
-		return "there is no local repository any more: leave it out"
+		return "there is no local repository any more: omit the flag"
 	}
 	switch {
 	case flag == "home":
-		return "HELM_CONFIG_HOME, HELM_CACHE_HOME and HELM_DATA_HOME choose the directories"
+		return "HELM_CONFIG_HOME, HELM_CACHE_HOME and HELM_DATA_HOME set the directories"
 	case flag == "tiller-namespace":
-		return noTiller + ": a release is recorded in its own namespace, which --namespace chooses"
+		return noTiller + ": a release is recorded in its own namespace, which --namespace selects"
 	case flag == "host", flag == "tiller-connection-timeout", flag == "tls", strings.HasPrefix(flag, "tls-"):
-		return noTiller + ": leave it out; the kubeconfig says how the cluster is reached"
+		return noTiller + ": omit the flag; the kubeconfig configures access to the cluster"
 	}
 	return ""
 }

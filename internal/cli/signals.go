@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// interrupts are the signals that end a command in good order. A terminal that is
-// closed is one of them, unless the caller has it ignored, as nohup does.
+// interrupts returns the signals that cancel a command. SIGHUP, sent when a terminal is closed, is
+// one of them unless the parent process ignores it, as nohup does.
 func interrupts() []os.Signal {
 	out := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

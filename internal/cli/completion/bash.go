@@ -2,16 +2,16 @@
 
 package completion
 
-// bashWords stands in for the one function of the package bash-completion that
-// the script calls, where that package is not installed: the words of the line,
-// with those that bash split at = and : put together again.
+// bashWords replaces the one function of the package bash-completion that the script calls, if that
+// package is not installed. It returns the words of the line, rejoining those that bash splits at =
+// and :.
 const bashWords = `if ! declare -F _get_comp_words_by_ref >/dev/null; then
     _get_comp_words_by_ref()
     {
         local i=0 word glued='' line=${COMP_LINE:0:COMP_POINT}
         words=() cword=0
         for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
-            # A word that does not follow a blank belongs to the one before it.
+            # A word without a blank before it continues the previous word.
             if ((i > 0)) && [[ $line != [[:blank:]]* && ($word == [=:]* || $glued == *[=:]) ]]; then
                 words[i-1]+=$word
             else

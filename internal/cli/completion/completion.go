@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package completion is the group of commands that print completion scripts.
+// Package completion provides the commands that print completion scripts.
 package completion
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
-// New makes the command with its children.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion",
 		Short: "Generate completion scripts",
-		Long: `Generate a script that lets your shell complete helm's commands, flags, releases,
-revisions, charts, versions, namespaces, contexts and the words of plugins.
+		Long: `Generate a script for your shell that completes helm's commands, flags, releases,
+revisions, charts, versions, namespaces, contexts and plugins.
 
   bash        source <(helm completion bash)
   zsh         helm completion zsh > "${fpath[1]}/_helm"
@@ -65,7 +65,7 @@ revisions, charts, versions, namespaces, contexts and the words of plugins.
 	return cmd
 }
 
-// Bash writes the script for bash.
+// Bash writes the completion script for bash.
 func Bash(root *cobra.Command, w io.Writer) error { return bash(root, w, true) }
 
 func bash(root *cobra.Command, w io.Writer, descriptions bool) error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package create is the command that makes a new chart.
+// Package create provides the command that creates a chart.
 package create
 
 import (
@@ -28,18 +28,18 @@ type Options struct {
 	APIVersion  string
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a chart",
-		Long: `Create a directory of that name with a chart that lints clean and installs: a
-Deployment, a Service and what usually goes with them, to be edited.
+		Long: `Create a chart directory with common files: a
+Deployment, a Service, and related objects. The chart passes lint and installs as is.
 
-NAME may be a path; its last element is the chart's name. --starter takes
-another chart as the pattern: the path of a directory, or the name of one in
-$HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
+NAME may be a path; its last element is the chart's name. --starter copies
+another chart: the path of a directory, or the name of one in
+$HELM_DATA_HOME/starters. Every <CHARTNAME> in it is replaced with the name.
 
   helm create web
   helm create charts/web --starter ./our-starter
@@ -52,24 +52,24 @@ $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
 	}
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
-	fs.StringVarP(&o.Starter, "starter", "p", "", "name or path of the chart to start from")
+	fs.StringVarP(&o.Starter, "starter", "p", "", "name or path of a starter chart")
 	_ = cmd.RegisterFlagCompletionFunc("starter", f.CompleteStarters)
 	fs.StringVar(&o.APIVersion, "chart-api-version", chart.APIVersionV2, "apiVersion of the chart: v2 or v3")
-	// These fail only for flags that are not there.
+	// The only error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("chart-api-version",
 		cobra.FixedCompletions(versions(), cobra.ShellCompDirectiveNoFileComp))
-	if !f.Settings.ChartV3 { // then there is no choice
+	if !f.Settings.ChartV3 { // there is no choice
 		_ = fs.MarkHidden("chart-api-version")
 	}
-	fs.BoolVar(&o.WithScripts, "with-scripts", false, "add ext/lua/chart.lua, a script with comments to start from")
+	fs.BoolVar(&o.WithScripts, "with-scripts", false, "add ext/lua/chart.lua, a commented example script")
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
-// versions are the apiVersions that new charts can have.
+// versions returns the supported apiVersions of new charts.
 func versions() []string { return []string{chart.APIVersionV2, chart.APIVersionV3} }
 
-// checkVersion refuses an apiVersion that new charts cannot have, in Helm's words.
+// checkVersion validates the apiVersion of a new chart. The messages are Helm's.
 func checkVersion(f *cmdutil.Factory, version string) error {
 	if !slices.Contains(versions(), version) {
 		return fmt.Errorf("unsupported chart API version: %s (supported: %s)", version, strings.Join(versions(), ", "))

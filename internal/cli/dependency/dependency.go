@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dependency holds the commands about the charts that a chart depends on.
+// Package dependency provides the commands for a chart's dependencies.
 package dependency
 
 import (
@@ -12,24 +12,24 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
-// New makes the command and its own commands.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "dependency",
 		Aliases: []string{"dep", "dependencies"},
 		Short:   "Manage the dependencies of a chart",
-		Long: `Manage the charts that a chart depends on. It lists them under dependencies: in its
-Chart.yaml (requirements.yaml in charts of apiVersion v1), and keeps them in charts/.
-Library charts may be listed under libraries: instead, and are kept in library/.
+		Long: `Manage the dependencies of a chart, which lists them under dependencies: in its
+Chart.yaml (requirements.yaml in charts of apiVersion v1), and vendors them in charts/.
+Library charts may be listed under libraries: instead, and are vendored in library/.
 
   dependencies:
     - name: mysql
       version: ^1.2.0
       repository: https://example.com/charts   # or oci://, file://../mysql, @name
 
-  helm dependency update ./web   fetches the newest versions that suit, and locks them
-  helm dependency build ./web    fetches what is locked in Chart.lock
-  helm dependency list ./web     shows what is there`,
+  helm dependency update ./web   fetch the newest matching versions, and lock them
+  helm dependency build ./web    fetch the versions in Chart.lock
+  helm dependency list ./web     show the state of each`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -48,10 +48,10 @@ func newUpdate(f *cmdutil.Factory) *cobra.Command {
 		Use:     "update [CHART]",
 		Aliases: []string{"up"},
 		Short:   "Update and lock the dependencies of a chart",
-		Long: `Fetch the newest versions within the ranges that the chart lists, put their
-archives into charts/ (those of libraries: into library/), remove archives that
-are not listed any more, and write the chosen versions to Chart.lock. Unpacked
-charts stay as they are. If anything fails, nothing has changed.
+		Long: `Fetch the newest versions in the ranges that the chart lists, store their
+archives in charts/ (those of libraries: in library/), remove archives that
+are no longer listed, and write the versions to Chart.lock. Unpacked
+charts are kept. If anything fails, nothing is changed.
 
 Repositories need not have been added: a URL is enough.`,
 	}, f.UpdateDependencies)
@@ -61,19 +61,19 @@ func newBuild(f *cmdutil.Factory) *cobra.Command {
 	return command(f, &cobra.Command{
 		Use:   "build [CHART]",
 		Short: "Fetch the locked dependencies of a chart",
-		Long: `Fetch what Chart.lock says, neither newer nor older, and put it into charts/ and
-library/. An archive that is not the one that was locked is refused. What is in the
-content cache is taken from there, without the network. Without a Chart.lock it
-does what update does.`,
+		Long: `Fetch exactly the versions in Chart.lock, and store them in charts/ and
+library/. An archive that differs from the locked one is rejected. Archives in the
+content cache are used without the network. Without a Chart.lock, build
+does the same as update.`,
 	}, f.BuildDependencies)
 }
 
-// work updates or builds.
-type work func(ctx context.Context, path string, f cmdutil.DependencyFlags, out io.Writer) error
+// runFunc is the type of Factory.UpdateDependencies and BuildDependencies.
+type runFunc func(ctx context.Context, path string, f cmdutil.DependencyFlags, out io.Writer) error
 
-func command(f *cmdutil.Factory, cmd *cobra.Command, do work) *cobra.Command {
+func command(f *cmdutil.Factory, cmd *cobra.Command, do runFunc) *cobra.Command {
 	o := options{Path: "."}
-	cmd.Args = cmdutil.Args(0, 1, "the path of a chart's directory, or none for the current one")
+	cmd.Args = cmdutil.Args(0, 1, "the path of a chart directory, default the current one")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			o.Path = args[0]

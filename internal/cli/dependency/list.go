@@ -28,18 +28,18 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 		Use:     "list [CHART]",
 		Aliases: []string{"ls"},
 		Short:   "List the dependencies of a chart and their state",
-		Long: `List what the chart, a directory or an archive, names under dependencies: and
-libraries:, and the state of each in charts/ and library/:
+		Long: `List the dependencies and libraries of a chart, a directory or an archive,
+and the state of each in charts/ and library/:
 
-  ok                an archive in a version that is wanted
-  unpacked          a directory in such a version
-  missing           nothing (helm dependency update fetches it)
-  wrong version     no version that is wanted
-  too many matches  archives beside that nothing wants
-  misnamed          an archive under its name that is another chart
-  corrupt           an archive or a directory that cannot be read
-  invalid version   what is wanted is not a version or a range`,
-		Args: cmdutil.Args(0, 1, "the path of a chart, or none for the current directory"),
+  ok                an archive with a matching version
+  unpacked          a directory with a matching version
+  missing           not there (helm dependency update fetches it)
+  wrong version     no matching version
+  too many matches  other archives too, which match nothing
+  misnamed          an archive of this name that contains another chart
+  corrupt           an unreadable archive or directory
+  invalid version   the wanted version is not a version or range`,
+		Args: cmdutil.Args(0, 1, "the path of a chart, default the current directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Path = args[0]
@@ -47,11 +47,11 @@ libraries:, and the state of each in charts/ and library/:
 			return o.run(f)
 		},
 	}
-	cmd.Flags().UintVar(&o.Width, "max-col-width", 80, "cut columns of the table that are wider, 0 for none")
+	cmd.Flags().UintVar(&o.Width, "max-col-width", 80, "maximum width of table columns, 0 for no limit")
 	return cmd
 }
 
-// run prints what Helm prints: a table, then warnings, all on standard output.
+// run prints a table, then warnings, both to standard output as in Helm.
 func (o listOptions) run(f *cmdutil.Factory) error {
 	v, err := f.Vendored(o.Path)
 	if err != nil {
@@ -71,7 +71,7 @@ func (o listOptions) run(f *cmdutil.Factory) error {
 		}
 		rows[i] = []string{name, d.Version, dependency.Shown(d.Repository), string(d.Status)}
 		for j, cell := range rows[i] {
-			rows[i][j] = cut(cell, int(min(o.Width, 1<<20)))
+			rows[i][j] = truncate(cell, int(min(o.Width, 1<<20)))
 		}
 	}
 	if err := output.Rows(f.Out, []string{"NAME", "VERSION", "REPOSITORY", "STATUS"}, rows); err != nil {
@@ -88,8 +88,8 @@ func (o listOptions) run(f *cmdutil.Factory) error {
 	return nil
 }
 
-// cut is text in at most width characters, as Helm cuts it.
-func cut(text string, width int) string {
+// truncate shortens text to width characters, as in Helm; width 0 is no limit.
+func truncate(text string, width int) string {
 	runes := []rune(text)
 	if width == 0 || len(runes) <= width {
 		return text

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diff is the group of commands that show what a change would do, or
-// has done, to a release's objects. Its flags, variables and formats are those of the
-// helm-diff plugin.
+// Package diff provides the commands that preview the changes of an operation, and compare
+// revisions, releases and charts. Flags, variables and formats are those of the helm-diff plugin.
 package diff
 
 import (
@@ -18,18 +17,17 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
-// spoken is the version of helm-diff whose flags and formats these are.
-const spoken = "3.15.11"
+// helmDiffVersion is the version of helm-diff with these flags and formats.
+const helmDiffVersion = "3.15.11"
 
-// New makes the group of commands.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff",
 		Short: "Preview changes, object by object",
-		Long: `Compare the objects of a release: with what an upgrade or a rollback would make of
-them, revisions with each other, releases with each other, charts with each
-other. Secrets are redacted; nothing is written, and nothing is printed where
-nothing changes.
+		Long: `Preview the changes of an upgrade or a rollback, or compare revisions,
+releases or charts with each other. Secrets are redacted. Nothing is written to
+the cluster. If nothing changes, nothing is printed.
 
   helm diff upgrade web ./mychart -f production.yaml
   helm diff rollback web 3
@@ -40,7 +38,7 @@ nothing changes.
 Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
 		Annotations: map[string]string{cmdutil.NotInHelm: "", builtIn: "true"},
 	}
-	withoutWord(cmd, f)
+	bindBareUpgrade(cmd, f)
 	bindColor(cmd.PersistentFlags(), f)
 	cmd.AddCommand(upgrade(f), rollback(f), revision(f), release(f), local(f), version(f))
 	if ignore, _ := strconv.ParseBool(f.Getenv("HELM_DIFF_IGNORE_UNKNOWN_FLAGS")); ignore {
@@ -51,16 +49,16 @@ Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
 	return cmd
 }
 
-// withoutWord makes the group itself do what its member upgrade does where it is given a
-// release and a chart, as the first versions of helm-diff had it. It knows upgrade's flags,
-// so that a flag of a member may also precede the member's name.
-func withoutWord(cmd *cobra.Command, factory *cmdutil.Factory) {
+// bindBareUpgrade makes `helm diff NAME CHART` an alias of `helm diff upgrade`, as in the first
+// versions of helm-diff. It has upgrade's flags, so a subcommand's flag may also precede the
+// subcommand's name.
+func bindBareUpgrade(cmd *cobra.Command, factory *cmdutil.Factory) {
 	var f upgradeFlags
 	f.bind(cmd, factory)
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		cmd.SuggestionsMinimumDistance = 2
-		// A misspelled member is not a release, unless what follows is surely a chart.
+		// A misspelled subcommand is not a release, unless the next argument is surely a chart.
 		if len(args) == 2 && (strings.Contains(args[1], "/") || len(cmd.SuggestionsFor(args[0])) == 0) {
 			return nil
 		}
@@ -81,9 +79,9 @@ func withoutWord(cmd *cobra.Command, factory *cmdutil.Factory) {
 func version(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of helm-diff that is spoken",
-		Long: `Print the version of the helm-diff plugin whose flags and formats the built-in
-command has; behind the plus stands what program it is.`,
+		Short: "Print the compatible helm-diff version",
+		Long: `Print the version of the helm-diff plugin with the same flags and formats,
+and after the plus this program's version.`,
 		Args: cmdutil.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			own := build.Current().Version
@@ -93,16 +91,16 @@ command has; behind the plus stands what program it is.`,
 					break
 				}
 			}
-			_, err := fmt.Fprintln(f.Out, spoken+"+"+own)
+			_, err := fmt.Fprintln(f.Out, helmDiffVersion+"+"+own)
 			return err
 		},
 	}
 }
 
-// builtIn marks the command as this one, and not a plugin's of the same name.
+// builtIn annotates this command, to tell it from a plugin of the same name.
 const builtIn = "moonhelm-diff"
 
-// color is the value of --color, which helm-diff has as a switch, and Helm with a word.
+// color implements pflag.Value for --color, a boolean in helm-diff and a word in Helm.
 type color struct{ to *string }
 
 func (c color) String() string { return *c.to }
@@ -122,7 +120,7 @@ func (c color) Set(v string) error {
 	return nil
 }
 
-// noColor is the value of --no-color.
+// noColor implements pflag.Value for --no-color.
 type noColor struct{ color }
 
 func (c noColor) String() string { return strconv.FormatBool(*c.to == "never") }
@@ -137,16 +135,15 @@ func (c noColor) Set(v string) error {
 
 func bindColor(fs *pflag.FlagSet, f *cmdutil.Factory) {
 	fs.Var(color{&f.Settings.Color}, "color",
-		"use colour: true, false, always, auto or never; HELM_DIFF_COLOR=true or false is the default, else "+
-			"a terminal decides")
+		"use colour: true, false, always, auto or never; the default is HELM_DIFF_COLOR (true or false), else "+
+			"auto")
 	fs.Lookup("color").NoOptDefVal = "true"
-	fs.Var(noColor{color{&f.Settings.Color}}, "no-color", "use no colour")
+	fs.Var(noColor{color{&f.Settings.Color}}, "no-color", "disable colour")
 	fs.Lookup("no-color").NoOptDefVal = "true"
 }
 
-// Args are the arguments of a command line with --color and the word behind it in one
-// where they are meant for this group. Helm's --color takes a word, helm-diff's none:
-// here both are understood.
+// Args returns args with --color and the word after it joined, if they are meant for this group.
+// Helm's --color has a word as its value, helm-diff's has none: this accepts both.
 func Args(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil || cmd == nil {

@@ -32,8 +32,8 @@ func local(factory *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "local CHART1 CHART2",
 		Short: "Compare two charts",
-		Long: `Render two charts with the same values, as helm template does, and compare what
-comes out. No cluster is needed.
+		Long: `Render two charts with the same values, as helm template does, and compare the
+output. No cluster is needed.
 
   helm diff local ./web-1 ./web-2 -f production.yaml`,
 		Args: cmdutil.Args(2, 2, "two charts"),
@@ -53,12 +53,12 @@ comes out. No cluster is needed.
 	f.ScriptFlags.Bind(fs)
 	f.postRender.Bind(fs)
 	fs.StringVar(&f.release, "release", "release", "name of the release to render for")
-	fs.BoolVar(&f.includeCRDs, "include-crds", false, "compare the definitions in crds/ too")
+	fs.BoolVar(&f.includeCRDs, "include-crds", false, "compare the CRDs in crds/ too")
 	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for")
 	cmdutil.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
-		"API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
-	fs.BoolVar(&f.skipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
-	fs.BoolVar(&f.enableDNS, "enable-dns", false, "let templates look up host names")
+		"additional API versions in .Capabilities.APIVersions (may be repeated)")
+	fs.BoolVar(&f.skipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
+	fs.BoolVar(&f.enableDNS, "enable-dns", false, "allow DNS lookups in templates")
 	f.show.bind(cmd)
 	f.bindNoHooks(cmd)
 	return cmd
@@ -85,7 +85,7 @@ func (f *localFlags) compare(ctx context.Context, factory *cmdutil.Factory, firs
 	return change, err
 }
 
-// record is what a record would say of the rendered chart.
+// record returns the rendered chart as a release.
 func (f *localFlags) record(factory *cmdutil.Factory, r *action.Rendered) *recorded.Release {
 	rel := recorded.New(f.release, factory.Namespace(), 1, r.Chart)
 	rel.Manifest, rel.Hooks = manifest.Format(r.Objects), r.Hooks

@@ -19,9 +19,9 @@ func revision(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revision NAME [FROM] [TO]",
 		Short: "Compare two revisions of a release",
-		Long: `Compare the recorded manifests of two revisions. Without numbers they are the
-newest and the one before it; with one number, that revision and the newest.`,
-		Args:              cmdutil.Args(1, 3, "the name of a release, and up to two revisions"),
+		Long: `Compare the recorded manifests of two revisions: by default the newest and
+the previous one; with one number, that revision and the newest.`,
+		Args:              cmdutil.Args(1, 3, "the name of a release, and at most two revisions"),
 		ValidArgsFunction: f.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			numbers, err := revisions(cmd, args[1:])
@@ -56,7 +56,7 @@ func release(f *cmdutil.Factory) *cobra.Command {
 		Use:   "release NAME OTHER",
 		Short: "Compare two releases",
 		Long: `Compare the recorded manifests of the newest revisions of two releases. A name
-may have its namespace before it: production/web.`,
+may have its namespace as a prefix: production/web.`,
 		Args:              cmdutil.Args(2, 2, "the names of two releases"),
 		ValidArgsFunction: f.CompleteReleases(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,13 +81,13 @@ may have its namespace before it: production/web.`,
 			return s.write(cmd.Context(), f, change, "Difference")
 		},
 	}
-	cmd.Flags().StringVar(&namespace, "other-namespace", "", "the namespace of the second release, where it is another")
+	cmd.Flags().StringVar(&namespace, "other-namespace", "", "namespace of the second release (default: the current one)")
 	s.bind(cmd)
 	s.bindNoHooks(cmd)
 	return cmd
 }
 
-// recordsOf are a release's name and where its records are.
+// recordsOf splits [NAMESPACE/]NAME, and returns the name and the namespace's records.
 func recordsOf(f *cmdutil.Factory, arg, namespace string) (string, *storage.Storage, error) {
 	name := arg
 	if before, after, ok := strings.Cut(arg, "/"); ok {
@@ -97,7 +97,7 @@ func recordsOf(f *cmdutil.Factory, arg, namespace string) (string, *storage.Stor
 	return name, records, err
 }
 
-// revisions reads numbers of revisions.
+// revisions parses revision numbers.
 func revisions(cmd *cobra.Command, args []string) ([]int, error) {
 	var out []int
 	for _, a := range args {
@@ -105,7 +105,7 @@ func revisions(cmd *cobra.Command, args []string) ([]int, error) {
 		if err != nil || n < 0 {
 			return nil, &cmdutil.UsageError{
 				Command: cmd.CommandPath(), Usage: cmd.UseLine(),
-				Problem: fmt.Sprintf("needs the number of a revision, %q is none", a),
+				Problem: fmt.Sprintf("needs a revision number, not %q", a),
 			}
 		}
 		out = append(out, n)

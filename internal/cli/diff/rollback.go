@@ -26,10 +26,10 @@ func rollback(factory *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
 		Short: "Preview the changes of a rollback",
-		Long: `Show what helm rollback with the same arguments would do. With
+		Long: `Show the changes of helm rollback with the same arguments. With
 --three-way-merge=false the manifests of the two revisions are compared instead,
 as helm-diff does; live objects are not read.`,
-		Args:              cmdutil.Args(1, 2, "the name of a release, and perhaps a revision"),
+		Args:              cmdutil.Args(1, 2, "the name of a release, and optionally a revision"),
 		ValidArgsFunction: factory.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			numbers, err := revisions(cmd, args[1:])
@@ -56,7 +56,7 @@ as helm-diff does; live objects are not read.`,
 	f.undo.Bind(fs, factory)
 	cmdutil.BindRecreatePods(fs)
 	for _, name := range []string{"cleanup-on-fail", "history-max", "description", "wait", "wait-for-jobs", "timeout"} {
-		_ = fs.MarkHidden(name) // accepted, so that a rollback's flags can stand; the flags exist
+		_ = fs.MarkHidden(name) // accepted, so that rollback's flags work; the flags exist
 	}
 	fs.Lookup("no-hooks").Usage = "do not compare hooks"
 	bindThreeWay(cmd, &f.threeWay)
@@ -76,7 +76,7 @@ func (f *rollbackFlags) prepare(ctx context.Context, factory *cmdutil.Factory, f
 	return f.Check()
 }
 
-// plan is what a rollback to the revision, 0 for the one before, would do.
+// plan returns the changes of a rollback to revision, or to the previous one if it is 0.
 func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name string, revision int) (*action.Change,
 	error) {
 	verb, err := f.undo.Rollbacker(factory, f.ApplyFlags, f.ScriptFlags, 0)

@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/report/diff"
 )
 
-// show are the flags that all members have: what is compared, and how it is shown.
+// show are the flags that all subcommands share: what to compare, and how to print it.
 type show struct {
 	format   diff.Format
 	document output.Format
@@ -29,7 +29,7 @@ type show struct {
 	secrets  bool // --suppress-secrets
 	renames  float32
 	exitCode bool
-	color    string // "" where neither a flag nor a variable says
+	color    string // "" if neither the flag nor the variable is set
 }
 
 const defaultContext = 3
@@ -37,34 +37,34 @@ const defaultContext = 3
 func (s *show) bind(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.Var(&s.format, "output",
-		"how the text is written, as helm-diff has it: diff, simple, json, template (by the file that "+
-			"HELM_DIFF_TPL names), dyff or structured; HELM_DIFF_OUTPUT is the default")
+		"format of the output, as in helm-diff: diff, simple, json, template (the file in "+
+			"HELM_DIFF_TPL), dyff or structured; the default is HELM_DIFF_OUTPUT")
 	s.document = output.Table
 	fs.VarP(&s.document, "document", "o",
-		"print instead one document with all that is known of each object: json or yaml; -o json is another "+
-			"thing than --output json")
+		"print a document with all details of each object instead: json or yaml; -o json differs "+
+			"from --output json")
 	fs.IntVarP(&s.context, "context", "C", defaultContext,
-		"lines of context around each change, -1 for whole objects; HELM_DIFF_OUTPUT_CONTEXT is the default")
-	fs.BoolVar(&s.options.ShowUnchanged, "show-unchanged", false, "name the objects too that stay as they are")
+		"lines of context around each change, -1 for whole objects; the default is HELM_DIFF_OUTPUT_CONTEXT")
+	fs.BoolVar(&s.options.ShowUnchanged, "show-unchanged", false, "list unchanged objects too")
 	fs.BoolVar(&s.options.ShowSecrets, "show-secrets", false, "print the contents of Secrets")
 	fs.BoolVar(&s.options.DecodeSecrets, "show-secrets-decoded", false, "print the contents of Secrets decoded")
 	cmdutil.StringArrayVarP(fs, &s.options.SuppressKinds, "suppress", "",
-		"do not print what changes in objects of this kind (may be repeated)")
+		"do not print changes in objects of this kind (may be repeated)")
 	fs.BoolVarP(&s.secrets, "suppress-secrets", "q", false,
-		"do not print what changes in Secrets: the same as --suppress Secret")
+		"do not print changes in Secrets: same as --suppress Secret")
 	cmdutil.StringArrayVarP(fs, &s.lines, "suppress-output-line-regex", "",
-		"do not print lines that match this regular expression; they count as changes all the same (may be repeated)")
+		"do not print lines that match this regular expression; they still count as changes (may be repeated)")
 	fs.BoolVar(&s.options.Normalize, "normalize-manifests", false,
-		"compare what manifests say, not how they are written; live objects always are; "+
-			"HELM_DIFF_NORMALIZE_MANIFESTS is the default")
-	fs.BoolVar(&s.options.StripCR, "strip-trailing-cr", false, "compare lines without carriage returns at their ends")
+		"compare manifests by content, not by format, as live objects always are; "+
+			"the default is HELM_DIFF_NORMALIZE_MANIFESTS")
+	fs.BoolVar(&s.options.StripCR, "strip-trailing-cr", false, "strip trailing carriage returns before comparing")
 	fs.Float32VarP(&s.renames, "find-renames", "D", 0,
-		"take an object that goes and one of its kind that comes for one, where at most this part of their "+
-			"lines differs: 0.2; 0 is never")
+		"treat a deleted and a created object of the same kind as renamed if at most this fraction of their "+
+			"lines differs, such as 0.2; 0 disables it")
 	fs.BoolVar(&s.options.IncludeTests, "include-tests", false, "compare test hooks too")
-	fs.BoolVar(&s.exitCode, "detailed-exitcode", false, "end with exit code 2 where there are changes")
-	fs.BoolVar(&s.exitCode, "exit-code", false, "the same as --detailed-exitcode")
-	// These fail only for flags that are not there.
+	fs.BoolVar(&s.exitCode, "detailed-exitcode", false, "exit with code 2 if there are changes")
+	fs.BoolVar(&s.exitCode, "exit-code", false, "same as --detailed-exitcode")
+	// The only error is that the flag does not exist.
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	var formats []string
 	for _, f := range diff.Formats() {
@@ -74,23 +74,23 @@ func (s *show) bind(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("document", cobra.FixedCompletions([]string{"json", "yaml"}, noFiles))
 }
 
-// bindNoHooks binds --no-hooks where nothing else does.
+// bindNoHooks registers --no-hooks for commands without DeployFlags or RollbackFlags.
 func (s *show) bindNoHooks(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.options.NoHooks, "no-hooks", false, "do not compare hooks")
 }
 
-// prepare makes what follows from flags and variables.
+// prepare validates the flags, and applies variables.
 func (s *show) prepare(ctx context.Context, f *cmdutil.Factory, fs *pflag.FlagSet) error {
 	v := variables{f, fs}
 	if fs.Changed("output") && fs.Changed("document") {
-		return errors.New("--output and -o cannot be used together: --output is a format of helm-diff, -o a document")
+		return errors.New("--output and -o cannot be used together: --output is helm-diff's format, -o a document")
 	}
-	if text := v.of("output", "HELM_DIFF_OUTPUT"); text != "" {
+	if text := v.value("output", "HELM_DIFF_OUTPUT"); text != "" {
 		if err := s.format.Set(text); err != nil {
 			return fmt.Errorf("HELM_DIFF_OUTPUT is %q: %w", text, err)
 		}
 	}
-	if text := v.of("context", "HELM_DIFF_OUTPUT_CONTEXT"); text != "" {
+	if text := v.value("context", "HELM_DIFF_OUTPUT_CONTEXT"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return fmt.Errorf("HELM_DIFF_OUTPUT_CONTEXT is %q, must be a number of lines", text)
@@ -125,7 +125,7 @@ func (s *show) prepare(ctx context.Context, f *cmdutil.Factory, fs *pflag.FlagSe
 	return s.chooseColor(v)
 }
 
-// maxTemplate is the largest template that is read, in bytes.
+// maxTemplate is the size of the largest template, in bytes.
 const maxTemplate = 1 << 20
 
 func (s *show) readTemplate(ctx context.Context, f *cmdutil.Factory) error {
@@ -135,7 +135,7 @@ func (s *show) readTemplate(ctx context.Context, f *cmdutil.Factory) error {
 	}
 	text, err := file.ReadInput(ctx, path, maxTemplate)
 	if err != nil {
-		return fmt.Errorf("read the template that HELM_DIFF_TPL names: %w", err)
+		return fmt.Errorf("read the template in HELM_DIFF_TPL: %w", err)
 	}
 	s.options.Template = string(text)
 	return nil
@@ -146,7 +146,7 @@ func (s *show) chooseColor(v variables) error {
 		return nil
 	}
 	on := false
-	if v.of("color", "HELM_DIFF_COLOR") == "" {
+	if v.value("color", "HELM_DIFF_COLOR") == "" {
 		return nil
 	}
 	if err := v.toggle(&on, "color", "HELM_DIFF_COLOR"); err != nil {
@@ -159,8 +159,8 @@ func (s *show) chooseColor(v variables) error {
 	return nil
 }
 
-// write prints a change, and reports it by the exit code where that was asked for. title
-// is what the sum at its end is called, "" for the usual.
+// write prints a change, and with --detailed-exitcode returns an exit code for changes. title
+// replaces the usual title of the summary, unless it is "".
 func (s *show) write(ctx context.Context, f *cmdutil.Factory, change *action.Change, title string) error {
 	d := diff.Of(change, s.options)
 	if title != "" {
@@ -185,23 +185,23 @@ func (s *show) write(ctx context.Context, f *cmdutil.Factory, change *action.Cha
 	return nil
 }
 
-// variables are the variables that stand for flags that are not given.
+// variables reads environment variables that are defaults of flags.
 type variables struct {
-	e  *cmdutil.Factory
-	fs *pflag.FlagSet
+	factory *cmdutil.Factory
+	fs      *pflag.FlagSet
 }
 
-// of is the value of a variable, "" where the flag is given.
-func (v variables) of(flag, name string) string {
+// value returns the variable's value, or "" if the flag is set.
+func (v variables) value(flag, name string) string {
 	if v.fs.Changed(flag) {
 		return ""
 	}
-	return v.e.Getenv(name)
+	return v.factory.Getenv(name)
 }
 
-// toggle sets a switch to what the variable says, unless the flag is given.
+// toggle sets *to to the variable's value, unless the flag is set.
 func (v variables) toggle(to *bool, flag, name string) error {
-	text := v.of(flag, name)
+	text := v.value(flag, name)
 	if text == "" {
 		return nil
 	}

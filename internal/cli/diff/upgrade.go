@@ -27,7 +27,7 @@ type upgradeFlags struct {
 	disableValidation bool
 	kubeVersion       string
 	apiVersions       []string
-	// lookup has templates look objects up although none is compared.
+	// lookup enables lookups in templates even if live objects are not compared.
 	lookup bool
 }
 
@@ -36,10 +36,10 @@ func upgrade(factory *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME CHART",
 		Short: "Preview the changes of an upgrade",
-		Long: `Show what helm upgrade with the same arguments would do: which objects it would
+		Long: `Show the changes of helm upgrade with the same arguments: which objects it would
 create, change, replace and delete, which hooks it would change, and which
 objects other clients have changed since they were written. The API server is
-asked what each change would come to, so that defaults and refusals show.
+asked for the result of each change, so defaults and rejections are shown.
 
 With --three-way-merge=false the manifest of the release is compared with the new
 one instead, as text, as helm-diff does by default; live objects are not read.
@@ -78,28 +78,28 @@ func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory) {
 		"hide-secret", "hide-notes", "atomic", "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
 		"wait-for-jobs", "timeout", "description", "labels", "create-namespace", "render-subchart-notes",
 	} {
-		_ = fs.MarkHidden(name) // accepted, so that an upgrade's flags can stand; the flags exist
+		_ = fs.MarkHidden(name) // accepted, so that upgrade's flags work; the flags exist
 	}
-	fs.Lookup("dry-run").Usage = "without a value or with client, ask no cluster and compare with nothing, as if the " +
-		"release were new; with server, let templates look objects up also where --three-way-merge=false"
+	fs.Lookup("dry-run").Usage = "without a value or with client, use no cluster and compare with nothing, as if the " +
+		"release were new; with server, enable lookup in templates even with --three-way-merge=false"
 	fs.Lookup("no-hooks").Usage = "do not compare hooks"
-	fs.BoolVarP(&f.install, "install", "i", false, "where there is no release of that name, what an install would do")
-	fs.BoolVar(&f.install, "allow-unreleased", false, "the same as --install")
+	fs.BoolVarP(&f.install, "install", "i", false, "if the release does not exist, preview an install")
+	fs.BoolVar(&f.install, "allow-unreleased", false, "same as --install")
 	bindThreeWay(cmd, &f.threeWay)
 	fs.BoolVar(&f.includeCRDs, "include-crds", false,
-		"compare the definitions in crds/ too: an upgrade leaves them alone without --crds upgrade")
+		"compare the CRDs in crds/ too, which an upgrade ignores without --crds upgrade")
 	fs.BoolVar(&f.disableValidation, "disable-validation", false,
-		"do not have the API server check what would be written")
-	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for, in place of the cluster's")
+		"do not validate the changes with the API server")
+	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for, instead of the cluster's")
 	cmdutil.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
-		"API versions that .Capabilities.APIVersions has beside the cluster's (may be repeated)")
+		"additional API versions in .Capabilities.APIVersions (may be repeated)")
 	f.show.bind(cmd)
 }
 
 func bindThreeWay(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "three-way-merge", true,
-		"compare live objects with what would become of them; with false, recorded manifests with each "+
-			"other; HELM_DIFF_THREE_WAY_MERGE is the default")
+		"compare live objects with the result of the operation; with false, recorded manifests with each "+
+			"other; the default is HELM_DIFF_THREE_WAY_MERGE")
 }
 
 func (f *upgradeFlags) prepare(cmd *cobra.Command, factory *cmdutil.Factory) error {
@@ -128,13 +128,13 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, factory *cmdutil.Factory) err
 	case f.threeWay && !f.disableValidation:
 		f.DryRun = cmdutil.DryRunServer
 	default:
-		f.DryRun = cmdutil.DryRunNone // Plan writes nothing either, and asks the server for no more
+		f.DryRun = cmdutil.DryRunNone // Plan writes nothing in any case
 	}
 	f.HideSecret = false
 	return f.DeployFlags.Prepare()
 }
 
-// plan is what the upgrade, or the install where there is no release, would do.
+// plan returns the changes of an upgrade, or of an install if there is no release.
 func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name, ref string) (*action.Change, error) {
 	vals, err := f.Values.Build(ctx, factory)
 	if err != nil {
@@ -161,7 +161,7 @@ func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name,
 	}
 	if f.includeCRDs && change.CRDs == nil {
 		if change.From != nil {
-			f.options.CRDNote = "an upgrade leaves definitions alone without --crds upgrade"
+			f.options.CRDNote = "an upgrade ignores CRDs without --crds upgrade"
 		}
 		change.CRDs, err = action.CompareCRDs(change.From, rendered.Chart)
 	}
@@ -192,7 +192,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 		return change, rendered, err
 	case !f.install:
 		return nil, nil, hint.With(err,
-			fmt.Sprintf("--allow-unreleased, or --install, shows what an install of %s would do", name))
+			fmt.Sprintf("--allow-unreleased, or --install, previews an install of %s", name))
 	}
 	if change, rendered, err = f.planInstall(ctx, factory, c, vals, name); err == nil {
 		const stars = "********************"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package env is the command that prints helm's environment.
+// Package env provides the command that prints helm's environment.
 package env
 
 import (
@@ -12,14 +12,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "env [NAME]",
 		Short: "Print the environment of helm",
-		Long: `Print every variable that helm works with, or one of them, with the value in
-force: from the environment, a flag, or the default.`,
-		Args: cmdutil.Args(0, 1, "the name of a variable, or none for all of them"),
+		Long: `Print all variables of helm, or one of them, with the current value: from the
+environment, a flag, or the default.`,
+		Args: cmdutil.Args(0, 1, "the name of a variable, default all"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -48,7 +48,7 @@ func run(w io.Writer, vars []cmdutil.Var, args []string) error {
 		}
 	}
 	if len(args) > 0 {
-		// An unknown name prints an empty line: scripts read it as unset.
+		// Print an empty line for an unknown name: scripts read it as unset.
 		_, err := fmt.Fprintln(w)
 		return err
 	}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package get is the group of commands that print one part of a release's
-// record. They differ in what they print and share everything else, so they
-// live in one package.
+// Package get provides the commands that print a part of a release's record.
 package get
 
 import (
@@ -23,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Options are the flags of the group; each command has the ones it needs.
+// Options are the flags of all commands in the group.
 type Options struct {
 	Name     string
 	Revision int
@@ -32,13 +30,13 @@ type Options struct {
 	Template string
 }
 
-// New makes the command with its children.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get",
-		Short: "Print recorded parts of a release",
-		Long: `Print what was recorded when a release was installed: its values, its
-manifest, its hooks, its notes, its metadata, or all of it.`,
+		Short: "Print parts of a release record",
+		Long: `Print a part of the record of a release revision: its values,
+manifest, hooks, notes or metadata, or all of it.`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -52,10 +50,10 @@ manifest, its hooks, its notes, its metadata, or all of it.`,
 		leaf(f, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata,
 			withOutput),
 		leaf(f, "notes", "Print the notes", "helm get notes web", printNotes, nil),
-		leaf(f, "values", "Print the values that were given", "helm get values web --all", printValues,
+		leaf(f, "values", "Print the user-supplied values", "helm get values web --all", printValues,
 			func(c *cobra.Command, o *Options) {
 				withOutput(c, o)
-				c.Flags().BoolVarP(&o.All, "all", "a", false, "print the chart's defaults too: all values in force")
+				c.Flags().BoolVarP(&o.All, "all", "a", false, "print all values, chart defaults included")
 			}),
 	)
 	return cmd
@@ -87,7 +85,7 @@ func leaf(f *cmdutil.Factory, name, short, example string, p printer,
 		},
 	}
 	cmd.Flags().IntVar(&o.Revision, "revision", 0, "print this revision instead of the newest")
-	// the flag exists: it was registered one line above
+	// the flag exists: it is registered one line above
 	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions)
 	if flags != nil {
 		flags(cmd, &o)
@@ -152,7 +150,7 @@ func printValues(f *cmdutil.Factory, o Options, rel *release.Release) error {
 	})
 }
 
-// templateView is a release as the templates of --template know it.
+// templateView is the release in templates of --template.
 type templateView struct {
 	Name, Namespace, Manifest string
 	Info                      release.Info
@@ -210,7 +208,7 @@ func printAll(f *cmdutil.Factory, o Options, rel *release.Release) error {
 		return err
 	}
 	if o.Template != "" {
-		// A key that is not there is no value, as in Helm.
+		// A missing key prints as "<no value>", as in Helm.
 		v := map[string]any{"Release": templateView{rel.Name, rel.Namespace, rel.Manifest, rel.Info, c, rel.Config, rel.Hooks,
 			rel.Revision, rel.Labels}}
 		t := engine.Text{Name: "--template", Text: o.Template, Data: v, Methods: methodOf}
@@ -235,7 +233,7 @@ func printAll(f *cmdutil.Factory, o Options, rel *release.Release) error {
 		fmt.Fprintf(&b, "CHART: %s\nVERSION: %s\nAPP_VERSION: %s\n", c.Name(), c.Version(), c.AppVersion())
 	}
 	fmt.Fprintf(&b, "DESCRIPTION: %s\n", rel.Info.Description)
-	report.Tests(&b, rel, func(text string) string { return text }) // all of b is made safe below
+	report.Tests(&b, rel, func(text string) string { return text }) // all of b is escaped below
 	fmt.Fprintf(&b, "USER-SUPPLIED VALUES:\n%s\nCOMPUTED VALUES:\n%s\n", user, all)
 	fmt.Fprintf(&b, "HOOKS:\n%s", hooks(rel))
 	fmt.Fprintf(&b, "MANIFEST:\n%s\n", rel.Manifest)

@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// metadata is the JSON of `get metadata`; the keys are Helm's.
+// metadata is the JSON of `helm get metadata`. The keys are Helm's.
 type metadata struct {
 	Name         string              `json:"name"`
 	Chart        string              `json:"chart"`
@@ -36,7 +36,7 @@ type metadata struct {
 
 func printMetadata(f *cmdutil.Factory, o Options, rel *release.Release) error {
 	labels := rel.Labels
-	if o.Revision == 0 { // with a revision Helm shows the user's labels only
+	if o.Revision == 0 { // with --revision Helm shows only the user's labels
 		var err error
 		if labels, err = recordLabels(f, rel); err != nil {
 			return err
@@ -57,8 +57,7 @@ func printMetadata(f *cmdutil.Factory, o Options, rel *release.Release) error {
 	return o.Output.Write(f.Out, m, func(w io.Writer) error { return m.table(term.SafeWriter(w)) })
 }
 
-// recordLabels are all labels of a release's record, as Helm shows them, not only the
-// user's.
+// recordLabels returns all labels of a release's record, not only the user's, as Helm shows them.
 func recordLabels(f *cmdutil.Factory, rel *release.Release) (map[string]string, error) {
 	records, err := f.Records(f.Namespace())
 	if err != nil {
@@ -72,7 +71,7 @@ func recordLabels(f *cmdutil.Factory, rel *release.Release) (map[string]string, 
 			if all["version"] == strconv.Itoa(rel.Revision) {
 				labels = all
 			}
-			return false // nothing more is read
+			return false // reads no record
 		},
 	})
 	return labels, err
@@ -81,11 +80,11 @@ func recordLabels(f *cmdutil.Factory, rel *release.Release) (map[string]string, 
 func (m metadata) table(w io.Writer) error {
 	var deps []string
 	for _, d := range m.Dependencies {
-		if d != nil { // a record may hold anything
+		if d != nil { // a record may contain null
 			deps = append(deps, d.Name)
 		}
 	}
-	slices.Sort(deps) // the document has them in the chart's order
+	slices.Sort(deps) // JSON and YAML have the chart's order
 	method := "client-side apply"
 	switch m.ApplyMethod {
 	case release.ApplyServerSide:
@@ -105,7 +104,8 @@ REVISION: %d
 STATUS: %s
 DEPLOYED_AT: %s
 APPLY_METHOD: %s
-`, m.Name, m.Chart, m.Version, m.AppVersion, pairs(m.Annotations), pairs(m.Labels), strings.Join(deps, ","), m.Namespace, m.Revision, m.Status, m.DeployedAt, method)
+`, m.Name, m.Chart, m.Version, m.AppVersion, pairs(m.Annotations), pairs(m.Labels),
+		strings.Join(deps, ","), m.Namespace, m.Revision, m.Status, m.DeployedAt, method)
 	return err
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history is the command that tells a release's revisions.
+// Package history provides the command that shows the revisions of a release.
 package history
 
 import (
@@ -27,14 +27,14 @@ type Options struct {
 	Rollbacks bool
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:     "history NAME",
 		Aliases: []string{"hist"},
 		Short:   "Show release history",
-		Long: `List the recorded revisions of a release, oldest first, with what became of each.
+		Long: `List the recorded revisions of a release, oldest first, with the status of each.
 
   helm history web
   helm history web --max 3 -o json`,
@@ -48,12 +48,12 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	fs := cmd.Flags()
 	o.Output.Bind(fs)
 	output.Complete(cmd)
-	fs.BoolVar(&o.Rollbacks, "show-rollback-revision", false, "show which revision a rollback went back to")
-	fs.IntVar(&o.Max, "max", 256, "show at most that many of the newest revisions, 0 for all")
+	fs.BoolVar(&o.Rollbacks, "show-rollback-revision", false, "show the revision to which each rollback rolled back")
+	fs.IntVar(&o.Max, "max", 256, "maximum number of revisions to show, the newest ones; 0 for all")
 	return cmd
 }
 
-// element is one revision in JSON and YAML; the keys are Helm's.
+// element is a revision in JSON and YAML. The keys are Helm's.
 type element struct {
 	Revision    int       `json:"revision"`
 	Updated     time.Time `json:"updated"`
@@ -84,8 +84,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	return write(f.Out, o, elements)
 }
 
-// firstLine is what a table has room for: a failure is told in many lines, with
-// the end of a log, which helm status and JSON show.
+// firstLine returns the first line of a description for the table. A failure has more, such as the
+// end of a log, which helm status and the JSON output show.
 func firstLine(s string) string {
 	line, _, more := strings.Cut(s, "\n")
 	if more {
@@ -94,8 +94,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// when is a time as Helm's history shows it, "-" for one that is not known.
-func when(t time.Time) string {
+// formatTime formats a time as Helm's history does; the zero time is "-".
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
@@ -110,7 +110,7 @@ func write(w io.Writer, o Options, elements []element) error {
 		}
 		rows := make([][]string, len(elements))
 		for i, s := range elements {
-			rows[i] = []string{strconv.Itoa(s.Revision), when(s.Updated), s.Status, s.Chart, s.AppVersion,
+			rows[i] = []string{strconv.Itoa(s.Revision), formatTime(s.Updated), s.Status, s.Chart, s.AppVersion,
 				firstLine(s.Description)}
 			if !o.Rollbacks {
 				continue

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install is the command that puts a chart into a cluster.
+// Package install provides the command that installs a chart.
 package install
 
 import (
@@ -24,18 +24,18 @@ type Options struct {
 	Replace bool
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "install [NAME] CHART",
 		Short: "Install a chart",
-		Long: `Install a chart into a cluster as a release of that name.
+		Long: `Install a chart into a cluster as a release called NAME.
 
-CHART is a directory, an archive, repository/name of a repository that was added, a
-URL of an archive, or oci://host/path/name; --version takes a version or a range.
+CHART is a directory, an archive, repository/name for an added repository, the
+URL of an archive, or oci://host/path/name; --version is a version or a range.
 Values come from the chart's values.yaml, then from --values files, then from
---set and its kin; later ones win, and a null takes a key away.
+--set and related flags; later ones win, and null deletes a key.
 
   helm install web ./mychart
   helm install web stable/web --version ^1.2
@@ -44,10 +44,10 @@ Values come from the chart's values.yaml, then from --values files, then from
   helm install --generate-name ./mychart --namespace shop --create-namespace
   helm install web ./mychart --dry-run=server --hide-secret
 
-Where an object exists already and does not belong to the release, nothing is
-written, unless --take-ownership is given. If the install fails half-way the
-release stays, marked failed: helm uninstall removes what was created, and
---rollback-on-failure does so at once.`,
+If an object exists already and does not belong to the release, nothing is
+written, unless --take-ownership is given. If the install fails halfway, the
+release remains with the status failed: helm uninstall deletes its objects, and
+--rollback-on-failure does so immediately.`,
 		Args:              cmdutil.NameAndChart,
 		ValidArgsFunction: f.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,8 +62,8 @@ release stays, marked failed: helm uninstall removes what was created, and
 	o.NameFlags.Bind(fs)
 	o.Output.Bind(fs)
 	output.Complete(cmd)
-	fs.BoolVar(&o.Replace, "replace", false, "use the name of a release that failed or was "+
-		"uninstalled with its history kept")
+	fs.BoolVar(&o.Replace, "replace", false, "reuse the name of a release that failed or was "+
+		"uninstalled with --keep-history")
 	return cmd
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint is the command that checks charts.
+// Package lint provides the command that checks charts.
 package lint
 
 import (
@@ -30,7 +30,7 @@ type Options struct {
 	SkipSchema    bool
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
@@ -39,8 +39,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Long: `Check charts, directories or archives: their metadata, values, templates,
 dependencies and CRDs, and the objects that they render. Nothing is installed.
 
-An [ERROR] keeps a chart from being installed; a [WARNING] breaks with
-convention, and fails under --strict; an [INFO] could be better.
+An [ERROR] prevents an install; a [WARNING] violates a convention,
+and fails with --strict; an [INFO] is a recommendation.
 
   helm lint ./mychart
   helm lint ./mychart --strict --with-subcharts -f production.yaml
@@ -55,11 +55,11 @@ convention, and fails under --strict; an [INFO] could be better.
 	o.ValueFlags.Bind(fs)
 	o.ScriptFlags.Bind(fs)
 	fs.BoolVar(&o.Strict, "strict", false, "fail on warnings too")
-	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each by itself")
+	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each separately")
 	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
 	fs.StringVar(&o.KubeVersion, "kube-version", "",
-		"Kubernetes version to render for, and to look for deprecated APIs in")
-	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
+		"Kubernetes version to render for, and to check for deprecated APIs")
+	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
@@ -119,7 +119,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	return p.err
 }
 
-// paths are the charts to check: those that were named, then those inside.
+// paths returns the charts to check: the arguments, then with --with-subcharts their subcharts.
 func (o Options) paths() ([]string, error) {
 	if !o.WithSubcharts {
 		return o.Paths, nil
@@ -128,20 +128,20 @@ func (o Options) paths() ([]string, error) {
 	for _, p := range o.Paths {
 		subs, err := action.SubchartPaths(p)
 		if err != nil {
-			return nil, fmt.Errorf("look for the charts below %s: %w", p, err)
+			return nil, fmt.Errorf("find the subcharts of %s: %w", p, err)
 		}
 		paths = append(paths, subs...)
 	}
 	return paths, nil
 }
 
-// printer writes findings as Helm's users know them.
+// printer writes findings in Helm's format.
 type printer struct {
 	out   io.Writer
 	style term.Style
 	quiet bool
 	shown bool  // something has been printed
-	err   error // the first that writing gave
+	err   error // first error of writing
 }
 
 func (p *printer) chart(path string, findings []lint.Finding) {
@@ -187,7 +187,7 @@ func (p *printer) line(text string) {
 	}
 }
 
-// failedError tells how many charts did not pass.
+// failedError is returned if a chart fails the checks.
 type failedError struct{ summary string }
 
 func (e *failedError) Error() string { return e.summary }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package list is the command that lists releases.
+// Package list provides the command that lists releases.
 package list
 
 import (
@@ -29,7 +29,7 @@ import (
 type Options struct {
 	Output        output.Format
 	AllNamespaces bool
-	All           bool // wins over Statuses; without both every status is shown
+	All           bool // overrides Statuses; without both every status is shown
 	Statuses      [7]bool
 	Filter        string
 	Selector      string
@@ -42,8 +42,7 @@ type Options struct {
 	TimeFormat    string
 }
 
-// statusFlags are the flags that choose statuses, in the order of
-// Options.Statuses.
+// statusFlags are the flags that select statuses, in the order of Options.Statuses.
 var statusFlags = [...]struct {
 	name, help string
 	statuses   []release.Status
@@ -53,19 +52,19 @@ var statusFlags = [...]struct {
 	{"pending", "show pending releases",
 		[]release.Status{release.PendingInstall, release.PendingUpgrade, release.PendingRollback}},
 	{"superseded", "show superseded releases", []release.Status{release.Superseded}},
-	{"uninstalled", "show releases uninstalled with their history kept", []release.Status{release.Uninstalled}},
+	{"uninstalled", "show releases uninstalled with --keep-history", []release.Status{release.Uninstalled}},
 	{"uninstalling", "show releases that are being uninstalled", []release.Status{release.Uninstalling}},
 	{"unknown", "show releases of unknown status", []release.Status{release.Unknown}},
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List releases",
-		Long: `List the releases of a namespace, of every status, by name.
+		Long: `List the releases of a namespace, whatever their status, sorted by name.
 
   helm list
   helm list --all-namespaces --failed
@@ -84,20 +83,20 @@ func New(f *cmdutil.Factory) *cobra.Command {
 func (o *Options) bind(fs *pflag.FlagSet) {
 	o.Output.Bind(fs)
 	fs.BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "list releases of all namespaces")
-	fs.BoolVarP(&o.All, "all", "a", false, "show releases of every status, as without a choice of statuses")
-	_ = fs.MarkHidden("all") // the flag exists: it was registered one line above
+	fs.BoolVarP(&o.All, "all", "a", false, "show releases of every status (the default)")
+	_ = fs.MarkHidden("all") // the flag exists: it is registered one line above
 	for i, s := range statusFlags {
 		fs.BoolVar(&o.Statuses[i], s.name, false, s.help)
 	}
 	fs.StringVarP(&o.Filter, "filter", "f", "", "list only releases whose name matches this regular expression")
 	fs.StringVarP(&o.Selector, "selector", "l", "",
 		"list only releases whose record has these labels, such as key1=value1,key2!=value2")
-	fs.BoolVarP(&o.ByDate, "date", "d", false, "sort by the time of deployment")
+	fs.BoolVarP(&o.ByDate, "date", "d", false, "sort by deployment time")
 	fs.BoolVarP(&o.Reverse, "reverse", "r", false, "reverse the order")
 	fs.BoolVarP(&o.Short, "short", "q", false, "print names only")
-	fs.BoolVar(&o.NoHeaders, "no-headers", false, "leave the table's header out")
-	fs.IntVarP(&o.Max, "max", "m", 256, "print at most that many, 0 for all")
-	fs.IntVar(&o.Offset, "offset", 0, "leave out that many from the start")
+	fs.BoolVar(&o.NoHeaders, "no-headers", false, "omit the table's header")
+	fs.IntVarP(&o.Max, "max", "m", 256, "maximum number of releases to print, 0 for all")
+	fs.IntVar(&o.Offset, "offset", 0, "number of releases to skip")
 	fs.StringVar(&o.TimeFormat, "time-format", "", `Go layout of times, such as "2006-01-02 15:04:05Z0700"`)
 }
 
@@ -135,8 +134,8 @@ func (o Options) request() (action.ListRequest, error) {
 			req.Statuses = append(req.Statuses, statusFlags[i].statuses...)
 		}
 	}
-	// As in Helm: who asks for superseded ones alone means the revisions before
-	// the newest, and every other choice is one among the newest.
+	// As in Helm, --superseded alone lists the revisions before the newest; any other selection is
+	// among the newest.
 	req.AllRevisions = slices.Equal(req.Statuses, []release.Status{release.Superseded})
 	if o.Filter != "" {
 		re, err := regexp.Compile(o.Filter)
@@ -155,7 +154,7 @@ func (o Options) request() (action.ListRequest, error) {
 	return req, nil
 }
 
-// element is one release in JSON and YAML; the keys are Helm's.
+// element is a release in JSON and YAML. The keys are Helm's.
 type element struct {
 	Name       string `json:"name"`
 	Namespace  string `json:"namespace"`
@@ -166,7 +165,7 @@ type element struct {
 	AppVersion string `json:"app_version"`
 }
 
-// Which columns of the table are coloured, as Helm 4 has them.
+// The coloured columns of the table, as in Helm 4.
 const (
 	namespaceColumn = 1
 	statusColumn    = 4

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package packaging is the command that packs chart directories into archives.
+// Package packaging provides the command that packages chart directories into archives.
 package packaging
 
 import (
@@ -28,39 +28,39 @@ type Options struct {
 	Destination string
 	access      cmdutil.AccessFlags
 	keys        cmdutil.VerifyFlags
-	// Update fetches dependencies again before a chart is packed.
+	// Update fetches the dependencies before packaging a chart.
 	Update bool
-	// Sign has a provenance file written beside each archive, with the key that
-	// Key names in the keyring.
+	// Sign writes a provenance file beside each archive, with the key in the keyring that Key
+	// names.
 	Sign           bool
 	Key            string
 	PassphraseFile string
-	// DeriveSchema gives charts without a schema one.
+	// DeriveSchema adds a derived schema to charts without one.
 	DeriveSchema bool
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "package CHART...",
 		Short: "Package charts into archives",
-		Long: `Package chart directories into archives, <name>-<version>.tgz. What .helmignore
-names is left out. The same chart gives the same bytes every time; SOURCE_DATE_EPOCH
-sets the time that the archive's entries carry.
+		Long: `Package chart directories into archives, <name>-<version>.tgz. Files in .helmignore
+are omitted. Archives are reproducible: SOURCE_DATE_EPOCH
+sets the modification time of their entries.
 
   helm package ./mychart
   helm package ./mychart --version 1.2.3 --app-version 2.0 --destination dist
 
-With --sign a provenance file, <name>-<version>.tgz.prov, is written beside the
-archive, by which "helm verify" and --verify know that it is yours. --key names
-your key by a part of its user id or by its fingerprint. Keys that GnuPG keeps are
-used by way of gpg, which asks for the passphrase; elsewhere, give --keyring a file
-made by "gpg --export-secret-keys".
+With --sign, write a provenance file <name>-<version>.tgz.prov beside the
+archive, which "helm verify" and --verify check. --key selects
+the key by a part of its user id or by its fingerprint. Keys in GnuPG's own keyring
+are used through gpg, which asks for the passphrase; otherwise set --keyring to a
+file written by "gpg --export-secret-keys".
 
   helm package ./mychart --sign --key ann@example.com
   helm package ./mychart --sign --key ann --keyring secret.asc --passphrase-file -`,
-		Args: cmdutil.Args(1, -1, "the path of a chart's directory"),
+		Args: cmdutil.Args(1, -1, "the path of a chart directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args
 			return run(cmd.Context(), f, o)
@@ -68,31 +68,32 @@ made by "gpg --export-secret-keys".
 	}
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
-	fs.StringVar(&o.Version, "version", "", "version to give the packed chart")
-	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
-	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to put the archive into")
+	fs.StringVar(&o.Version, "version", "", "set the chart's version")
+	fs.StringVar(&o.AppVersion, "app-version", "", "set the chart's appVersion")
+	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to write the archive to")
 	fs.BoolVar(&o.DeriveSchema, "derive-schema", false,
-		"put a values.schema.yaml derived from values.yaml into the package of a chart that has no schema (see helm "+
+		"if the chart has no schema, add a values.schema.yaml derived from values.yaml (see helm "+
 			"schema); Helm itself reads values.schema.json only")
 	fs.BoolVar(&o.Sign, "sign", false, "write a provenance file, signed with --key")
-	fs.StringVar(&o.Key, "key", "", "the key to sign with: a part of its user id, or its fingerprint")
+	fs.StringVar(&o.Key, "key", "", "key to sign with: a part of its user id, or its fingerprint")
 	fs.StringVar(&o.PassphraseFile, "passphrase-file", "",
 		"file whose first line is the key's passphrase; - for standard input")
 	fs.BoolVarP(&o.Update, "dependency-update", "u", false,
-		"fetch the chart's dependencies again first (see helm dependency update)")
-	fs.StringVar(&o.access.Username, "username", "", "user name at the registry or repository of the dependencies")
-	fs.StringVar(&o.access.Password, "password", "", "password at the registry or repository of the dependencies")
+		"update the chart's dependencies before packaging (see helm dependency update)")
+	fs.StringVar(&o.access.Username, "username", "", "user name for the registry or repository of the dependencies")
+	fs.StringVar(&o.access.Password, "password", "", "password for the registry or repository of the dependencies")
 	o.access.BindTLS(fs)
 	o.access.BindPlain(fs)
 	o.keys.BindKeyring(fs, f)
-	fs.Lookup("keyring").Usage = "keyring with the key to sign with: GnuPG's, old or new, or exported secret keys"
+	fs.Lookup("keyring").Usage =
+		"keyring with the signing key: GnuPG's (pubring.gpg or pubring.kbx) or exported secret keys"
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) (err error) {
-	// Scripts take the path from what is printed, and go elsewhere: as in Helm it
-	// is absolute where no directory was named.
+	// Scripts parse the path from the output and use it in another directory: as in Helm, it is
+	// absolute without --destination.
 	if o.Destination == "" || o.Destination == "." {
 		if o.Destination, err = os.Getwd(); err != nil {
 			return err
@@ -136,14 +137,14 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) (err error) {
 	return nil
 }
 
-// signer is nil where nothing is to be signed.
+// signer returns the signer, or nil without --sign.
 func (o Options) signer(f *cmdutil.Factory) (*provenance.Signer, error) {
 	switch {
 	case !o.Sign:
 		return nil, nil
 	case o.Key == "":
 		return nil, hint.With(errors.New("--key is required for signing a package"),
-			"gpg --list-secret-keys shows your keys; --key takes a part of a user id, or a fingerprint")
+			"gpg --list-secret-keys shows your keys; --key is a part of a user id, or a fingerprint")
 	}
 	return f.Signer(o.keys.Keyring, o.Key, o.PassphraseFile)
 }

@@ -17,8 +17,8 @@ type installOptions struct {
 	cmdutil.AccessFlags
 	cmdutil.VerifyFlags
 	Version string
-	// Asked reports that --verify was given, and is not just the default.
-	Asked bool
+	// VerifySet reports whether --verify is set explicitly.
+	VerifySet bool
 }
 
 func newInstall(f *cmdutil.Factory) *cobra.Command {
@@ -27,32 +27,32 @@ func newInstall(f *cmdutil.Factory) *cobra.Command {
 		Use:     "install PATH|URL",
 		Aliases: []string{"add"},
 		Short:   "Install a plugin",
-		Long: `Install a plugin and run its install hook. Where it comes from:
+		Long: `Install a plugin and run its install hook. Sources:
 
-  helm plugin install ./my-plugin                        a directory, which is linked to
+  helm plugin install ./my-plugin                        a directory (linked)
   helm plugin install my-plugin-1.2.3.tgz                an archive
   helm plugin install https://example.com/p-1.2.3.tgz    an archive
   helm plugin install oci://example.com/plugins/p        a registry
   helm plugin install https://example.com/me/helm-p      a git repository
   helm plugin install git@example.com:me/helm-p.git
 
---version chooses a tag, a branch, a commit or a range of versions of a git
+--version selects a tag, a branch, a commit or a range of versions of a git
 repository, and a version or a range in a registry.
 
-An archive is installed only if the provenance file beside it (.prov) vouches for
-it; --verify=false does without. Git repositories have no such file.`,
+An archive is installed only if its provenance file (.prov) is valid and signed by a
+key in the keyring, unless --verify=false is given. Git repositories have none.`,
 		Args: cmdutil.Args(1, 1, "the path or the URL of a plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Asked = cmd.Flags().Changed("verify")
+			o.VerifySet = cmd.Flags().Changed("verify")
 			return o.run(cmd, f, args[0])
 		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.Version, "version", "", "version to install, or a range; for git also a tag, a branch or a commit")
-	fs.BoolVar(&o.Verify, "verify", true, "install an archive only if its provenance file vouches for it")
+	fs.BoolVar(&o.Verify, "verify", true, "verify the archive's provenance file")
 	o.BindKeyring(fs, f)
-	fs.StringVar(&o.Username, "username", "", "user name at the plugin's host")
-	fs.StringVar(&o.Password, "password", "", "password at the plugin's host")
+	fs.StringVar(&o.Username, "username", "", "user name for the plugin's host")
+	fs.StringVar(&o.Password, "password", "", "password for the plugin's host")
 	o.BindTLS(fs)
 	o.BindPlain(fs)
 	return cmd
@@ -69,7 +69,7 @@ func (o *installOptions) run(cmd *cobra.Command, f *cmdutil.Factory, from string
 		if err := say(f, "Installing plugin from local directory (development mode)"); err != nil {
 			return err
 		}
-	case source.Kind == plugin.Git && !o.Asked:
+	case source.Kind == plugin.Git && !o.VerifySet:
 		warn(f, "git repositories have no provenance: the plugin is not verified")
 		verify = false
 	case !verify:
@@ -79,10 +79,10 @@ func (o *installOptions) run(cmd *cobra.Command, f *cmdutil.Factory, from string
 			return err
 		}
 	}
-	in := f.Installer(o.HostOptions(), o.Keyring, func(signer string) { _ = say(f, "%s", inPluginsWords(signer)) })
+	in := f.Installer(o.HostOptions(), o.Keyring, func(signer string) { _ = say(f, "%s", pluginSigner(signer)) })
 	p, err := in.Install(cmd.Context(), plugin.InstallRequest{Source: source, Version: o.Version, Verify: verify})
 	if errors.Is(err, context.Canceled) {
-		return context.Canceled // nothing is left to look after
+		return context.Canceled // nothing to clean up
 	}
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // listOptions are the flags of `helm plugin list`.
 type listOptions struct {
 	Output output.Format
-	Type   string // "" for all
+	Type   string // "" for all types
 }
 
 func newList(f *cmdutil.Factory) *cobra.Command {
@@ -26,14 +26,14 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List plugins",
-		Long: `List the plugins that are installed. APIVERSION is "legacy" for plugins for Helm 3
-and "v1" for those for Helm 4. PROVENANCE is "signed" for an archive that was installed
-with a provenance file, "unsigned" for one without, "local dev" for a directory that is
-linked to, and "unknown" for the rest, such as git repositories.
+		Long: `List the installed plugins. APIVERSION is "legacy" for plugins for Helm 3
+and "v1" for those for Helm 4. PROVENANCE is "signed" for an archive installed
+with a provenance file, "unsigned" for one without, "local dev" for a linked
+directory, and "unknown" for others, such as git repositories.
 
-Where a plugin has the name of a built-in command, COMMAND says which of them
-"helm NAME" runs: a plugin takes the place of a command that Helm does not have,
-unless HELM_BUILTIN names it, and of no other.`,
+If a plugin has the name of a built-in command, COMMAND says which of them
+"helm NAME" runs: a plugin replaces a built-in command only if Helm does not have
+that command, and HELM_BUILTIN does not contain it.`,
 		Args:              cmdutil.Args(0, -1, ""),
 		ValidArgsFunction: cmdutil.NoArguments,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(f, cmd) },
@@ -42,13 +42,13 @@ unless HELM_BUILTIN names it, and of no other.`,
 	o.Output.Bind(fs)
 	fs.StringVar(&o.Type, "type", "", "list plugins of one type: cli/v1, getter/v1 or postrenderer/v1")
 	output.Complete(cmd)
-	// This fails only for flags that are not there.
+	// The only error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("type",
 		cobra.FixedCompletions([]string{plugin.CLI, plugin.Getter, plugin.PostRenderer}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// element is one plugin in JSON and YAML.
+// element is a plugin in JSON and YAML.
 type element struct {
 	Name       string `json:"name"`
 	Version    string `json:"version"`
@@ -58,8 +58,8 @@ type element struct {
 	Source     string `json:"source"`
 	Summary    string `json:"description"`
 	Path       string `json:"path"`
-	// Command is what "helm NAME" runs: "plugin", or "built-in" where a command of
-	// helm's has the plugin's name and stays; "" where the plugin has no command.
+	// Command says what "helm NAME" runs: "plugin", or "built-in" if helm's own command has that
+	// name and takes precedence. It is "" if the plugin has no command.
 	Command string `json:"command,omitempty"`
 
 	long string // the first line of the plugin's description
@@ -91,7 +91,7 @@ func (o *listOptions) run(f *cmdutil.Factory, cmd *cobra.Command) error {
 	})
 }
 
-// table is Helm 4's, with the column COMMAND where a plugin shares a name with a built-in
+// table writes Helm 4's table, and a column COMMAND if a plugin shares its name with a built-in
 // command.
 func table(w io.Writer, elements []element, shares bool) error {
 	head := []string{"NAME", "VERSION", "TYPE", "APIVERSION", "PROVENANCE", "SOURCE"}
@@ -108,8 +108,8 @@ func table(w io.Writer, elements []element, shares bool) error {
 	return output.Rows(w, head, rows)
 }
 
-// helm3Table is Helm 3's: callers written for it (Ansible's kubernetes.core) take each
-// line for three columns.
+// helm3Table writes Helm 3's table: callers written for it (Ansible's kubernetes.core) split each
+// line into three columns.
 func helm3Table(w io.Writer, elements []element) error {
 	rows := make([][]string, len(elements))
 	for i, p := range elements {

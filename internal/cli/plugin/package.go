@@ -29,15 +29,15 @@ func newPackage(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "package PATH",
 		Short: "Package a plugin into an archive",
-		Long: `Package the directory of a plugin into an archive, <name>-<version>.tgz, and sign it:
-the provenance file <name>-<version>.tgz.prov is what "helm plugin install" verifies it
-with. The same files give the same archive every time; SOURCE_DATE_EPOCH sets the
-time that its entries carry.
+		Long: `Package a plugin directory into an archive, <name>-<version>.tgz, and sign it.
+"helm plugin install" verifies the provenance file <name>-<version>.tgz.prov.
+Archives are reproducible: SOURCE_DATE_EPOCH sets the modification time of
+their entries.
 
   helm plugin package ./my-plugin --key ann@example.com
   helm plugin package ./my-plugin --key ann --keyring secret.asc --passphrase-file -
   helm plugin package ./my-plugin --sign=false`,
-		Args: cmdutil.Args(1, 1, "the path of a plugin's directory"),
+		Args: cmdutil.Args(1, 1, "the path of a plugin directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), f, args[0])
 		},
@@ -46,9 +46,11 @@ time that its entries carry.
 	fs.BoolVar(&o.Sign, "sign", true, "sign the archive")
 	fs.StringVar(&o.Key, "key", "", "key to sign with: a part of its user id, or its fingerprint")
 	o.Keyring.BindKeyring(fs, f)
-	fs.Lookup("keyring").Usage = "keyring with the key to sign with: GnuPG's, old or new, or exported secret keys"
-	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file with the key's passphrase, - for standard input")
-	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to put the archive into")
+	fs.Lookup("keyring").Usage =
+		"keyring with the signing key: GnuPG's (pubring.gpg or pubring.kbx) or exported secret keys"
+	fs.StringVar(&o.PassphraseFile, "passphrase-file", "",
+		"file whose first line is the key's passphrase; - for standard input")
+	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to write the archive to")
 	return cmd
 }
 

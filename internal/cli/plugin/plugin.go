@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin is the group of commands that install, list, update and remove
-// plugins, and pack and verify their archives.
+// Package plugin provides the commands that manage plugins: install, list, update, uninstall,
+// package and verify.
 package plugin
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
-// New makes the command with its children.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
 		Short: "Install, list, update and uninstall plugins",
-		Long: `Manage plugins. They add commands to helm, fetch charts by other protocols,
-and change what charts render to. They are programs that run as you: install what
+		Long: `Manage plugins, which add commands to helm, download charts by other protocols,
+and post-render charts. Plugins run with your permissions: install only plugins that
 you trust.`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -33,7 +33,7 @@ you trust.`,
 	return cmd
 }
 
-// completeNames completes names of installed plugins that are not yet given.
+// completeNames completes the names of installed plugins, except for those in args.
 func completeNames(f *cmdutil.Factory) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		var names []string
@@ -46,9 +46,9 @@ func completeNames(f *cmdutil.Factory) cobra.CompletionFunc {
 	}
 }
 
-// each does something with plugins by name, with the others where it fails with
-// one.
-func each(ctx context.Context, f *cmdutil.Factory, names []string, do func(*plugin.Plugin) error) error {
+// forEach calls do with each of the named plugins. It continues after an error, and returns all
+// errors.
+func forEach(ctx context.Context, f *cmdutil.Factory, names []string, do func(*plugin.Plugin) error) error {
 	var errs []error
 	for _, name := range names {
 		p, err := f.Plugins().Lookup(name)
@@ -77,7 +77,7 @@ func warn(f *cmdutil.Factory, format string, args ...any) {
 	fmt.Fprintf(f.Err, "%s %s\n", f.Style(f.Err).Yellow("WARNING:"), term.SafeLine(fmt.Sprintf(format, args...)))
 }
 
-// inPluginsWords tells who signed a plugin, where the words are those for charts.
-func inPluginsWords(signer string) string {
+// pluginSigner returns the text about a signer with "Plugin" instead of "Chart".
+func pluginSigner(signer string) string {
 	return strings.Replace(signer, "Chart Hash Verified", "Plugin Hash Verified", 1)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
-// precedence is which runs, the plugin or a built-in command of its name.
+// precedence returns which command runs, the plugin or a built-in one of the same name.
 func precedence(f *cmdutil.Factory, cmd *cobra.Command, p *plugin.Plugin) cmdutil.Precedence {
 	if !p.HasCommand() {
 		return cmdutil.NoBuiltin
@@ -17,25 +17,25 @@ func precedence(f *cmdutil.Factory, cmd *cobra.Command, p *plugin.Plugin) cmduti
 	return f.Settings.Precedence(cmd.Root(), p.Name)
 }
 
-// sayPrecedence tells what runs now that the plugin is installed, where there is a
-// built-in command of its name.
+// sayPrecedence prints which command runs after the installation of p, if a built-in command has
+// the same name.
 func sayPrecedence(f *cmdutil.Factory, cmd *cobra.Command, p *plugin.Plugin) error {
 	if f.Plugins().Off() {
 		return nil
 	}
 	switch precedence(f, cmd, p) {
 	case cmdutil.PluginRuns:
-		return say(f, "\"helm %s\" now runs this plugin, in place of the built-in command; HELM_BUILTIN=%[1]s turns it round",
+		return say(f, "\"helm %s\" now runs this plugin instead of the built-in command; HELM_BUILTIN=%[1]s restores that",
 			p.Name)
 	case cmdutil.BuiltinRuns:
 		return say(f, "\"helm %s\" still runs the built-in command, because HELM_BUILTIN names it", p.Name)
 	case cmdutil.Protected:
-		return say(f, "\"helm %s\" still runs Helm's own command, whose place no plugin can take", p.Name)
+		return say(f, "\"helm %s\" still runs Helm's own command, which no plugin can replace", p.Name)
 	}
 	return nil
 }
 
-// runner is what "helm NAME" runs, as [element] has it.
+// runner returns what "helm NAME" runs, for [element].
 func runner(f *cmdutil.Factory, cmd *cobra.Command, p *plugin.Plugin) string {
 	switch which := precedence(f, cmd, p); {
 	case !p.HasCommand():

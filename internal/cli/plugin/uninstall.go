@@ -17,13 +17,13 @@ func newUninstall(f *cmdutil.Factory) *cobra.Command {
 		Use:     "uninstall PLUGIN...",
 		Aliases: []string{"rm", "remove"},
 		Short:   "Uninstall plugins",
-		Long: `Run the delete hook of plugins and remove them. Of a plugin that was installed
-from a directory only the link is removed.`,
+		Long: `Run the delete hook of plugins and remove them. For a plugin installed
+from a directory, only the link is removed.`,
 		Args:              cmdutil.Args(1, -1, "the name of a plugin"),
 		ValidArgsFunction: completeNames(f),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			in := f.Installer(fetch.HostOptions{}, "", nil)
-			return each(cmd.Context(), f, names, func(p *plugin.Plugin) error {
+			return forEach(cmd.Context(), f, names, func(p *plugin.Plugin) error {
 				if err := in.Uninstall(cmd.Context(), p); err != nil {
 					return fmt.Errorf("failed to uninstall plugin %s: %w", p.Name, err)
 				}

@@ -24,9 +24,9 @@ func newUpdate(f *cmdutil.Factory) *cobra.Command {
 		Use:     "update PLUGIN...",
 		Aliases: []string{"up"},
 		Short:   "Update plugins",
-		Long: `Fetch the newest version of plugins from where they came, and run their update
-hook: the newest commit of a git branch, the newest version in the range that was
-asked for, or what is at the archive's URL now. If it fails, the old version stays.`,
+		Long: `Update plugins from the source that they were installed from, and run their update
+hook: to the newest commit of a git branch, the newest version in the installed
+range, or the current archive at the URL. If that fails, the old version is kept.`,
 		Args:              cmdutil.Args(1, -1, "the name of a plugin"),
 		ValidArgsFunction: completeNames(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,16 +35,16 @@ asked for, or what is at the archive's URL now. If it fails, the old version sta
 	}
 	fs := cmd.Flags()
 	o.Keyring.BindKeyring(fs, f)
-	fs.StringVar(&o.Username, "username", "", "user name at the plugin's host")
-	fs.StringVar(&o.Password, "password", "", "password at the plugin's host")
+	fs.StringVar(&o.Username, "username", "", "user name for the plugin's host")
+	fs.StringVar(&o.Password, "password", "", "password for the plugin's host")
 	o.BindTLS(fs)
 	o.BindPlain(fs)
 	return cmd
 }
 
 func (o *updateOptions) run(ctx context.Context, f *cmdutil.Factory, names []string) error {
-	in := f.Installer(o.HostOptions(), o.Keyring.Keyring, func(signer string) { _ = say(f, "%s", inPluginsWords(signer)) })
-	return each(ctx, f, names, func(p *plugin.Plugin) error {
+	in := f.Installer(o.HostOptions(), o.Keyring.Keyring, func(signer string) { _ = say(f, "%s", pluginSigner(signer)) })
+	return forEach(ctx, f, names, func(p *plugin.Plugin) error {
 		updated, err := in.Update(ctx, p)
 		if err != nil {
 			return fmt.Errorf("failed to update plugin %s: %w", p.Name, err)

@@ -12,17 +12,17 @@ func newVerify(f *cmdutil.Factory) *cobra.Command {
 	var keyring cmdutil.VerifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify PATH",
-		Short: "Verify the signature of a plugin's archive",
-		Long: `Check the archive of a plugin against PATH.prov, the provenance file beside it, and
-print who signed it. It fails where that file is missing, was altered, or is not
-signed by a key of the keyring.`,
+		Short: "Verify the signature of a plugin archive",
+		Long: `Verify a plugin archive with its provenance file PATH.prov, and
+print the signer. Fail if that file is missing, does not match the archive, or is not
+signed by a key in the keyring.`,
 		Args: cmdutil.Args(1, 1, "the path of an archive"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			signer, err := f.VerifyArchive(args[0], keyring.Keyring, nil)
 			if err != nil {
 				return err
 			}
-			return say(f, "%s", inPluginsWords(signer))
+			return say(f, "%s", pluginSigner(signer))
 		},
 	}
 	keyring.BindKeyring(cmd.Flags(), f)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pull is the command that downloads charts.
+// Package pull provides the command that downloads charts.
 package pull
 
 import (
@@ -28,14 +28,14 @@ type Options struct {
 	Destination string
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:     "pull CHART...",
 		Aliases: []string{"fetch"},
 		Short:   "Download charts from a repository or a registry",
-		Long: `Download charts, and unpack them where --untar is given. CHART is repo/name, a
+		Long: `Download charts, and unpack them with --untar. CHART is repo/name, the
 URL of an archive, or oci://host/path/name.
 
   helm pull stable/web --version '^1.2'
@@ -43,8 +43,8 @@ URL of an archive, or oci://host/path/name.
   helm pull web --repo https://charts.example.com
   helm pull oci://registry.example.com/charts/web --verify
 
-An archive is complete or not there at all. With --verify, one whose provenance
-file does not vouch for it is not kept.`,
+Archives are written completely or not at all. With --verify, an archive is
+discarded if its provenance file is missing or invalid.`,
 		Args:              cmdutil.Args(1, -1, "a chart: repo/name, or a URL"),
 		ValidArgsFunction: f.CompleteChart(-1, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,10 +58,10 @@ file does not vouch for it is not kept.`,
 	}
 	fs := cmd.Flags()
 	o.Chart.Bind(cmd, f)
-	fs.BoolVar(&o.Prov, "prov", false, "fetch the provenance file too, without checking it")
-	fs.BoolVar(&o.Untar, "untar", false, "unpack the chart, and keep no archive")
+	fs.BoolVar(&o.Prov, "prov", false, "download the provenance file too, without verification")
+	fs.BoolVar(&o.Untar, "untar", false, "unpack the chart, and discard the archive")
 	fs.StringVar(&o.UntarDir, "untardir", ".",
-		"with --untar, the directory to unpack into; below --destination, where that is given")
+		"with --untar, directory to unpack to, relative to --destination")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to write to")
 	return cmd
 }
@@ -74,7 +74,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options, name string) error 
 		return err
 	}
 	if found.Pushed != "" {
-		// As the registry has it, with _ for +: scripts take it from here to other tools.
+		// in the registry's form, with _ for +: scripts pass it to other tools
 		from := strings.TrimPrefix(found.URL, registry.Scheme)
 		if parsed, err := registry.ParseRef(found.URL); err == nil {
 			from = parsed.String()
@@ -99,8 +99,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options, name string) error 
 	return err
 }
 
-// keep copies an archive that was found into dir, with its provenance file where
-// that was fetched, and returns its path. A file of that name is replaced.
+// keep copies a fetched archive and its provenance file, if there is one, into dir, replacing
+// existing files. It returns the archive's path.
 func keep(a *fetch.Archive, dir string) (string, error) {
 	f, err := file.Open(a.Path)
 	if err != nil {
@@ -115,8 +115,8 @@ func keep(a *fetch.Archive, dir string) (string, error) {
 	return path, err
 }
 
-// unpack unpacks an archive that was found into a directory below dir that bears
-// the chart's name, and returns that directory's path.
+// unpack unpacks a fetched archive into a directory in dir with the chart's name, and returns its
+// path.
 func unpack(a *fetch.Archive, dir string) (string, error) {
 	f, err := file.Open(a.Path)
 	if err != nil {

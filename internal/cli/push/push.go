@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package push is the command that puts charts into registries.
+// Package push provides the command that pushes charts to registries.
 package push
 
 import (
@@ -22,21 +22,21 @@ type Options struct {
 	Remote string
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "push CHART REMOTE",
 		Short: "Push a chart to a registry",
-		Long: `Push a chart's archive to an OCI registry, and with it its provenance file
-where one is beside it. REMOTE is the place for charts; the chart's name becomes
+		Long: `Push a chart archive to an OCI registry, and its provenance file
+if there is one beside it. REMOTE is the parent path; the chart's name becomes
 the last element of the path, and its version the tag, with _ for + (registries
-have no + in tags; pulling it turns it back).
+do not allow + in tags; a pull reverts it).
 
   helm package ./web
   helm push web-1.2.3.tgz oci://registry.example.com/charts
   helm pull oci://registry.example.com/charts/web --version 1.2.3`,
-		Args: cmdutil.Args(2, 2, "a chart's archive and a remote such as oci://registry.example.com/charts"),
+		Args: cmdutil.Args(2, 2, "a chart archive and a remote such as oci://registry.example.com/charts"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return []string{"tgz"}, cobra.ShellCompDirectiveFilterFileExt
@@ -49,8 +49,8 @@ have no + in tags; pulling it turns it back).
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.Username, "username", "", "user name at the registry, instead of the stored one")
-	fs.StringVar(&o.Password, "password", "", "password at the registry, instead of the stored one")
+	fs.StringVar(&o.Username, "username", "", "user name for the registry, instead of the stored one")
+	fs.StringVar(&o.Password, "password", "", "password for the registry, instead of the stored one")
 	o.BindTLS(fs)
 	o.BindPlain(fs)
 	return cmd
@@ -67,8 +67,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	if strings.Contains(pushed.Ref.Tag, "_") {
-		_, err = fmt.Fprintf(f.Err, "The tag has _ for the + of the version, because tags cannot hold a +; "+
-			"pulling it turns it back.\n")
+		_, err = fmt.Fprintf(f.Err, "The tag has _ for the + of the version, because registries do not allow + in tags; "+
+			"a pull reverts it.\n")
 	}
 	return err
 }

@@ -26,13 +26,13 @@ func newLogin(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login HOST[/PATH]",
 		Short: "Log in to a registry",
-		Long: `Check that the registry accepts user name and password, and store them for
-later: with the program that the registry configuration names (credsStore,
-credHelpers; as in Docker's), or in $HELM_REGISTRY_CONFIG, which only you can read.
-With a path the credentials are for what is below it; those for the longest path
-that fits are used. What docker login has stored is used too, and needs no login.
+		Long: `Log in to a registry: validate user name and password, and store them
+with the credential helper in the registry configuration (credsStore or
+credHelpers, as in Docker's), or in $HELM_REGISTRY_CONFIG, which only you can read.
+With a path, the credentials are for repositories below it; those with the longest
+matching path are used. Credentials of docker login are used too.
 
-An empty user name takes the password for an identity token.
+If the user name is empty, the password is an identity token.
 
   helm registry login ghcr.io -u ann
   echo "$TOKEN" | helm registry login ghcr.io -u ann --password-stdin
@@ -47,11 +47,11 @@ An empty user name takes the password for an identity token.
 	fs := cmd.Flags()
 	fs.StringVarP(&o.Username, "username", "u", "", "user name")
 	fs.StringVarP(&o.Password, "password", "p", "",
-		"password or identity token (others on this machine may see it: better --password-stdin)")
+		"password or identity token (visible to other processes: prefer --password-stdin)")
 	fs.BoolVar(&o.PasswordStdin, "password-stdin", false, "read the password or identity token from standard input")
 	o.BindTLS(fs)
-	fs.BoolVar(&o.SkipTLS, "insecure", false, "do not check the registry's certificate (makes connections insecure)")
-	_ = fs.MarkHidden("insecure-skip-tls-verify") // the flag exists: it was registered above
+	fs.BoolVar(&o.SkipTLS, "insecure", false, "skip verification of the registry's certificate (insecure)")
+	_ = fs.MarkHidden("insecure-skip-tls-verify") // the flag exists: it is registered above
 	o.BindPlain(fs)
 	return cmd
 }
@@ -75,17 +75,17 @@ func login(ctx context.Context, f *cmdutil.Factory, o LoginOptions) error {
 	return err
 }
 
-// maxPassword is how much of standard input is read for a password, in bytes.
+// maxPassword is the size of the largest password on standard input, in bytes.
 const maxPassword = 1 << 20
 
-// ask completes user name and password.
+// ask reads a missing user name and password from standard input or the terminal.
 func (o *LoginOptions) ask(ctx context.Context, f *cmdutil.Factory) error {
 	switch {
 	case o.PasswordStdin && o.Password != "":
 		return fmt.Errorf("--password and --password-stdin cannot be used together")
 	case o.PasswordStdin:
 		if f.In == nil {
-			return fmt.Errorf("--password-stdin: there is no standard input")
+			return fmt.Errorf("--password-stdin: no standard input")
 		}
 		text, err := term.ReadUntil(ctx, f.In, maxPassword)
 		if err != nil {
@@ -108,7 +108,7 @@ func (o *LoginOptions) ask(ctx context.Context, f *cmdutil.Factory) error {
 	var err error
 	if o.Username == "" {
 		if o.Username, err = f.AskUntil(ctx, "Username: "); err != nil {
-			return noAnswer(ctx, o.Host, "user name")
+			return answerError(ctx, o.Host, "user name")
 		}
 	}
 	question := "Password: "
@@ -116,26 +116,26 @@ func (o *LoginOptions) ask(ctx context.Context, f *cmdutil.Factory) error {
 		question = "Token: "
 	}
 	if o.Password, err = f.AskSecretUntil(ctx, question); err != nil || o.Password == "" {
-		return noAnswer(ctx, o.Host, "password")
+		return answerError(ctx, o.Host, "password")
 	}
 	return nil
 }
 
-// noAnswer reports that a question was left without an answer, or interrupted.
-func noAnswer(ctx context.Context, host, what string) error {
+// answerError returns the error for a question that was not answered, or interrupted.
+func answerError(ctx context.Context, host, what string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("log in to %s: no %s was given", host, what)
+	return fmt.Errorf("log in to %s: no %s given", host, what)
 }
 
-// parseHost reads a registry's address as people write it.
+// parseHost parses a registry's address, with an optional https://.
 func parseHost(text string) (registry.Ref, error) {
 	if rest, ok := strings.CutPrefix(text, "https://"); ok {
 		text = rest
 	}
 	if strings.HasPrefix(text, "http://") {
-		return registry.Ref{}, fmt.Errorf("%s: give the host alone; --plain-http has registries spoken to without TLS", text)
+		return registry.Ref{}, fmt.Errorf("%s: give the host alone; --plain-http uses HTTP without TLS", text)
 	}
 	return registry.ParseRef(text)
 }

@@ -18,8 +18,8 @@ func newLogout(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout HOST[/PATH]",
 		Short: "Log out of a registry",
-		Long: `Remove what helm registry login has stored. Credentials that Docker has stored
-are left alone.
+		Long: `Remove the credentials that helm registry login has stored. Docker's credentials
+are kept.
 
   helm registry logout ghcr.io`,
 		Args:              cmdutil.Args(1, 1, "the registry's host"),
@@ -44,7 +44,7 @@ func logout(ctx context.Context, f *cmdutil.Factory, host string) error {
 	}
 	had, err := client.Logout(ctx, ref)
 	if err == nil && !had {
-		f.Report().Send(progress.Event{Kind: progress.Warning, Text: "no credentials were stored for " + ref.String()})
+		f.Report().Send(progress.Event{Kind: progress.Warning, Text: "no stored credentials for " + ref.String()})
 	}
 	return err
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package registry is the commands that log in to registries and out of them.
+// Package registry provides the commands that log in to and out of OCI registries.
 package registry
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
-// New makes the group of commands.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "registry",
 		Short: "Log in to and out of OCI registries",
-		Long: `Log in to and out of OCI registries. Charts in them are named oci://host/path/name,
-wherever helm takes a chart.
+		Long: `Log in to and out of OCI registries. A chart in a registry is
+oci://host/path/name in all commands.
 
   helm registry login ghcr.io -u ann
   helm push web-1.2.3.tgz oci://ghcr.io/ann/charts

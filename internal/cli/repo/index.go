@@ -28,15 +28,15 @@ func newIndex(f *cmdutil.Factory) *cobra.Command {
 	var o indexOptions
 	cmd := &cobra.Command{
 		Use:   "index DIR",
-		Short: "Generate the index of a directory of charts",
-		Long: `Read the chart archives of a directory, and of the directories in it, and write
-index.yaml there. Any web server that serves the directory is a repository then.
+		Short: "Generate the index of a chart directory",
+		Long: `Read the chart archives in a directory and its subdirectories, and write
+index.yaml to it. Any web server can then serve the directory as a repository.
 
   helm package web -d public
   helm repo index public --url https://charts.example.com
 
-With --merge, the entries of another index are taken over, so that only new archives
-need be here. Archives that are not charts are left out, with a warning.`,
+With --merge, add the entries of another index, so that only new archives
+need to be in the directory. Archives that are not charts are skipped with a warning.`,
 		Args: cmdutil.Args(1, 1, "a directory of chart archives"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), f, args[0]) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -46,9 +46,9 @@ need be here. Archives that are not charts are left out, with a warning.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	cmd.Flags().StringVar(&o.URL, "url", "", "URL at which the directory will be served; without, "+
-		"archives are where the index is")
-	cmd.Flags().StringVar(&o.Merge, "merge", "", "index whose entries are taken over; what is in the directory wins")
+	cmd.Flags().StringVar(&o.URL, "url", "", "URL at which the directory will be served (default: "+
+		"relative to the index)")
+	cmd.Flags().StringVar(&o.Merge, "merge", "", "index to merge; archives in the directory override its entries")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "write the index as JSON")
 	return cmd
 }
@@ -67,8 +67,8 @@ func (o *indexOptions) run(ctx context.Context, f *cmdutil.Factory, dir string) 
 	return o.write(listing, filepath.Join(dir, "index.yaml"))
 }
 
-// merge takes the entries of the other index over. One that is not there has
-// none: before the first publication there is no index yet.
+// merge adds the entries of the other index, if it exists: there is none before the first
+// publication.
 func (o *indexOptions) merge(listing *index.Listing) error {
 	if o.Merge == "" {
 		return nil
@@ -83,8 +83,7 @@ func (o *indexOptions) merge(listing *index.Listing) error {
 	return errors.Join(listing.Merge(prev), prev.Close())
 }
 
-// write puts the index in its place at once: a server of the directory never
-// serves half of one.
+// write writes the index atomically, so that a server of the directory never serves a partial one.
 func (o *indexOptions) write(listing *index.Listing, path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".index-*.part")
 	if err != nil {
@@ -99,7 +98,7 @@ func (o *indexOptions) write(listing *index.Listing, path string) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // it is of no use to anybody
+		_ = os.Remove(f.Name()) // it is incomplete
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

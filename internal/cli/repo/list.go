@@ -31,12 +31,12 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 		RunE:              func(*cobra.Command, []string) error { return o.run(f) },
 	}
 	o.Output.Bind(cmd.Flags())
-	cmd.Flags().BoolVar(&o.NoHeaders, "no-headers", false, "leave the table's header out")
+	cmd.Flags().BoolVar(&o.NoHeaders, "no-headers", false, "omit the table's header")
 	output.Complete(cmd)
 	return cmd
 }
 
-// element is a repository in JSON and YAML; the keys are Helm's.
+// element is a repository in JSON and YAML. The keys are Helm's.
 type element struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
@@ -54,8 +54,8 @@ func (o *listOptions) run(factory *cmdutil.Factory) error {
 	return o.Output.Write(factory.Out, elements, func(w io.Writer) error { return o.table(factory, w, f.Entries) })
 }
 
-// table shows URLs without passwords on a terminal, because others may look
-// over one's shoulder. Scripts that cut the table get the file's own.
+// table omits passwords in URLs on a terminal, where bystanders can read them. Scripts that parse
+// the table get the URLs in the file.
 func (o *listOptions) table(f *cmdutil.Factory, w io.Writer, entries []repo.Entry) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(f.Err, "no repositories to show")

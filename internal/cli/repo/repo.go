@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repo is the group of commands about chart repositories. They share
-// the file of repositories and are small, so they live in one package.
+// Package repo provides the commands for chart repositories. They are small and share the
+// repositories file, so they are one package.
 package repo
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
-// New makes the command with its children.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repo",
 		Short: "Add, list, remove, update and index chart repositories",
-		Long: `Manage chart repositories: web servers with an index of their charts. Once one was
-added under a name, its charts are called NAME/CHART.
+		Long: `Manage chart repositories: web servers with an index of their charts. Charts of an
+added repository are called NAME/CHART.
 
   helm repo add mine https://charts.example.com
   helm search repo web
@@ -32,8 +32,7 @@ added under a name, its charts are called NAME/CHART.
 	return cmd
 }
 
-// completeNames completes names of repositories that are not among the
-// arguments yet.
+// completeNames completes the names of repositories, except for those in args.
 func completeNames(f *cmdutil.Factory) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		var names []string

@@ -19,7 +19,7 @@ import (
 
 // updateOptions are the flags of `helm repo update`.
 type updateOptions struct {
-	Fail    bool // without effect: it does anyway
+	Fail    bool // no effect: failures are always reported
 	Timeout time.Duration
 }
 
@@ -29,20 +29,20 @@ func newUpdate(f *cmdutil.Factory) *cobra.Command {
 		Use:     "update [NAME...]",
 		Aliases: []string{"up"},
 		Short:   "Update the indexes of repositories",
-		Long: `Fetch the newest indexes of all repositories, or of those that are named, many at
-once. One that fails keeps the index that was there, and does not stop the others.`,
+		Long: `Download the newest indexes of all repositories, or of the named ones, concurrently.
+If an update fails, the old index is kept, and the other updates continue.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeNames(f),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), f, args) },
 	}
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", defaultTimeout, "how long each index may take to arrive")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", defaultTimeout, "time to wait for each index")
 	cmd.Flags().BoolVar(&o.Fail, "fail-on-repo-update-fail", false,
-		"accepted and needless: it fails if a repository cannot be updated")
-	_ = cmd.Flags().MarkHidden("fail-on-repo-update-fail") // the flag exists: it was registered one line above
+		"accepted for compatibility: an update that fails is always an error")
+	_ = cmd.Flags().MarkHidden("fail-on-repo-update-fail") // the flag exists: it is registered above
 	return cmd
 }
 
-// The words are Helm's, which scripts look for.
+// run prints Helm's messages, for which scripts search.
 func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names []string) error {
 	repositories := factory.Collection()
 	repositories.Timeout = o.Timeout
@@ -63,7 +63,7 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 	fmt.Fprintln(out, "Hang tight while we grab the latest from your chart repositories...")
 	err = repositories.Update(ctx, entries, func(r repo.Result) {
 		if r.Err != nil && ctx.Err() != nil {
-			return // it was interrupted, which is said once
+			return // the interrupt is reported once
 		}
 		if r.Err != nil {
 			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name,
@@ -80,7 +80,7 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 	return err
 }
 
-// warnUnusable tells of entries of an index that are passed over.
+// warnUnusable warns of index entries that are skipped.
 func warnUnusable(report progress.Func, r repo.Result) {
 	const most = 3
 	for i, bad := range r.Unusable {

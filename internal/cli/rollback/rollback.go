@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollback is the command that takes an earlier revision of a release
-// up again.
+// Package rollback provides the command that restores an earlier revision of a release.
 package rollback
 
 import (
@@ -28,23 +27,23 @@ type Options struct {
 	DryRun   cmdutil.DryRun
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	o := Options{DryRun: cmdutil.DryRunNone}
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
-		Short: "Roll a release back to an earlier revision",
-		Long: `Restore an earlier revision of a release, as a new revision: its objects as they
-were recorded, its values, its hooks. Without a number it is the
-revision before the newest, or the only one; helm history lists them. A release
-that was uninstalled with its history kept comes back.
+		Short: "Roll back a release to an earlier revision",
+		Long: `Restore an earlier revision of a release as a new revision: its recorded objects,
+values and hooks. The default is the previous
+revision, or the only one; helm history lists the revisions. A release
+uninstalled with --keep-history is restored.
 
-Objects are changed by a three-way merge, as upgrade does it.
+Objects are changed by a three-way merge, as in an upgrade.
 
   helm rollback web
   helm rollback web 3 --wait
-  helm diff rollback web 3                        see first what it would do`,
-		Args:              cmdutil.Args(1, 2, "the name of a release, and perhaps a revision"),
+  helm diff rollback web 3                        preview the changes`,
+		Args:              cmdutil.Args(1, 2, "the name of a release, and optionally a revision"),
 		ValidArgsFunction: f.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
@@ -52,7 +51,7 @@ Objects are changed by a three-way merge, as upgrade does it.
 				var err error
 				if o.Revision, err = strconv.Atoi(args[1]); err != nil || o.Revision < 0 {
 					return &cmdutil.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(),
-						Problem: fmt.Sprintf("could not convert revision to a number: %q is none", args[1])}
+						Problem: fmt.Sprintf("could not convert revision to a number: %q", args[1])}
 				}
 			}
 			return run(cmd.Context(), f, o)

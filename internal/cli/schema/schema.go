@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema is the command that derives a chart's JSON Schema from its
-// values.
+// Package schema provides the command that derives a JSON Schema from a chart's values.
 package schema
 
 import (
@@ -29,27 +28,27 @@ import (
 // Options are the flags of `helm schema`.
 type Options struct {
 	Ref    string // the chart
-	Output string // "" and "-" are standard output
+	Output string // "" and "-" mean standard output
 	Check  bool
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "schema CHART",
 		Short: "Derive a schema from a chart's values",
 		Long: `Derive a JSON Schema from a chart's values.yaml: types and defaults from the
-values, descriptions from the comments above them, and what "@schema" comments
-say that a value cannot:
+values, descriptions from the comments above them, and further constraints from
+"@schema" comments:
 
-  # How many pods
+  # Number of pods
   # @schema minimum:1; maximum:10
   replicas: 2
 
-A schema that the chart has already is kept and filled up: what is written there
-wins. The schema is printed, or written to the file that --output names, as YAML,
-or as JSON where the name ends in .json.
+If the chart has a schema already, it is extended: existing keywords are
+kept. The schema is printed, or written to --output, as YAML,
+or as JSON if the name ends in .json.
 
   helm schema ./mychart
   helm schema ./mychart --output ./mychart/values.schema.yaml
@@ -63,8 +62,8 @@ or as JSON where the name ends in .json.
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.Output, "output", "o", "", "file to write the schema to, - for standard output")
-	fs.BoolVar(&o.Check, "check", false, "write nothing; fail and show the difference if the chart's schema, or "+
-		"--output's file, is out of date")
+	fs.BoolVar(&o.Check, "check", false, "fail and print the difference if the chart's schema, or "+
+		"the file of --output, is out of date")
 	return cmd
 }
 
@@ -84,7 +83,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err != nil {
 		return fmt.Errorf("derive the schema of %s: %w", c.Name(), err)
 	}
-	warnRefused(f, c, text)
+	warnInvalidValues(f, c, text)
 	switch {
 	case o.Check:
 		return check(f, o, old, text)
@@ -95,22 +94,22 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err := write(o.Output, text); err != nil {
 		return err
 	}
-	warnTwo(f, o.Output)
+	warnTwoSchemas(f, o.Output)
 	_, err = fmt.Fprintf(f.Out, "Wrote %s\n", o.Output)
 	return err
 }
 
-// target is a schema as it is now. Data is nil where there is none.
-type target struct {
-	name string // as errors and differences show it
+// schemaFile is an existing schema. data is nil if there is none.
+type schemaFile struct {
+	name string // in errors and differences
 	data []byte
-	from string // the name of the file that base comes from
-	base []byte // the schema that is merged; data, or the chart's
+	from string // name of the file with base
+	base []byte // schema to extend: data, or the chart's
 }
 
-// existing is the schema that counts: that of --output's file, else the chart's.
-func (o Options) existing(c *chart.Chart) (target, error) {
-	f := target{name: schema.FileOf(c), data: c.SchemaYAML}
+// existing returns the schema in the file of --output, or else the chart's.
+func (o Options) existing(c *chart.Chart) (schemaFile, error) {
+	f := schemaFile{name: schema.FileOf(c), data: c.SchemaYAML}
 	switch f.name {
 	case "":
 		f.name, f.data = chart.FileSchemaYAML, nil
@@ -118,7 +117,7 @@ func (o Options) existing(c *chart.Chart) (target, error) {
 		f.data = c.Schema
 	}
 	f.from, f.base = f.name, f.data
-	if f.name == chart.FileSchema && o.Output == "" && !o.Check { // to be printed
+	if f.name == chart.FileSchema && o.Output == "" && !o.Check { // to print
 		f.name, f.data = chart.FileSchemaYAML, nil
 	}
 	if o.Output == "" {
@@ -127,14 +126,14 @@ func (o Options) existing(c *chart.Chart) (target, error) {
 	data, err := file.Read(o.Output, maxSchema)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return target{name: o.Output, from: f.from, base: f.base}, nil
+		return schemaFile{name: o.Output, from: f.from, base: f.base}, nil
 	case err != nil:
-		return target{}, fmt.Errorf("read the schema that is there: %w", err)
+		return schemaFile{}, fmt.Errorf("read the existing schema: %w", err)
 	}
-	return target{name: o.Output, data: data, from: o.Output, base: data}, nil
+	return schemaFile{name: o.Output, data: data, from: o.Output, base: data}, nil
 }
 
-func derive(c *chart.Chart, old target) ([]byte, error) {
+func derive(c *chart.Chart, old schemaFile) ([]byte, error) {
 	var vals []byte
 	if f := c.File(chart.FileValues); f != nil {
 		vals = f.Data
@@ -149,14 +148,14 @@ func derive(c *chart.Chart, old target) ([]byte, error) {
 	return schema.YAML(text)
 }
 
-// check shows how the file differs from what it should be.
-func check(f *cmdutil.Factory, o Options, old target, text []byte) error {
+// check prints the difference between the existing and the derived schema.
+func check(f *cmdutil.Factory, o Options, old schemaFile, text []byte) error {
 	if bytes.Equal(old.data, text) {
 		return nil
 	}
 	shown := diff.Diff(old.name, old.data, old.name+" (derived)", text)
 	if old.data != nil {
-		_, shown, _ = bytes.Cut(shown, []byte("\n")) // "diff a b" says nothing that the next lines do not
+		_, shown, _ = bytes.Cut(shown, []byte("\n")) // drop "diff a b", which repeats the next lines
 		if _, err := term.SafeWriter(f.Out).Write(shown); err != nil {
 			return err
 		}
@@ -164,12 +163,12 @@ func check(f *cmdutil.Factory, o Options, old target, text []byte) error {
 	return &StaleError{File: old.name, Missing: old.data == nil, Ref: o.Ref, Output: o.Output}
 }
 
-// A StaleError is returned when a schema is not what would be derived now.
+// A StaleError is returned by --check if the schema is not up to date.
 type StaleError struct {
 	File    string
 	Missing bool
-	Ref     string // the chart, as it was named
-	Output  string // the file, where one was named
+	Ref     string // the chart, as in the arguments
+	Output  string // --output, if set
 }
 
 func (e *StaleError) Error() string {
@@ -184,10 +183,10 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("%s %s; helm schema %s --output %s writes it", e.File, problem, e.Ref, out)
 }
 
-// maxSchema is the largest schema that is read to be merged, in bytes.
+// maxSchema is the size of the largest existing schema, in bytes.
 const maxSchema = 16 << 20
 
-// write replaces a file, unless it holds the text already.
+// write replaces a file, unless it contains text already.
 func write(name string, text []byte) error {
 	if old, err := file.Read(name, maxSchema); err == nil && bytes.Equal(old, text) {
 		return nil
@@ -198,25 +197,25 @@ func write(name string, text []byte) error {
 	return nil
 }
 
-// warnRefused tells when the chart's own values break the schema: annotations or
-// what is written by hand ask for more than the defaults give.
-func warnRefused(f *cmdutil.Factory, c *chart.Chart, text []byte) {
+// warnInvalidValues warns if the chart's own values violate the schema: annotations or hand-written
+// parts of it may be stricter than the defaults.
+func warnInvalidValues(f *cmdutil.Factory, c *chart.Chart, text []byte) {
 	res, err := values.Resolve(c, nil)
 	if err != nil {
-		return // who uses the chart is told
+		return // reported when the chart is used
 	}
 	alone := res.Chart.Shallow()
 	alone.SchemaYAML, alone.Schema = text, nil
 	var bad *schema.Error
 	if errors.As(schema.Validate(alone, values.Rounded(res.Values)), &bad) {
 		for _, v := range bad.Violations {
-			warn(f, fmt.Sprintf("the schema refuses the chart's own values: %s", v))
+			warn(f, fmt.Sprintf("the schema rejects the chart's own values: %s", v))
 		}
 	}
 }
 
-// warnTwo tells when a chart has got two schemas.
-func warnTwo(f *cmdutil.Factory, output string) {
+// warnTwoSchemas warns if the chart has two schemas.
+func warnTwoSchemas(f *cmdutil.Factory, output string) {
 	other := map[string]string{chart.FileSchemaYAML: chart.FileSchema,
 		chart.FileSchema: chart.FileSchemaYAML}[filepath.Base(output)]
 	if other == "" {
@@ -224,7 +223,7 @@ func warnTwo(f *cmdutil.Factory, output string) {
 	}
 	other = filepath.Join(filepath.Dir(output), other)
 	if _, err := os.Stat(other); err == nil {
-		warn(f, fmt.Sprintf("there is a %s too: keep one of them, %s counts where both are", other, chart.FileSchemaYAML))
+		warn(f, fmt.Sprintf("there is a %s too: keep only one, %s takes precedence", other, chart.FileSchemaYAML))
 	}
 }
 

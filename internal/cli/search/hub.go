@@ -23,7 +23,7 @@ type hubOptions struct {
 	results
 }
 
-// defaultHub leads to Artifact Hub, as it does in Helm.
+// defaultHub redirects to Artifact Hub; it is Helm's default.
 const defaultHub = "https://hub.helm.sh"
 
 func newHub(f *cmdutil.Factory) *cobra.Command {
@@ -31,8 +31,8 @@ func newHub(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hub [WORD]",
 		Short: "Search for charts in Artifact Hub or another hub",
-		Long: `Search for charts in Artifact Hub (https://artifacthub.io), or in another hub that
-answers as it does: one with the search interface of Monocular.
+		Long: `Search for charts in Artifact Hub (https://artifacthub.io), or in another hub with
+the search API of Monocular.
 
   helm search hub web
   helm search hub web --list-repo-url
@@ -49,9 +49,8 @@ answers as it does: one with the search interface of Monocular.
 	return cmd
 }
 
-// answer is what a hub says: Monocular's search interface, with what Artifact
-// Hub adds.
-type answer struct {
+// hubResponse is the response of Monocular's search API, with the fields that Artifact Hub adds.
+type hubResponse struct {
 	Data []struct {
 		ID          string `json:"id"`
 		ArtifactHub struct {
@@ -77,7 +76,7 @@ type repository struct {
 	Name string `json:"name"`
 }
 
-// hubElement is a chart in JSON and YAML; the keys are Helm's.
+// hubElement is a chart in JSON and YAML. The keys are Helm's.
 type hubElement struct {
 	URL         string     `json:"url"`
 	Version     string     `json:"version"`
@@ -87,20 +86,20 @@ type hubElement struct {
 }
 
 func (o *hubOptions) run(ctx context.Context, f *cmdutil.Factory, word string) error {
-	said, err := o.ask(ctx, f, word)
+	response, err := o.ask(ctx, f, word)
 	if err != nil {
 		return err
 	}
-	elements := make([]hubElement, len(said.Data))
-	rows := make([][]string, len(said.Data))
+	elements := make([]hubElement, len(response.Data))
+	rows := make([][]string, len(response.Data))
 	header := []string{"URL", "CHART VERSION", "APP VERSION", "DESCRIPTION"}
 	if o.ListRepo {
 		header = append(header, "REPO URL")
 	}
-	for i, d := range said.Data {
+	for i, d := range response.Data {
 		latest := d.Relationships.LatestChartVersion.Data
 		page := d.ArtifactHub.PackageURL
-		if page == "" { // where Monocular has it
+		if page == "" { // Monocular's path
 			page = strings.TrimSuffix(fetch.Clean(o.Endpoint), "/") + "/charts/" + d.ID
 		}
 		elements[i] = hubElement{
@@ -115,24 +114,24 @@ func (o *hubOptions) run(ctx context.Context, f *cmdutil.Factory, word string) e
 	return o.write(f, len(elements), elements, header, rows)
 }
 
-// maxAnswer is the longest answer that is read, in bytes.
-const maxAnswer = 32 << 20
+// maxResponse is the size of the largest response, in bytes.
+const maxResponse = 32 << 20
 
-func (o *hubOptions) ask(ctx context.Context, f *cmdutil.Factory, word string) (*answer, error) {
+func (o *hubOptions) ask(ctx context.Context, f *cmdutil.Factory, word string) (*hubResponse, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return nil, fmt.Errorf("--endpoint: %s is not an http or https URL of a hub", fetch.Clean(o.Endpoint))
 	}
 	u.RawQuery, u.Fragment, u.RawFragment = url.Values{"q": {word}}.Encode(), "", ""
 	var b bytes.Buffer
-	if err := f.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.HostOptions{}, maxAnswer,
+	if err := f.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.HostOptions{}, maxResponse,
 		&b); err != nil {
 		return nil, fmt.Errorf("unable to perform search against %q: %w", fetch.Clean(o.Endpoint), err)
 	}
-	var said answer
-	if err := json.Unmarshal(b.Bytes(), &said); err != nil {
-		return nil, fmt.Errorf("unable to perform search against %q: what answers there is no hub: %w",
+	var response hubResponse
+	if err := json.Unmarshal(b.Bytes(), &response); err != nil {
+		return nil, fmt.Errorf("unable to perform search against %q: invalid response of a hub: %w",
 			fetch.Clean(o.Endpoint), err)
 	}
-	return &said, nil
+	return &response, nil
 }

@@ -24,11 +24,11 @@ func newRepo(f *cmdutil.Factory) *cobra.Command {
 	var o repoOptions
 	cmd := &cobra.Command{
 		Use:   "repo [WORD]",
-		Short: "Search for charts in the repositories that were added",
-		Long: `Search the names, descriptions and keywords of the charts of all repositories that
-were added, as their indexes were when "helm repo update" was last run, and show the
-newest release of each chart that is found. Library charts, which other charts use and
-which cannot be installed, are marked. With the address of a chart in an OCI registry,
+		Short: "Search for charts in added repositories",
+		Long: `Search the names, descriptions and keywords of charts in the indexes that
+"helm repo update" has downloaded, and show the newest release of each matching
+chart. Library charts, which
+cannot be installed, are marked. For the address of a chart in an OCI registry,
 show its versions.
 
   helm search repo web
@@ -45,16 +45,16 @@ show its versions.
 	}
 	fs := cmd.Flags()
 	fs.BoolVarP(&o.Versions, "versions", "l", false, "show every version of a chart")
-	fs.StringVar(&o.Want, "version", "", "look at versions within this range only, such as ^1.2 or 1.x")
-	fs.BoolVar(&o.Devel, "devel", false, "take pre-releases too, where no --version says otherwise")
-	fs.BoolVarP(&o.Regexp, "regexp", "r", false, "WORD is a regular expression")
+	fs.StringVar(&o.Want, "version", "", "search only versions in this range, such as ^1.2 or 1.x")
+	fs.BoolVar(&o.Devel, "devel", false, "include pre-releases; ignored with --version")
+	fs.BoolVarP(&o.Regexp, "regexp", "r", false, "treat WORD as a regular expression")
 	o.BindTLS(fs)
 	o.BindPlain(fs)
 	o.bind(cmd)
 	return cmd
 }
 
-// element is a chart in JSON and YAML; the keys are Helm's.
+// element is a chart in JSON and YAML. The keys are Helm's.
 type element struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
@@ -80,14 +80,14 @@ func (o *repoOptions) run(ctx context.Context, factory *cmdutil.Factory) error {
 	rows := make([][]string, len(found))
 	for i, f := range found {
 		elements[i] = element{Name: f.Name, Version: f.Version, AppVersion: f.AppVersion, Description: f.Description}
-		rows[i] = []string{f.Name, f.Version, f.AppVersion, mark(f)}
+		rows[i] = []string{f.Name, f.Version, f.AppVersion, description(f)}
 	}
 	return o.write(factory, len(found), elements, []string{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}, rows)
 }
 
-// mark is the description with what kind of chart it is of. Machines do without,
-// and find the columns before it as ever.
-func mark(f repo.Found) string {
+// description returns a chart's description, with a mark for library charts. JSON and YAML have no
+// mark, and the columns before it are Helm's.
+func description(f repo.Found) string {
 	if !f.Library {
 		return f.Description
 	}

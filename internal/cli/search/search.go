@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package search is the group of commands that look for charts. They share how
-// results are shown.
+// Package search provides the commands that search for charts, and share the output of results.
 package search
 
 import (
@@ -19,12 +18,12 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// New makes the command with its children.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Search for charts",
-		Long:  `Search for charts in the repositories that were added, or in a hub.`,
+		Long:  `Search for charts in added repositories or in a hub.`,
 		Args:  group,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -32,31 +31,31 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	return cmd
 }
 
-// group tells who has left out where to look how to say that.
+// group validates the arguments of `helm search`; its hint names the subcommands.
 func group(cmd *cobra.Command, args []string) error {
 	if err := cmdutil.Group(cmd, args); err != nil {
 		word := strings.Join(args, " ")
-		return hint.With(err, fmt.Sprintf("helm search repo %[1]s looks in the repositories that were added, helm "+
-			"search hub %[1]s in a hub", word))
+		return hint.With(err, fmt.Sprintf("helm search repo %[1]s searches added repositories, helm "+
+			"search hub %[1]s a hub", word))
 	}
 	return nil
 }
 
-// results say how what was found is shown.
+// results are the flags for the output of results.
 type results struct {
 	Output   output.Format
-	MaxWidth uint // of a column, 0 for any
+	MaxWidth uint // of a column, 0 for no limit
 	MustFind bool
 }
 
 func (r *results) bind(cmd *cobra.Command) {
 	r.Output.Bind(cmd.Flags())
-	cmd.Flags().UintVar(&r.MaxWidth, "max-col-width", 50, "cut what is wider in the table, 0 for nothing")
-	cmd.Flags().BoolVar(&r.MustFind, "fail-on-no-result", false, "fail where nothing is found")
+	cmd.Flags().UintVar(&r.MaxWidth, "max-col-width", 50, "maximum width of table columns, 0 for no limit")
+	cmd.Flags().BoolVar(&r.MustFind, "fail-on-no-result", false, "fail if there are no results")
 	output.Complete(cmd)
 }
 
-// write shows n results: value to machines, header and rows to people.
+// write writes n results: value as JSON or YAML, header and rows as a table.
 func (r *results) write(f *cmdutil.Factory, n int, value any, header []string, rows [][]string) error {
 	if n == 0 && r.MustFind {
 		return errors.New("no results found")
@@ -66,9 +65,9 @@ func (r *results) write(f *cmdutil.Factory, n int, value any, header []string, r
 			_, err := fmt.Fprintln(w, "No results found")
 			return err
 		}
-		r.cut(header)
+		r.truncate(header)
 		for _, row := range rows {
-			r.cut(row)
+			r.truncate(row)
 		}
 		st := f.Style(f.Out)
 		return output.StyledRows(w, header, rows, func(row, _ int, cell string) string {
@@ -82,8 +81,8 @@ func (r *results) write(f *cmdutil.Factory, n int, value any, header []string, r
 
 const dots = "..."
 
-// cut shortens cells that are too wide.
-func (r *results) cut(row []string) {
+// truncate shortens cells that are too wide.
+func (r *results) truncate(row []string) {
 	most := int(r.MaxWidth)
 	for i, cell := range row {
 		cell = term.SafeLine(cell)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package show is the group of commands that print parts of a chart. They
-// differ in what they print and share everything else, so they live in one
-// package.
+// Package show provides the commands that print parts of a chart. They share everything but the
+// part, so they are one package.
 package show
 
 import (
@@ -21,14 +20,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// New makes the command with its children.
+// New creates the command and its subcommands.
 func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show",
 		Aliases: []string{"inspect"},
 		Short:   "Print parts of a chart",
-		Long: `Print what a chart says of itself: its definition, its values, its README, its
-CRDs, or all of them. CHART is a directory, an archive, repository/name, a URL of an
+		Long: `Print parts of a chart: its definition (Chart.yaml), values, README and
+CRDs, or all of them. CHART is a directory, an archive, repository/name, the URL of an
 archive, or oci://host/path/name.
 
   helm show values ./mychart
@@ -42,7 +41,7 @@ archive, or oci://host/path/name.
 		func(c *chart.Chart) (string, error) {
 			return showValues(c, path)
 		})
-	vals.Flags().StringVar(&path, "jsonpath", "", "print only what this JSONPath expression selects")
+	vals.Flags().StringVar(&path, "jsonpath", "", "print only the values that match this JSONPath expression")
 	cmd.AddCommand(
 		leaf(f, "all", "Print all parts of a chart", "helm show all ./mychart", showAll),
 		leaf(f, "chart", "Print the chart's definition", "helm show chart ./mychart", showChart),
@@ -70,7 +69,7 @@ func leaf(f *cmdutil.Factory, name, short, example string, text func(*chart.Char
 			if err != nil {
 				return err
 			}
-			note(f, c)
+			noteLibrary(f, c)
 			_, err = fmt.Fprint(term.SafeWriter(f.Out), out)
 			return err
 		},
@@ -79,17 +78,17 @@ func leaf(f *cmdutil.Factory, name, short, example string, text func(*chart.Char
 	return cmd
 }
 
-// note tells a person at a terminal what a library chart is. Who reads the
-// output by program finds "type: library" in it, and nothing else anywhere.
-func note(f *cmdutil.Factory, c *chart.Chart) {
+// noteLibrary explains a library chart at a terminal. Programs find "type: library" in the output,
+// which must not change.
+func noteLibrary(f *cmdutil.Factory, c *chart.Chart) {
 	if c.IsLibrary() && term.IsTerminal(f.Err) {
 		fmt.Fprintf(f.Err, "%s is a library chart: it cannot be installed; other charts use what it defines.\n",
 			term.SafeLine(c.Name()))
 	}
 }
 
-// showAll puts the parts below each other. Each ends with an empty line, as it
-// does by itself: people compare and cut such output by the byte.
+// showAll concatenates the parts. Each ends with an empty line, as it does on its own: scripts
+// compare and split this output by bytes.
 func showAll(c *chart.Chart) (string, error) {
 	var parts []string
 	for _, part := range []func(*chart.Chart) (string, error){
@@ -139,7 +138,7 @@ func showCRDs(c *chart.Chart) (string, error) {
 	return b.String(), nil
 }
 
-// showValues prints values.yaml as its author wrote it, or what expr selects.
+// showValues prints values.yaml unchanged, or the values that expr selects.
 func showValues(c *chart.Chart, expr string) (string, error) {
 	if expr == "" {
 		if f := c.File(chart.FileValues); f != nil {
@@ -151,7 +150,7 @@ func showValues(c *chart.Chart, expr string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--jsonpath %s: %w", expr, err)
 	}
-	// The library knows only plain JSON values.
+	// package jsonpath supports only plain JSON values.
 	text, err := json.Marshal(c.Values)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", chart.FileValues, err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status is the command that tells how a release is.
+// Package status provides the command that shows the status of a release.
 package status
 
 import (
@@ -22,14 +22,14 @@ type Options struct {
 	Revision int
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Show the status of a release",
-		Long: `Show the status of a release: when it was deployed, its status and revision, its
-objects as they are in the cluster now, the last run of its tests, and its notes.
+		Long: `Show the status of a release: its deployment time, status and revision, its
+objects in the cluster, the last run of its tests, and its notes.
 
   helm status web
   helm status web --revision 2 -o json`,
@@ -44,11 +44,11 @@ objects as they are in the cluster now, the last run of its tests, and its notes
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	fs.IntVar(&o.Revision, "revision", 0, "show this revision instead of the newest")
-	// the flag exists: it was registered one line above
+	// the flag exists: it is registered one line above
 	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions)
 	for _, old := range []string{"show-desc", "show-resources"} {
 		fs.Bool(old, true, "accepted for compatibility: it is always shown")
-		_ = fs.MarkHidden(old) // the flag exists: it was registered one line above
+		_ = fs.MarkHidden(old) // the flag exists: it is registered one line above
 	}
 	return cmd
 }

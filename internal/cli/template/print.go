@@ -15,8 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// document is one piece of the output: the text of one object and the file
-// that gave it.
+// document is the text of one object and the file that it was rendered from.
 type document struct {
 	source string
 	text   string
@@ -24,8 +23,8 @@ type document struct {
 	hook   bool
 }
 
-// documents lists what to print: CRDs where asked for, objects in install
-// order, then hooks.
+// documents returns the documents to print: CRDs with --include-crds, objects in install order,
+// then hooks.
 func documents(out *action.Rendered, o Options) []document {
 	var docs []document
 	if o.IncludeCRDs {
@@ -48,15 +47,15 @@ func documents(out *action.Rendered, o Options) []document {
 	return docs
 }
 
-// showOnly keeps the documents of the named templates, in the order of the
-// names. A name is a path below the chart's directory; "*" matches as in a shell.
+// showOnly returns the documents of the named templates, in the order of names. A name is a path
+// relative to the chart directory, or a pattern with "*".
 func showOnly(docs []document, names []string) ([]document, error) {
 	var out []document
 	for _, name := range names {
 		pattern := filepath.ToSlash(name)
 		found := false
 		for _, d := range docs {
-			// The first element is the chart's own name.
+			// The first element of source is the chart's name.
 			_, below, _ := strings.Cut(d.source, "/")
 			ok, err := path.Match(pattern, below)
 			if err != nil {
@@ -75,14 +74,14 @@ func showOnly(docs []document, names []string) ([]document, error) {
 
 func writeDocuments(w io.Writer, docs []document) error {
 	var b bytes.Buffer
-	objects := 0 // where what belongs to objects ends
+	objects := 0 // end of the objects
 	for _, d := range docs {
 		d.write(&b)
 		if !d.hook {
 			objects = b.Len()
 		}
 	}
-	// Helm prints objects without white space at their end, hooks as they are.
+	// Helm trims white space at the end of the objects, but not of hooks.
 	trimmed := bytes.TrimSpace(b.Bytes()[:objects])
 	if _, err := w.Write(append(trimmed[:len(trimmed):len(trimmed)], '\n')); err != nil {
 		return err
@@ -95,8 +94,8 @@ func (d document) write(b *bytes.Buffer) {
 	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", d.source, d.text)
 }
 
-// writeFiles writes every document to the file of its source below
-// --output-dir, several documents of one source into one file.
+// writeFiles writes each document to the file of its source in --output-dir. Documents of the same
+// source share a file.
 func writeFiles(w io.Writer, docs []document, o Options) error {
 	written := map[string]*bytes.Buffer{}
 	var order []string

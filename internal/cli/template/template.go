@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package template is the command that renders a chart and prints it.
+// Package template provides the command that renders a chart and prints it.
 package template
 
 import (
@@ -44,17 +44,17 @@ type Options struct {
 	postRender   cmdutil.PostRenderFlags
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	o := Options{DryRun: cmdutil.DryRunClient}
 	cmd := &cobra.Command{
 		Use:   "template [NAME] CHART",
 		Short: "Render a chart locally",
-		Long: `Render the templates of a chart as install would, and print them. Nothing is
-installed and no cluster is needed: values that a cluster would tell
-(.Capabilities, lookup) are the defaults, unless --validate or
---dry-run=server asks the real one; --validate also asks it whether it would take
-the objects.
+		Long: `Render the templates of a chart as install does, and print the objects. Nothing is
+installed and no cluster is needed: .Capabilities and lookup
+have default values, unless --validate or
+--dry-run=server reads them from the cluster; --validate also validates the objects
+with the API server.
 
   helm template web ./mychart -f production.yaml
   helm template web stable/web --version ^1.2
@@ -67,7 +67,7 @@ the objects.
 				return err
 			}
 			o.Chart = o.ChartRef
-			// --generate-name changes nothing here: output must not differ from run to run.
+			// Ignore --generate-name: the output must be reproducible.
 			if o.Name == "" || o.Generate {
 				o.Name = defaultName
 			}
@@ -83,27 +83,28 @@ the objects.
 	o.chartFlags.Bind(cmd, f)
 	o.chartFlags.BindUpdate(fs, &o.ScriptFlags)
 	cmdutil.StringArrayVarP(fs, &o.ShowOnly, "show-only", "s",
-		"print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
-	fs.StringVar(&o.OutputDir, "output-dir", "", "write files into this directory instead of standard output")
+		"print only the output of these templates, such as templates/deployment.yaml (may be repeated; * is a wildcard)")
+	fs.StringVar(&o.OutputDir, "output-dir", "", "write files to this directory instead of standard output")
 	fs.BoolVar(&o.ReleaseName, "release-name", false,
-		"with --output-dir, put files into a directory named after the release")
-	fs.BoolVar(&o.IncludeCRDs, "include-crds", false, "print the CRDs of crds/ too, first")
-	fs.BoolVar(&o.SkipTests, "skip-tests", false, "leave test hooks out")
-	fs.BoolVar(&o.NoHooks, "no-hooks", false, "leave hooks out")
+		"with --output-dir, write files to a subdirectory named after the release")
+	fs.BoolVar(&o.IncludeCRDs, "include-crds", false, "print the CRDs in crds/ first")
+	fs.BoolVar(&o.SkipTests, "skip-tests", false, "omit test hooks")
+	fs.BoolVar(&o.NoHooks, "no-hooks", false, "omit hooks")
 	fs.BoolVar(&o.IsUpgrade, "is-upgrade", false, "set .Release.IsUpgrade instead of .Release.IsInstall")
-	fs.BoolVar(&o.Validate, "validate", false, "ask the cluster for its capabilities and whether it accepts the objects")
+	fs.BoolVar(&o.Validate, "validate", false,
+		"use the cluster's capabilities, and validate the objects with the API server")
 	cmdutil.BindDryRun(fs, &o.DryRun)
 	fs.StringVar(&o.KubeVersion, "kube-version", "", "Kubernetes version to render for")
 	cmdutil.StringSliceVarP(fs, &o.APIVersions, "api-versions", "a",
-		"API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
-	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
+		"additional API versions in .Capabilities.APIVersions (may be repeated)")
+	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
 	fs.BoolVar(&o.SubNotes, "render-subchart-notes", false, "render the notes of subcharts too")
-	fs.BoolVar(&o.EnableDNS, "enable-dns", false, "let templates look up host names")
+	fs.BoolVar(&o.EnableDNS, "enable-dns", false, "allow DNS lookups in templates")
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
-// defaultName is what a release is called that no one named.
+// defaultName is the release name if none is given.
 const defaultName = "release-name"
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
@@ -158,7 +159,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	return writeDocuments(term.SafeWriter(f.Out), docs)
 }
 
-// validate asks the API server whether it would take the objects.
+// validate asks the API server to validate the objects in a dry run.
 func validate(ctx context.Context, cluster *kube.Client, out *action.Rendered, namespace, name string) error {
 	_, err := apply.New(cluster, apply.Options{}).Plan(ctx, apply.Request{
 		Owner: kube.Owner{Release: name, Namespace: namespace},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package test is the command that runs a release's tests.
+// Package test provides the command that runs a release's tests.
 package test
 
 import (
@@ -29,15 +29,15 @@ type Options struct {
 	TakeOwnership bool
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "test NAME",
 		Short: "Run the tests of a release",
-		Long: `Run the tests of a release's chart: its Pods and Jobs with the
-annotation helm.sh/hook: test. They run one after the other, by their weight, then by
-name; the first that fails ends it. helm status shows how they went.
+		Long: `Run the tests of a release: the Pods and Jobs of its chart with the
+annotation helm.sh/hook: test. They run sequentially, ordered by weight, then by
+name; the first failure ends the run. helm status shows the results.
 
   helm test web
   helm test web --logs
@@ -53,12 +53,13 @@ name; the first that fails ends it. helm status shows how they went.
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
 	cmdutil.StringSliceVarP(fs, &o.Filters, "filter", "",
-		"which tests to run: name=TEST, or !name=TEST for all others; several with commas")
-	fs.BoolVar(&o.Logs, "logs", false, "print what the tests' pods have written")
-	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let tests replace objects that are not the release's")
-	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "how long each test may take")
+		"tests to run: name=TEST, or !name=TEST to exclude one; separate several with commas")
+	fs.BoolVar(&o.Logs, "logs", false, "print the logs of the tests' pods")
+	fs.BoolVar(&o.TakeOwnership, "take-ownership", false,
+		"allow tests to replace objects that do not belong to the release")
+	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "time to wait for each test")
 	fs.Bool("hide-notes", true, "accepted for compatibility: notes are never shown")
-	_ = fs.MarkHidden("hide-notes") // the flag exists: it was registered one line above
+	_ = fs.MarkHidden("hide-notes") // the flag exists: it is registered one line above
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
@@ -74,20 +75,20 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if res == nil {
 		return err
 	}
-	if werr := tell(f, o, res); err == nil {
+	if werr := printResult(f, o, res); err == nil {
 		err = werr
 	}
 	return err
 }
 
-// tell prints the release with its tests, then their logs.
-func tell(f *cmdutil.Factory, o Options, res *action.Tested) error {
+// printResult prints the release with its tests, then their logs.
+func printResult(f *cmdutil.Factory, o Options, res *action.Tested) error {
 	if err := (report.View{HideNotes: true}).Write(f.Streams, output.Table, res.Release); err != nil || !o.Logs {
 		return err
 	}
 	safe := func(text string) string { return text }
 	if term.IsTerminal(f.Out) {
-		safe = term.Safe // what containers write is untrusted
+		safe = term.Safe // container logs are untrusted
 	}
 	var b strings.Builder
 	b.WriteByte('\n')

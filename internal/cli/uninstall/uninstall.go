@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package uninstall is the command that removes releases.
+// Package uninstall provides the command that uninstalls releases.
 package uninstall
 
 import (
@@ -34,19 +34,19 @@ type Options struct {
 	TakeOwnership  bool
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	o := Options{DryRun: cmdutil.DryRunNone}
 	cmd := &cobra.Command{
 		Use:     "uninstall NAME...",
 		Aliases: []string{"del", "delete", "un"},
 		Short:   "Uninstall releases",
-		Long: `Delete the objects of releases, in the reverse of their install order, and
-then the releases' records. --keep-history keeps the records, so that the
-release can be looked at and rolled back.
+		Long: `Delete the objects of releases in reverse install order, and
+then the release records. --keep-history keeps the records, so that the
+release can be inspected and rolled back.
 
-Objects with the annotation helm.sh/resource-policy: keep stay, and so do CRDs of
-crds/ and objects that carry another release's ownership labels.
+Objects with the annotation helm.sh/resource-policy: keep are kept, as are CRDs in
+crds/ and objects with another release's ownership labels.
 
   helm uninstall web
   helm uninstall web --keep-history
@@ -62,15 +62,16 @@ crds/ and objects that carry another release's ownership labels.
 	o.WaitFlags.Bind(fs, false)
 	o.ScriptFlags.Bind(fs)
 	o.BindOff(fs)
-	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
+	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the release records, with the status uninstalled")
 	cmdutil.BindDryRun(fs, &o.DryRun)
 	fs.StringVar(&o.Cascade, "cascade", string(apply.Background),
-		"what becomes of objects that deleted objects own: background, foreground or orphan")
-	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "a release that is not there is fine")
+		"deletion policy for dependents of deleted objects: background, foreground or orphan")
+	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "succeed if the release does not exist")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
-	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let hooks replace objects that are not the release's")
-	fs.StringVar(&o.Description, "description", "", "what the kept history says")
-	// fails only for a flag that is not there
+	fs.BoolVar(&o.TakeOwnership, "take-ownership", false,
+		"allow hooks to replace objects that do not belong to the release")
+	fs.StringVar(&o.Description, "description", "", "description in the kept history")
+	// The only error is that the flag does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("cascade",
 		cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp))
 	cmdutil.CompleteChoices(cmd)
@@ -90,14 +91,14 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	verb := action.Uninstall{Config: config}
 	var errs []error
 	for _, name := range o.Names {
-		if err := one(ctx, f, verb, o, name); err != nil {
+		if err := uninstallOne(ctx, f, verb, o, name); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func one(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall, o Options, name string) error {
+func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall, o Options, name string) error {
 	if err := action.CheckName(name); err != nil {
 		return err
 	}
@@ -112,23 +113,22 @@ func one(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall, o Optio
 	}
 	res, err := do(ctx, req)
 	if errors.Is(err, storage.ErrNotFound) && o.IgnoreNotFound {
-		_, err := fmt.Fprintf(f.Out, "release %q uninstalled\n", name) // as Helm has it: what was asked for holds
+		_, err := fmt.Fprintf(f.Out, "release %q uninstalled\n", name) // as in Helm
 		return err
 	}
-	if errors.Is(err, storage.ErrNotFound) { // Helm's sentence
+	if errors.Is(err, storage.ErrNotFound) { // Helm's message
 		return fmt.Errorf("uninstall: Release not loaded: %s: %w", name, err)
 	}
-	if failed, ok := errors.AsType[*action.HookError](err); ok && failed.Event == release.PostDelete { // Helm's sentence
+	if failed, ok := errors.AsType[*action.HookError](err); ok && failed.Event == release.PostDelete { // Helm's message
 		return o.explain(fmt.Errorf("uninstallation completed with 1 error(s): uninstall %s: %w", name, err))
 	}
 	if err != nil {
 		return o.explain(fmt.Errorf("uninstall %s: %w", name, err))
 	}
-	return tell(f, o, name, res)
+	return printResult(f, o, name, res)
 }
 
-// explain adds what helps where it is the release's own scripts that are in
-// the way.
+// explain adds a hint if the release's own scripts prevent the uninstall.
 func (o Options) explain(err error) error {
 	var failed *script.Error
 	var refused *script.PermissionError
@@ -138,7 +138,7 @@ func (o Options) explain(err error) error {
 	return err
 }
 
-func tell(f *cmdutil.Factory, o Options, name string, res *action.Uninstalled) error {
+func printResult(f *cmdutil.Factory, o Options, name string, res *action.Uninstalled) error {
 	if len(res.Kept) > 0 {
 		fmt.Fprintln(f.Out, "These resources were kept due to the resource policy:")
 		for _, k := range res.Kept {
@@ -151,7 +151,7 @@ func tell(f *cmdutil.Factory, o Options, name string, res *action.Uninstalled) e
 			fmt.Fprintf(f.Out, "would delete [%s] %s\n", term.SafeLine(d.Kind), term.SafeLine(d.Name))
 		}
 		if res.Release.Info.Status == release.Uninstalled && !o.KeepHistory {
-			fmt.Fprintln(f.Out, "would remove what is left of its history")
+			fmt.Fprintln(f.Out, "would delete the rest of its history")
 		}
 		_, err := fmt.Fprintf(f.Out, "release %q would be uninstalled\n", name)
 		return err

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upgrade is the command that brings a release to another chart or
-// other values.
+// Package upgrade provides the command that upgrades a release to another chart or other values.
 package upgrade
 
 import (
@@ -29,7 +28,7 @@ type Options struct {
 	MaxHistory int
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
@@ -37,21 +36,21 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Upgrade a release",
 		Long: `Upgrade a release to another version of its chart, or to other values.
 
-Each object is changed by a three-way merge: what the old chart said, what the
-object is now, what the new chart says. So what others have added survives, manual
-changes are put right, and a field that the chart has dropped goes. An object that
-would not change is not written. Objects that the new chart has no more are deleted,
-unless helm.sh/resource-policy: keep says otherwise.
+Each object is changed by a three-way merge of the old manifest, the live object and
+the new manifest: fields that others have added are kept, manual changes
+are reverted, and fields that the chart no longer sets are removed. An object that
+would not change is not written. Objects that the chart no longer renders are deleted,
+unless they have the annotation helm.sh/resource-policy: keep.
 
-Without new values the release keeps those that it has. With new values only
-those count, unless --reuse-values or --reset-then-reuse-values lays them over
+Without new values the release keeps its values. With new values, only
+those are used, unless --reuse-values or --reset-then-reuse-values merges them into
 the old ones.
 
   helm upgrade web ./mychart
   helm upgrade web stable/web --version ^1.2
   helm upgrade web ./mychart --install -f production.yaml --wait
   helm upgrade web ./mychart --reuse-values --set replicas=5
-  helm diff upgrade web ./mychart                 see first what it would do
+  helm diff upgrade web ./mychart                 preview the changes
   helm upgrade web ./mychart --rollback-on-failure --timeout 2m`,
 		Args:              cmdutil.Args(2, 2, "the name of a release and a chart"),
 		ValidArgsFunction: f.CompleteReleaseAndChart,
@@ -65,7 +64,7 @@ the old ones.
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	o.ReuseFlags.Bind(fs)
-	fs.BoolVarP(&o.Install, "install", "i", false, "install the chart where there is no release of that name")
+	fs.BoolVarP(&o.Install, "install", "i", false, "install the chart if the release does not exist")
 	cmdutil.BindHistoryMax(fs, f, &o.MaxHistory)
 	cmdutil.BindRecreatePods(fs)
 	return cmd
@@ -102,14 +101,14 @@ func upgrade(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart,
 	req := o.Request(f, c, vals, o.Name)
 	req.Reuse, req.MaxHistory = o.Reuse(), o.MaxHistory
 	view := o.view(f)
-	view.First = func() { o.upgraded(f) }
+	view.First = func() { o.printUpgraded(f) }
 	if view.DryRun != nil {
 		view.DryRun.Plan = o.DryRun == cmdutil.DryRunServer
 	}
 	return report.Deploy(ctx, f.Streams, verb, req, view)
 }
 
-// view says what is shown of an upgrade, or of the install in its place.
+// view returns the options of the output, for an upgrade and for an install with --install.
 func (o Options) view(f *cmdutil.Factory) report.DeployView {
 	v := report.DeployView{Format: o.Output, HideNotes: o.HideNotes}
 	if o.DryRun != cmdutil.DryRunNone {
@@ -118,15 +117,15 @@ func (o Options) view(f *cmdutil.Factory) report.DeployView {
 	return v
 }
 
-// upgraded prints Helm's first line, which a dry run has too: scripts skip it.
-func (o Options) upgraded(f *cmdutil.Factory) {
+// printUpgraded prints Helm's first line. A dry run prints it too: scripts skip it.
+func (o Options) printUpgraded(f *cmdutil.Factory) {
 	if o.Output == output.Table {
 		fmt.Fprintf(f.Out, "Release %q has been upgraded. Happy Helming!\n", o.Name)
 	}
 }
 
-// install is what --install does where there is nothing to upgrade. A release
-// that was uninstalled and whose history is kept goes on where it ended.
+// install implements --install for a release that does not exist. A release uninstalled with its
+// history kept continues that history.
 func install(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart, vals map[string]any) error {
 	if o.Output == output.Table {
 		fmt.Fprintf(f.Out, "Release %q does not exist. Installing it now.\n", o.Name)
@@ -139,7 +138,7 @@ func install(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart,
 	req.Replace, req.MaxHistory = true, o.MaxHistory
 	view := o.view(f)
 	if view.DryRun != nil {
-		view.First = func() { o.upgraded(f) }
+		view.First = func() { o.printUpgraded(f) }
 	}
 	return report.Deploy(ctx, f.Streams, verb, req, view)
 }

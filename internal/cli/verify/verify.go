@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify is the command that checks who signed an archive.
+// Package verify provides the command that verifies a chart archive.
 package verify
 
 import (
@@ -18,15 +18,15 @@ type Options struct {
 	Flags cmdutil.VerifyFlags
 }
 
-// New makes the command.
+// New creates the command.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "verify PATH",
-		Short: "Verify the signature of a chart's archive",
-		Long: `Check the archive at PATH against PATH.prov, the provenance file beside it, and
-print who signed it. It fails where that file is missing, was altered, is about
-another archive, or is not signed by a key of the keyring.
+		Short: "Verify the signature of a chart archive",
+		Long: `Verify the chart archive at PATH with its provenance file PATH.prov, and print
+the signer. Fail if that file is missing, does not match
+the archive, or is not signed by a key in the keyring.
 
   helm verify web-1.2.3.tgz
   helm verify web-1.2.3.tgz --keyring ann.asc`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version is the command that tells which helm this is.
+// Package version provides the command that prints helm's version.
 package version
 
 import (
@@ -19,7 +19,7 @@ type Options struct {
 	Short    bool
 	Template string
 	Check    bool
-	Client   bool // Helm 2's; accepted and needless
+	Client   bool // Helm 2's; no effect
 }
 
 // New makes the command.
@@ -30,21 +30,20 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Print the version of helm",
 		Long: `Print the version of this binary.
 
---template takes a Go template over Version, GitCommit, GitTreeState, GoVersion
+The fields of --template are Version, GitCommit, GitTreeState, GoVersion
 and KubeClientVersion:
 
   helm version --template '{{.Version}}'
 
-The number is that of the Helm 4 whose flags and files this takes; our own stands
-behind the plus. For programs that refuse any Helm but 3, HELM_COMPAT=3, or calling
-this binary helm3, prints the number of a Helm 3, and "helm plugin list" the columns
-of Helm 3; HELM_COMPAT=4 and helm4 undo that. Either prints Helm's number alone, for
-programs that cannot read what is behind a plus. Nothing else follows from it.
+The number is the compatible version of Helm 4, and after the plus
+this program's own. For programs that support Helm 3 only, HELM_COMPAT=3, or calling
+this binary helm3, prints a version of Helm 3, and "helm plugin list" the columns
+of Helm 3; HELM_COMPAT=4 and helm4 revert that. Either prints the number without the
+plus, for programs that cannot parse it. They change nothing else.
 
---check asks the project's releases which one is the newest, and prints whether this is
-it. Without it, neither this command nor any other looks for new versions. The request
-says nothing of you, your machine or your version. MOONHELM_RELEASES is the address of a
-mirror.`,
+--check compares this version with the newest release of the project. Without it, neither
+this command nor any other looks for new versions. The request contains nothing about
+you, your machine or your version. MOONHELM_RELEASES is the address of a mirror.`,
 		Args:              cmdutil.Args(0, 0, ""),
 		ValidArgsFunction: cmdutil.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,14 +55,14 @@ mirror.`,
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&o.Short, "short", false, "print the version number only")
-	fs.StringVar(&o.Template, "template", "", "Go template to print the version with")
-	fs.BoolVar(&o.Check, "check", false, "ask whether this is the newest release")
+	fs.StringVar(&o.Template, "template", "", "Go template for the output")
+	fs.BoolVar(&o.Check, "check", false, "check whether this is the newest release")
 	fs.BoolVarP(&o.Client, "client", "c", false, "accepted for compatibility: there is only a client")
-	_ = fs.MarkHidden("client") // the flag exists: it was registered one line above
+	_ = fs.MarkHidden("client") // the flag exists: it is registered one line above
 	return cmd
 }
 
-// helm3 is what Helm 3 tells of itself.
+// helm3 is Helm 3's build information.
 type helm3 struct{ Version, GitCommit, GitTreeState, GoVersion string }
 
 func run(w io.Writer, compat string, o Options) error {
@@ -71,13 +70,13 @@ func run(w io.Writer, compat string, o Options) error {
 	if compat != "" {
 		info = build.Helm(compat)
 	}
-	var told any = info
+	var shown any = info
 	if compat == "3" {
-		told = helm3{info.Version, info.GitCommit, info.GitTreeState, info.GoVersion}
+		shown = helm3{info.Version, info.GitCommit, info.GitTreeState, info.GoVersion}
 	}
 	switch {
 	case o.Template != "":
-		return engine.Text{Name: "--template", Text: o.Template, Data: told}.Execute(w)
+		return engine.Text{Name: "--template", Text: o.Template, Data: shown}.Execute(w)
 	case o.Short:
 		_, err := fmt.Fprintln(w, info.Short())
 		return err
