@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package output prints results in the form that -o asks for: a table for
-// people, JSON or YAML for machines.
+// Package output prints results in the format of --output: a table, JSON or YAML.
 package output
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Format is what -o was set to. The zero value is [Table].
+// Format is the value of --output. The zero value is [Table].
 type Format string
 
 // The formats.
@@ -51,13 +50,13 @@ func (f *Format) Set(s string) error {
 // Type implements pflag.Value.
 func (f *Format) Type() string { return "format" }
 
-// Bind registers -o on fs.
+// Bind registers --output on fs.
 func (f *Format) Bind(fs *pflag.FlagSet) {
 	*f = Table
-	fs.VarP(f, "output", "o", "print the result as table, json or yaml")
+	fs.VarP(f, "output", "o", "output format: table, json or yaml")
 }
 
-// Complete offers the formats to a shell.
+// Complete registers the completion of --output.
 func Complete(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("output",
 		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -66,7 +65,7 @@ func Complete(cmd *cobra.Command) {
 				string(Table) + "\tOutput result in human-readable format",
 				string(YAML) + "\tOutput result in YAML format",
 			}, cobra.ShellCompDirectiveNoFileComp
-		}) // fails only for a flag that is not there
+		}) // the only error is that the flag does not exist
 }
 
 // Write prints value as JSON or YAML, or calls table.
@@ -80,22 +79,22 @@ func (f Format) Write(w io.Writer, value any, table func(io.Writer) error) error
 	return table(w)
 }
 
-// WriteJSON prints value as one line of JSON. On a terminal characters that could steer
-// it are escaped; the value stays the same.
+// WriteJSON prints value as one line of JSON. On a terminal it escapes control characters, which
+// does not change the value.
 func WriteJSON(w io.Writer, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	if term.IsTerminal(w) {
-		text = []byte(term.Escape(string(text))) // they are in strings, or there are none
+		text = []byte(term.Escape(string(text))) // they occur only in strings
 	}
 	_, err = w.Write(append(text, '\n'))
 	return err
 }
 
-// WriteYAML prints value as YAML, with the keys of its JSON form, by the rules of
-// [YAMLFor].
+// WriteYAML prints value as YAML, with the keys of its JSON form. Control characters are escaped as
+// in [YAMLFor].
 func WriteYAML(w io.Writer, value any) error {
 	text, err := YAMLFor(w, value)
 	if err != nil {
@@ -105,8 +104,8 @@ func WriteYAML(w io.Writer, value any) error {
 	return err
 }
 
-// YAMLFor is value as YAML to be printed to w. For a terminal characters that could steer
-// it are escaped; the value stays the same.
+// YAMLFor returns value as YAML to print to w. If w is a terminal it escapes control characters,
+// which does not change the value.
 func YAMLFor(w io.Writer, value any) ([]byte, error) {
 	text, err := marshalYAML(value)
 	if err != nil || !term.IsTerminal(w) {
@@ -115,25 +114,24 @@ func YAMLFor(w io.Writer, value any) ([]byte, error) {
 	return escapeYAML(text)
 }
 
-// noCharacters escapes what Unicode has, and YAML not.
-var noCharacters = strings.NewReplacer("\ufffe", `\ufffe`, "\uffff", `\uffff`)
+// nonCharacters escapes code points that YAML does not allow.
+var nonCharacters = strings.NewReplacer("\ufffe", `\ufffe`, "\uffff", `\uffff`)
 
-// marshalYAML is yaml.Marshal, which makes YAML of JSON, for texts with any character: in
-// JSON that is not escaped it takes some of them for spaces, and refuses others.
+// marshalYAML marshals value by way of JSON. All special characters in the JSON are escaped first:
+// yaml.Marshal takes some for spaces and rejects others.
 func marshalYAML(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	return yaml.FromJSON([]byte(noCharacters.Replace(term.Escape(string(text)))))
+	return yaml.FromJSON([]byte(nonCharacters.Replace(term.Escape(string(text)))))
 }
 
-// escapeYAML has texts with characters that could steer a terminal in double quotes, and
-// these characters escaped.
+// escapeYAML writes strings with control characters in double quotes, with these characters
+// escaped.
 //
-// The YAML library writes some of them as they are, and then does not read them again.
-// They are replaced by characters for private use while it works, which it takes for
-// letters.
+// The YAML library writes some of them unescaped, and then cannot read them. Therefore they are
+// replaced with private use characters, which the library takes for letters, while it runs.
 func escapeYAML(text []byte) ([]byte, error) {
 	if term.Safe(string(text)) == string(text) {
 		return text, nil
@@ -143,7 +141,7 @@ func escapeYAML(text []byte) ([]byte, error) {
 		if err := yaml.Unmarshal(text, &value); err != nil {
 			return nil, err
 		}
-		line, err := json.Marshal(value) // which is YAML too
+		line, err := json.Marshal(value) // JSON is YAML too
 		return []byte(term.Escape(string(line)) + "\n"), err
 	}
 	var doc yaml.Node
@@ -154,7 +152,7 @@ func escapeYAML(text []byte) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoderV3(&b)
 	enc.SetIndent(2)
-	enc.CompactSeqIndent() // as the rest is printed
+	enc.CompactSeqIndent() // as in other output
 	if err := errors.Join(enc.Encode(&doc), enc.Close()); err != nil {
 		return nil, err
 	}
@@ -170,8 +168,8 @@ func quotePrivate(n *yaml.Node) {
 	}
 }
 
-// The characters for private use that stand for others: for those below U+0100, and for
-// those from U+2000 to U+20FF.
+// The private use characters that replace others: those below U+0100, and those from U+2000 to
+// U+20FF.
 const (
 	private     = 0xf000
 	privateHigh = 0xf100
@@ -200,15 +198,14 @@ func fromPrivate(r rune) rune {
 	return r - privateHigh + high
 }
 
-// Rows prints a table: cells padded to their column's width and separated by
-// tabs, as scripts that cut Helm's tables expect. Control characters in cells
-// are made visible. A nil header prints none.
+// Rows prints a table. Cells are padded to their column's width and separated by tabs, as scripts
+// that parse Helm's tables expect. Control characters are escaped. A nil header is omitted.
 func Rows(w io.Writer, header []string, rows [][]string) error {
 	return StyledRows(w, header, rows, func(_, _ int, cell string) string { return cell })
 }
 
-// StyledRows is [Rows] with colours: style is called for the text of every cell,
-// of row -1 for the header's, and what it adds takes no room in a column.
+// StyledRows is [Rows] with colours. style returns the styled text of a cell, or of a header cell
+// if row is -1. Escape sequences do not count for the column's width.
 func StyledRows(w io.Writer, header []string, rows [][]string, style func(row, column int, cell string) string) error {
 	first := 0
 	all := rows

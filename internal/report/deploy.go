@@ -11,24 +11,24 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Verb is an action.Install or action.Upgrade, whose request is R.
+// Verb is an action.Install or action.Upgrade with requests of type R.
 type Verb[R any] interface {
 	Plan(ctx context.Context, req R) (*action.Change, *action.Rendered, error)
 	Run(ctx context.Context, req R) (*release.Release, error)
 }
 
-// DeployView says what of an install or an upgrade is shown.
+// DeployView configures the output of an install or an upgrade.
 type DeployView struct {
 	Format output.Format
-	// DryRun has the request planned only, and says what of the plan is shown.
+	// DryRun, if not nil, only plans the request and configures the output of the plan.
 	DryRun *DryRunView
-	// HideNotes leaves the notes out.
+	// HideNotes omits the notes.
 	HideNotes bool
-	// First, where not nil, prints what comes before the release.
+	// First, if not nil, prints text before the release.
 	First func()
 }
 
-// Deploy carries out req, or plans it where v says so, and prints to s what has come of it.
+// Deploy runs req, or plans it if v.DryRun is set, and prints the resulting release to s.
 func Deploy[R any](ctx context.Context, s term.Streams, verb Verb[R], req R, v DeployView) error {
 	var (
 		change *action.Change

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// Plan prints, to people, what a change does to a release's objects.
+// Plan prints the changes to a release's objects as a table of text.
 func Plan(ctx context.Context, s term.Streams, c *action.Change) error {
 	o := diff.Options{IncludeTests: true}
 	d := diff.Of(c, o)
@@ -23,18 +23,17 @@ func Plan(ctx context.Context, s term.Streams, c *action.Change) error {
 	return diff.Write(ctx, s, diff.Text, d, o)
 }
 
-// DryRunView says what is shown of a dry run.
+// DryRunView configures the output of a dry run.
 type DryRunView struct {
 	HideSecret, HideNotes bool
-	// Values shows the values as well, to people.
+	// Values prints the values too, in the format Table.
 	Values bool
-	// Plan shows, on a terminal, what would become of the objects. Programs that read the
-	// manifest out of a dry run (helm-diff) take all that follows for a part of it.
+	// Plan prints the changes of objects too, on a terminal. Programs that parse the manifest in a
+	// dry run (helm-diff) would take them for a part of it.
 	Plan bool
 }
 
-// DryRun prints the release that a change would come to, its hooks and its
-// manifest.
+// DryRun prints the planned release with its hooks and manifest.
 func DryRun(ctx context.Context, s term.Streams, f output.Format, c *action.Change, v DryRunView) error {
 	if v.HideSecret {
 		if err := HideSecrets(c.To); err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report prints a release for people and for machines: what install,
-// status and get show of it.
+// Package report prints releases and changes of releases: the output of install, upgrade, rollback,
+// status and get.
 package report
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// timeLayout is how people read times of a release.
+// timeLayout is the layout of times in tables.
 const timeLayout = time.ANSIC
 
-// View says what of a release is shown.
+// View configures the output of a release.
 type View struct {
-	// Manifest shows hooks and manifest too, as a dry run does.
+	// Manifest prints hooks and manifest too, as in a dry run.
 	Manifest bool
-	// Values, where not nil, are the values in force, which are shown with the user's.
+	// Values are the computed values, printed after the user's; nil prints neither.
 	Values map[string]any
-	// HideNotes leaves the notes out.
+	// HideNotes omits the notes.
 	HideNotes bool
-	// NoDescription leaves the description out.
+	// NoDescription omits the description.
 	NoDescription bool
-	// Resources are the live objects as [Resources] prints them, "" for none.
+	// Resources is the text that [WriteStatus] prints for live objects.
 	Resources string
-	// WithoutChart leaves the chart out of JSON and YAML.
+	// WithoutChart omits the chart in JSON and YAML.
 	WithoutChart bool
 }
 
-// Write prints rel to s.Out in the given format.
+// Write prints rel to s.Out in the format f.
 func (v View) Write(s term.Streams, f output.Format, rel *release.Release) error {
 	var value any = rel
 	if f != output.Table && v.WithoutChart {
@@ -48,7 +48,7 @@ func (v View) Write(s term.Streams, f output.Format, rel *release.Release) error
 }
 
 func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
-	// Colours are ours; what the chart and the record say is untrusted.
+	// Keep helm's own colours, but escape the text of charts and records.
 	safe := func(text string) string { return text }
 	if term.IsTerminal(w) {
 		safe = term.Safe
@@ -87,7 +87,7 @@ func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
 	return err
 }
 
-// values writes the user's values, and those in force.
+// values writes the user's and the computed values.
 func (v View) values(b *strings.Builder, w io.Writer, rel *release.Release) error {
 	user := rel.Config
 	if user == nil {
@@ -106,7 +106,7 @@ func (v View) values(b *strings.Builder, w io.Writer, rel *release.Release) erro
 	return nil
 }
 
-// Tests writes how the release's test hooks ran last; safe makes text printable.
+// Tests writes the last run of the release's test hooks. safe escapes text for the terminal.
 func Tests(b *strings.Builder, rel *release.Release, safe func(string) string) {
 	if !slices.ContainsFunc(rel.Hooks, func(h *release.Hook) bool { return h.On(release.Test) }) {
 		b.WriteString("TEST SUITE: None\n")
@@ -121,7 +121,7 @@ func Tests(b *strings.Builder, rel *release.Release, safe func(string) string) {
 	}
 }
 
-// Status is a status in its colour.
+// Status returns s in its colour.
 func Status(st term.Style, s release.Status) string {
 	switch {
 	case s == release.Deployed:
@@ -134,8 +134,7 @@ func Status(st term.Style, s release.Status) string {
 	return string(s)
 }
 
-// HideSecrets replaces the Secrets in a release's manifest and hooks by a line
-// that says so.
+// HideSecrets replaces the Secrets in a release's manifest and hooks with a comment.
 func HideSecrets(rel *release.Release) error {
 	const hidden = "# HIDDEN: The Secret output has been suppressed"
 	objs, err := manifest.ParseManifest(rel.Manifest)
@@ -143,7 +142,7 @@ func HideSecrets(rel *release.Release) error {
 		return fmt.Errorf("hide Secrets: %w", err)
 	}
 	for _, o := range objs {
-		if secret(o) {
+		if isSecret(o) {
 			o.Raw = hidden
 		}
 	}
@@ -161,8 +160,8 @@ func HideSecrets(rel *release.Release) error {
 	return nil
 }
 
-// secret reports whether an object is a Secret or a list that holds one.
-func secret(o *manifest.Object) bool {
+// isSecret reports whether o is a Secret or a list that contains one.
+func isSecret(o *manifest.Object) bool {
 	if o.Kind == "Secret" || o.Kind == "SecretList" {
 		return true
 	}
@@ -179,7 +178,7 @@ func secret(o *manifest.Object) bool {
 	return false
 }
 
-// ChartName is how lists name a chart: name and version in one word.
+// ChartName returns the chart as it appears in lists: NAME-VERSION.
 func ChartName(name, version string) string {
 	switch {
 	case name == "":
@@ -190,5 +189,5 @@ func ChartName(name, version string) string {
 	return name + "-" + version
 }
 
-// Time is how people read a time of a release.
+// Time formats a time of a release for tables.
 func Time(t time.Time) string { return t.Local().Format(timeLayout) }

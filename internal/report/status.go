@@ -18,12 +18,12 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// WriteStatus prints a release with its objects as they are in the cluster.
-// JSON and YAML hold them under info.resources, without the chart.
+// WriteStatus prints a release with its live objects. In JSON and YAML they are in info.resources,
+// and the chart is omitted.
 func WriteStatus(s term.Streams, f output.Format, st *action.ReleaseStatus) error {
 	if f == output.Table {
 		objects := st.Objects
-		if st.Release.Info.Status == release.Uninstalled { // no one misses them
+		if st.Release.Info.Status == release.Uninstalled { // their absence is expected
 			objects = slices.DeleteFunc(slices.Clone(objects), func(o status.LiveObject) bool { return o.Live == nil })
 		}
 		return View{Resources: resources(objects)}.Write(s, f, st.Release)
@@ -37,8 +37,8 @@ func WriteStatus(s term.Streams, f output.Format, st *action.ReleaseStatus) erro
 	return f.Write(s.Out, value, func(io.Writer) error { return nil })
 }
 
-// withResources is the JSON of a release, its keys in Helm's order, with objects as the
-// last key of its info, which is left out where there are none.
+// withResources returns the JSON of a release, in Helm's order of keys, with objects as the last
+// key of info. The key is omitted if there are no objects.
 func withResources(rel *release.Release, objects map[string][]any) (json.RawMessage, error) {
 	text, err := json.Marshal(rel)
 	if err != nil || len(objects) == 0 {
@@ -57,9 +57,8 @@ func withResources(rel *release.Release, objects map[string][]any) (json.RawMess
 	return bytes.Replace(text, parts.Info, whole, 1), nil
 }
 
-// byKind holds the objects as JSON and YAML show them: under "v1/Deployment" a
-// list of objects; under "v1/Pod(related)", as Helm has it, a list of one
-// PodList.
+// byKind returns the live objects for JSON and YAML: the key "v1/Deployment" has a list of objects,
+// and "v1/Pod(related)" a list with one PodList, as in Helm.
 func byKind(objects []status.LiveObject) map[string][]any {
 	out := map[string][]any{}
 	related := map[string]map[string]any{}
@@ -76,14 +75,14 @@ func byKind(objects []status.LiveObject) map[string][]any {
 			out[section] = []any{related[section]}
 		default:
 			list := related[section]
-			list["items"] = append(list["items"].([]any), o.Live) // made above
+			list["items"] = append(list["items"].([]any), o.Live) // appended above
 		}
 	}
 	return out
 }
 
-// resources prints objects in one small table per kind, in the order in which
-// kinds first appear, and those that are missing at the end.
+// resources formats objects as one table per kind, in the order in which the kinds first occur, and
+// then lists missing objects.
 func resources(objects []status.LiveObject) string {
 	var order []string
 	rows := map[string][][]string{}
@@ -116,7 +115,7 @@ func resources(objects []status.LiveObject) string {
 	return b.String()
 }
 
-// align prints rows in columns three spaces apart, as kubectl does.
+// align writes rows in columns separated by three spaces, as kubectl does.
 func align(b *strings.Builder, rows [][]string) {
 	var widths []int
 	for _, row := range rows {

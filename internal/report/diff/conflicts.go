@@ -4,19 +4,18 @@ package diff
 
 import "github.com/moonhelm/moonhelm/plan"
 
-// conflict is a field that another manager has set to another value than the
-// release, for machines.
+// conflict is a field that another field manager has set to another value, in the document.
 type conflict struct {
 	Path    string       `json:"path"` // spec.template.spec.containers[web].image
 	Manager plan.Manager `json:"manager"`
-	// Live is the value that is there, Chart the release's, absent in Secrets.
+	// Live is the live value, Chart the release's. Both are absent for Secrets.
 	Live       any             `json:"live,omitempty"`
 	Chart      any             `json:"chart,omitempty"`
 	Resolution plan.Resolution `json:"resolution"` // fail, yield or take
 	Reason     string          `json:"reason,omitempty"`
 }
 
-// conflicts are those of an object, without what is not for showing.
+// conflicts returns the object's conflicts, without the values of Secrets unless they are shown.
 func (o Options) conflicts(object Object) []conflict {
 	var out []conflict
 	for _, f := range object.Conflicts {
@@ -29,8 +28,8 @@ func (o Options) conflicts(object Object) []conflict {
 	return out
 }
 
-// conflictNotes say what other managers have set, and what becomes of it; without the
-// values where the object is sealed.
+// conflictNotes describes the object's conflicts and how they are resolved, without values if
+// sealed.
 func (o Options) conflictNotes(object Object, sealed bool) []string {
 	var out []string
 	for _, c := range object.Conflicts {

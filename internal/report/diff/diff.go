@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diff shows what becomes of a release's objects: as text with the lines that
-// change, in the formats of the helm-diff plugin, and as a document with all that is
-// known of each object.
+// Package diff prints the changes of a release's objects: as text with changed lines, in the
+// formats of the helm-diff plugin, or as a document with all details of each object.
 //
 //	d := diff.Of(change, options)
 //	err := diff.Write(ctx, streams, diff.Text, d, options)
 //
-// It compares nothing but what it is given, and reads no cluster.
+// It does not read the cluster.
 package diff
 
 import (
@@ -23,79 +22,75 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// Diff is a change of a release, or what two manifests differ in.
+// Diff is a change of a release, or the difference of two manifests.
 type Diff struct {
 	Release, Namespace string
-	// From and To are revisions, 0 for what has none: a release that is not
-	// there yet, a chart that is not installed.
+	// From and To are revisions, 0 if there is none: for a release that does not exist yet, or a
+	// chart that is not installed.
 	From, To int
-	// Stored compares manifests as they were rendered. Otherwise Before is what the
-	// cluster has.
+	// Stored compares rendered manifests. Otherwise Before is the live object.
 	Stored bool
-	// Title is what the sum at the end is called, "" for "Plan".
+	// Title begins the summary; "" means "Plan".
 	Title string
-	// Objects are in the order in which they are changed.
+	// Objects are in the order of the changes.
 	Objects []Object
-	// Hooks are compared as they are written down: they are not objects of the
-	// release.
+	// Hooks are compared as manifests: they are not objects of the release.
 	Hooks []Object
 }
 
-// Object is what becomes of one object.
+// Object is the change of one object.
 type Object struct {
 	plan.Ref
-	Source string // the template, "" where not known
+	Source string // template, "" if unknown
 	Action plan.Action
-	Reason string // why it is kept or replaced, "" for no reason
-	// Drifted reports whether another client has changed fields that the release
-	// sets, Drift which.
+	Reason string // why it is kept or replaced, or ""
+	// Drifted reports whether another client has changed fields that the release sets, and Drift
+	// lists these fields.
 	Drifted bool
 	Drift   []plan.Difference
 	// Conflicts are the fields that other managers have set to other values.
 	Conflicts []plan.Conflict
-	// Renamed is what the object is called afterwards, nil for the same name.
+	// Renamed is the object's new name, or nil if it keeps its name.
 	Renamed *plan.Ref
-	// Note is one more thing to know, "" for none.
+	// Note is an additional comment, or "".
 	Note string
-	// Before and After are the object as it is and as it will be, nil where it
-	// is not there. They are not changed.
+	// Before and After are the old and new object, nil if it does not exist. They are read-only.
 	Before, After map[string]any
-	// Was and Is are Before and After as they were rendered, nil where that is not
-	// known.
-	Was, Is *manifest.Object
+	// RenderedBefore and RenderedAfter are the rendered manifests of Before and After, nil if
+	// unknown.
+	RenderedBefore, RenderedAfter *manifest.Object
 }
 
-// Options say what is compared and how it is shown. The zero value is the default.
+// Options configure the comparison and the output. The zero value is the default.
 type Options struct {
-	// Context is how many lines that stay are shown around those that change: 0 for 3,
-	// [NoContext] for none, [Whole] for all.
+	// Context is the number of unchanged lines around changes: 0 means 3; see [NoContext] and
+	// [Whole].
 	Context int
-	// ShowUnchanged shows the objects that stay as they are too.
+	// ShowUnchanged lists unchanged objects too.
 	ShowUnchanged bool
-	// ShowSecrets shows what Secrets hold. Otherwise their values appear
-	// nowhere; that they change does. DecodeSecrets shows it decoded.
+	// ShowSecrets prints the values of Secrets. By default they are redacted, but changes are still
+	// reported. DecodeSecrets prints them decoded.
 	ShowSecrets, DecodeSecrets bool
-	// Normalize compares manifests by what they say, not by their text.
+	// Normalize compares manifests by content rather than as text.
 	Normalize bool
-	// StripCR compares lines without carriage returns at their ends.
+	// StripCR removes trailing carriage returns before comparing lines.
 	StripCR bool
-	// SuppressKinds are kinds whose contents are not shown.
+	// SuppressKinds are kinds whose contents are not printed.
 	SuppressKinds []string
-	// SuppressLines leaves the lines out that match one of them.
+	// SuppressLines omits lines that match one of these expressions.
 	SuppressLines []*regexp.Regexp
-	// Renames takes two objects of one kind, of which one goes and one comes, for one
-	// that is renamed where at most that part of their lines differs. 0 is never.
+	// Renames is the largest fraction of differing lines at which a deleted and a created object of
+	// the same kind are treated as renamed. 0 disables it.
 	Renames float64
 	// IncludeTests compares test hooks too, NoHooks no hooks.
 	IncludeTests, NoHooks bool
-	// CRDNote is said of the definitions of crds/, "" for nothing.
+	// CRDNote is the Note of CRDs in crds/.
 	CRDNote string
-	// Template is the text of a template for the format [Template], "" for the one of
-	// [JSON].
+	// Template is the text of the template for the format [Template]. "" is the same as [JSON].
 	Template string
 }
 
-// The values of Options.Context that are not numbers of lines.
+// Special values of Options.Context.
 const (
 	NoContext = -1
 	Whole     = -2
@@ -103,8 +98,8 @@ const (
 
 const defaultContext = 3
 
-// around is how many lines are shown around a change to an object with that many.
-func (o Options) around(lines int) int {
+// contextLines returns the number of context lines for an object with the given number of lines.
+func (o Options) contextLines(lines int) int {
 	switch o.Context {
 	case 0:
 		return defaultContext
@@ -116,7 +111,7 @@ func (o Options) around(lines int) int {
 	return o.Context
 }
 
-// Of is a change as it is compared with the given options.
+// Of compares the objects of a change.
 func Of(c *action.Change, o Options) Diff {
 	d := Diff{Release: c.To.Name, Namespace: c.To.Namespace, To: c.To.Revision, Stored: c.Stored}
 	if c.From != nil {
@@ -141,11 +136,11 @@ func Of(c *action.Change, o Options) Diff {
 			}
 		}
 	}
-	return d.refined(o)
+	return d.refine(o)
 }
 
-// refined is d with the differences of text and the renamed objects that o asks for.
-func (d Diff) refined(o Options) Diff {
+// refine returns d with the text differences and renamed objects that o requests.
+func (d Diff) refine(o Options) Diff {
 	for _, list := range [][]Object{d.Objects, d.Hooks} {
 		for i := range list {
 			if list[i].Action == plan.Unchanged && o.textDiffers(d, list[i]) {
@@ -154,21 +149,21 @@ func (d Diff) refined(o Options) Diff {
 		}
 	}
 	if o.Renames > 0 {
-		d.Objects = o.renamed(d, d.Objects)
+		d.Objects = o.mergeRenamed(d, d.Objects)
 	}
 	return d
 }
 
-// objects are the steps of a plan as they are shown.
+// objects converts the steps of a plan.
 func objects(steps []plan.Step) []Object {
 	out := make([]Object, 0, len(steps))
 	for _, s := range steps {
 		o := Object{
 			Ref: s.Ref, Source: s.Source, Action: s.Action, Reason: s.Reason,
-			Drifted: s.Drifted, Conflicts: s.Conflicts, Before: s.Live, After: s.After, Was: s.Former,
+			Drifted: s.Drifted, Conflicts: s.Conflicts, Before: s.Live, After: s.After, RenderedBefore: s.Former,
 		}
 		if s.Action != plan.Delete {
-			o.Is = s.Object
+			o.RenderedAfter = s.Object
 		}
 		if o.After == nil && s.Action != plan.Delete {
 			o.After = s.New
@@ -181,10 +176,10 @@ func objects(steps []plan.Step) []Object {
 	return out
 }
 
-// Changes reports whether anything would be written or run otherwise than before.
+// Changes reports whether anything would be written or run differently.
 func (d Diff) Changes() bool { return d.count().changes() }
 
-// counts is how many objects there are of each action.
+// counts is the number of objects for each action.
 type counts struct {
 	Create    int `json:"create"`
 	Update    int `json:"update"`
@@ -192,7 +187,7 @@ type counts struct {
 	Delete    int `json:"delete"`
 	Keep      int `json:"keep"`
 	Unchanged int `json:"unchanged"`
-	Hooks     int `json:"hooks"` // that change
+	Hooks     int `json:"hooks"` // changed hooks
 }
 
 func (d Diff) count() counts {
@@ -225,20 +220,20 @@ func changes(o Object) bool { return o.Action != plan.Unchanged && o.Action != p
 
 func (c counts) changes() bool { return c.Create+c.Update+c.Replace+c.Delete+c.Hooks > 0 }
 
-// Format is how a diff is written: the formats of helm-diff. The zero value is [Text].
+// Format is an output format of helm-diff. The zero value is [Text].
 type Format string
 
 // The formats.
 const (
-	Text       Format = "diff"       // the lines that change, object by object
-	Simple     Format = "simple"     // a line for each object
-	JSON       Format = "json"       // an array with the objects' names
-	Template   Format = "template"   // what a template makes of the same
-	Dyff       Format = "dyff"       // the fields that change, for people
-	Structured Format = "structured" // the fields that change, as JSON
+	Text       Format = "diff"       // changed lines, object by object
+	Simple     Format = "simple"     // one line for each object
+	JSON       Format = "json"       // array with the objects' names
+	Template   Format = "template"   // Options.Template executed with the same array
+	Dyff       Format = "dyff"       // changed fields, for people
+	Structured Format = "structured" // changed fields, as JSON
 )
 
-// Formats are all formats, the default first.
+// Formats returns all formats, the default first.
 func Formats() []Format { return []Format{Text, Simple, JSON, Template, Dyff, Structured} }
 
 // String implements pflag.Value.
@@ -264,7 +259,7 @@ func (f *Format) Set(s string) error {
 // Type implements pflag.Value.
 func (f *Format) Type() string { return "format" }
 
-// Write prints d to s.Out. It returns ctx.Err() once ctx is done.
+// Write prints d to s.Out. It returns ctx.Err() if ctx is done.
 func Write(ctx context.Context, s term.Streams, f Format, d Diff, o Options) error {
 	switch f {
 	case Simple:
@@ -279,8 +274,8 @@ func Write(ctx context.Context, s term.Streams, f Format, d Diff, o Options) err
 	return d.text(s.Out, s.Style(s.Out), o)
 }
 
-// WriteDocument prints all that is known of d to s.Out, as JSON or YAML; f is one of
-// the two. Fields of the document are only ever added.
+// WriteDocument prints all details of d to s.Out, in the format f, JSON or YAML. Fields of the
+// document are never removed.
 func WriteDocument(s term.Streams, f output.Format, d Diff, o Options) error {
 	return f.Write(s.Out, d.document(o), nil)
 }

@@ -138,7 +138,7 @@ func upgrade(t *testing.T) Diff {
 func printDiff(t *testing.T, f Format, color string, d Diff, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(context.Background(), term.Streams{Out: &b, Color: color}, f, d.refined(o), o); err != nil {
+	if err := Write(context.Background(), term.Streams{Out: &b, Color: color}, f, d.refine(o), o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -452,7 +452,7 @@ func TestAHookThatDoesNotSayWhenItRuns(t *testing.T) {
 }
 
 func TestPathsOfLines(t *testing.T) {
-	text := split(`metadata:
+	text := splitLines(`metadata:
   annotations:
     note: |
       spec: this is text

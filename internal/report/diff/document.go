@@ -6,14 +6,14 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// document is a diff for machines. Fields are only ever added.
+// document is a diff in JSON or YAML. Fields are never removed.
 type document struct {
 	Release   string          `json:"release"`
 	Namespace string          `json:"namespace"`
-	From      int             `json:"from"` // a revision, 0 for none
+	From      int             `json:"from"` // revision, 0 for none
 	To        int             `json:"to"`
 	Summary   counts          `json:"summary"`
-	Objects   []documentEntry `json:"objects"` // without those that stay as they are, unless asked for
+	Objects   []documentEntry `json:"objects"` // without unchanged objects, unless requested
 	Hooks     []documentEntry `json:"hooks"`
 }
 
@@ -23,22 +23,20 @@ type documentEntry struct {
 	Action  plan.Action `json:"action"` // create, update, replace, delete, keep or unchanged
 	Reason  string      `json:"reason,omitempty"`
 	Drifted bool        `json:"drifted"`
-	// Drift are the fields that another client has changed: from what the
-	// release says to what is there.
+	// Drift lists the fields that another client has changed, from the release's value to the live
+	// one.
 	Drift []fieldChange `json:"drift,omitempty"`
 	// Conflicts are the fields that other managers have set to other values.
 	Conflicts []conflict `json:"conflicts,omitempty"`
-	// Renamed is what the object is called afterwards, absent where its name stays.
+	// Renamed is the object's new name, absent if it keeps its name.
 	Renamed *plan.Ref `json:"renamedTo,omitempty"`
-	// Before and After are the object without what only the server writes, null
-	// where it is not there. Values of Secrets are replaced by their length.
+	// Before and After are the object without fields that only the server sets, or null if it does
+	// not exist. Values of Secrets are replaced with their length.
 	Before map[string]any `json:"before"`
 	After  map[string]any `json:"after"`
-	// Changes are the fields that differ, where the object is there before and
-	// after.
+	// Changes lists the fields that differ, if the object exists before and after.
 	Changes []fieldChange `json:"changes"`
-	// Suppressed reports that the object's kind is one whose contents are not shown:
-	// then nothing is said of its fields.
+	// Suppressed reports that the object's kind is suppressed. Its fields are omitted then.
 	Suppressed bool `json:"suppressed,omitempty"`
 }
 
@@ -63,14 +61,14 @@ func (o Options) document(objects []Object) []documentEntry {
 			out = append(out, e)
 			continue
 		}
-		before, after := o.seen(object)
-		e.Conflicts, e.Before, e.After = o.conflicts(object), bare(before), bare(after)
+		before, after := o.printable(object)
+		e.Conflicts, e.Before, e.After = o.conflicts(object), withoutServerFields(before), withoutServerFields(after)
 		if before != nil && after != nil {
 			e.Changes = fieldChanges(e.Before, e.After, false)
 		}
 		for _, f := range object.Drift {
 			c := fieldChange{Path: f.Path, Before: f.Want, After: f.Have}
-			if o.hides(object) {
+			if o.hidesValues(object) {
 				c.Before, c.After = nil, nil
 			}
 			e.Drift = append(e.Drift, c)

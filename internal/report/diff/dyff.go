@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// writeDyff prints the fields that change as the program dyff does.
+// writeDyff prints the changed fields in the format of dyff.
 func (d Diff) writeDyff(ctx context.Context, s term.Streams, o Options) error {
 	list := d.entries(o)
 	if len(list) == 0 {
@@ -32,10 +32,10 @@ func (d Diff) writeDyff(ctx context.Context, s term.Streams, o Options) error {
 				d.heading(e.Ref), term.SafeLine(e.sealed))
 			continue
 		case e.change == suppressed:
-			fmt.Fprintf(&sealed, "%s %s\n\n", d.heading(e.Ref), e.done())
+			fmt.Fprintf(&sealed, "%s %s\n\n", d.heading(e.Ref), e.outcome())
 			continue
 		}
-		was, is := o.seen(e.Object)
+		was, is := o.printable(e.Object)
 		if err := addDocument(&before, was); err != nil {
 			return err
 		}
@@ -49,8 +49,8 @@ func (d Diff) writeDyff(ctx context.Context, s term.Streams, o Options) error {
 		bunt.SetColorSettings(bunt.ON, bunt.AUTO)
 	}
 	var b bytes.Buffer
-	if len(before.Documents)+len(after.Documents) == 2 && len(list) == 1 { // dyff then leaves its name out
-		fmt.Fprintf(&b, "%s %s\n", d.heading(list[0].Ref), list[0].done())
+	if len(before.Documents)+len(after.Documents) == 2 && len(list) == 1 { // dyff omits the name then
+		fmt.Fprintf(&b, "%s %s\n", d.heading(list[0].Ref), list[0].outcome())
 	}
 	report, err := compareFiles(ctx, before, after, o.Renames > 0)
 	if err != nil {
@@ -61,9 +61,9 @@ func (d Diff) writeDyff(ctx context.Context, s term.Streams, o Options) error {
 	return err
 }
 
-// compareFiles is what dyff says of two files. The library cannot be interrupted, and takes
-// seconds for lists of thousands of items: once ctx is done compareFiles returns and leaves
-// it running, since the program is about to end.
+// compareFiles returns dyff's report of the differences. dyff cannot be interrupted and takes
+// seconds for lists with thousands of items: when ctx is done, compareFiles returns and leaves it
+// running, since the program is about to end.
 func compareFiles(ctx context.Context, before, after ytbx.InputFile, renames bool) ([]byte, error) {
 	type result struct {
 		text []byte
@@ -96,12 +96,12 @@ func dyffReport(before, after ytbx.InputFile, renames bool) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// addDocument adds an object to the documents that are compared.
+// addDocument appends an object to the documents of f.
 func addDocument(f *ytbx.InputFile, object map[string]any) error {
 	if object == nil {
 		return nil
 	}
-	shown, _ := visible(object).(map[string]any)
+	shown, _ := escapeStrings(object).(map[string]any)
 	docs, err := ytbx.LoadDocuments([]byte(plan.FormatObject(shown)))
 	if err != nil {
 		return fmt.Errorf("compare objects: %w", err)
@@ -110,21 +110,21 @@ func addDocument(f *ytbx.InputFile, object map[string]any) error {
 	return nil
 }
 
-// visible is a value whose texts cannot steer a terminal.
-func visible(v any) any {
+// escapeStrings returns v with control characters in strings escaped.
+func escapeStrings(v any) any {
 	switch v := v.(type) {
 	case string:
 		return term.Safe(v)
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[term.Safe(key)] = visible(value)
+			out[term.Safe(key)] = escapeStrings(value)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, value := range v {
-			out[i] = visible(value)
+			out[i] = escapeStrings(value)
 		}
 		return out
 	}

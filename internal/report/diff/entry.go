@@ -12,25 +12,25 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// What becomes of an object, in helm-diff's words.
+// The changes of an object, in helm-diff's words.
 const (
 	added      = "ADD"
 	removed    = "REMOVE"
 	modified   = "MODIFY"
-	suppressed = "MODIFY_SUPPRESSED" // it changes, and none of the lines that do is shown
+	suppressed = "MODIFY_SUPPRESSED" // changed, but all changed lines are suppressed
 )
 
-// entry is an object that changes, as helm-diff knows it.
+// entry is a changed object in helm-diff's terms.
 type entry struct {
 	Object
 	hook   bool
 	change string
-	source string // the line that says which template it is from, "" where that changes
+	source string // comment line with the template, "" if that has changed
 	hunks  []hunk
-	sealed string // the kind whose contents are not shown, "" for one that is
+	sealed string // kind, if its contents are suppressed; else ""
 }
 
-// entries are the objects and hooks that change.
+// entries returns the changed objects and hooks.
 func (d Diff) entries(o Options) []entry {
 	var out []entry
 	for i, list := range [][]Object{d.Objects, d.Hooks} {
@@ -59,32 +59,31 @@ func (o Options) entry(d Diff, object Object, hook bool) entry {
 	if len(before) > 0 && len(after) > 0 && before[0] == after[0] && strings.HasPrefix(before[0], sourceComment) {
 		e.source, before, after = before[0], before[1:], after[1:]
 	}
-	e.hunks = hunks(before, after, o.around(len(before)+len(after)))
+	e.hunks = hunks(before, after, o.contextLines(len(before)+len(after)))
 	if e.change == modified && len(e.hunks) == 0 && len(o.SuppressLines) > 0 {
 		e.change = suppressed
 	}
 	return e
 }
 
-// suppresses reports whether the object is of a kind whose contents are not shown.
+// suppresses reports whether the contents of the object's kind are suppressed.
 func (o Options) suppresses(object Object) bool { return slices.Contains(o.SuppressKinds, object.Kind) }
 
-// api is the object's group, its version where it has none: "apps", "v1".
-func api(r plan.Ref) string {
+// apiGroup returns the object's group, or for the core group its version: "apps", "v1".
+func apiGroup(r plan.Ref) string {
 	group, _, _ := strings.Cut(r.APIVersion, "/")
 	return group
 }
 
-// namespace is where the object is, for objects of the whole cluster that of the
-// release.
+// namespace returns the object's namespace, or the release's if the object is cluster-scoped.
 func (d Diff) namespace(r plan.Ref) string { return cmp.Or(r.Namespace, d.Namespace) }
 
-// heading is how helm-diff names an object: "default, web, Deployment (apps)".
+// heading returns helm-diff's name of an object: "default, web, Deployment (apps)".
 func (d Diff) heading(r plan.Ref) string {
-	return term.SafeLine(d.namespace(r) + ", " + r.Name + ", " + r.Kind + " (" + api(r) + ")")
+	return term.SafeLine(d.namespace(r) + ", " + r.Name + ", " + r.Kind + " (" + apiGroup(r) + ")")
 }
 
-// isTest reports whether a hook runs in tests only.
+// isTest reports whether a hook runs only in tests.
 func isTest(o Object) bool {
 	events := strings.Split(strings.ToLower(hookEvents(o)), ",")
 	return !slices.ContainsFunc(events, func(e string) bool {
@@ -93,10 +92,9 @@ func isTest(o Object) bool {
 	})
 }
 
-// hookEvents is what a hook's annotation says of when it runs. For an item of a list the
-// list says it.
+// hookEvents returns the value of a hook's annotation. An item of a list has the list's annotation.
 func hookEvents(o Object) string {
-	for _, object := range []map[string]any{listOf(o.Is), listOf(o.Was), o.After, o.Before} {
+	for _, object := range []map[string]any{listOf(o.RenderedAfter), listOf(o.RenderedBefore), o.After, o.Before} {
 		meta, _ := object["metadata"].(map[string]any)
 		annotations, _ := meta["annotations"].(map[string]any)
 		if events, ok := annotations["helm.sh/hook"].(string); ok {
@@ -106,7 +104,7 @@ func hookEvents(o Object) string {
 	return ""
 }
 
-// listOf is the list that the object is an item of, nil for none.
+// listOf returns the list of which the object is an item, or nil.
 func listOf(o *manifest.Object) map[string]any {
 	if o == nil || o.List == nil {
 		return nil

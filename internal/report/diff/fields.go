@@ -10,29 +10,28 @@ import (
 	"strings"
 )
 
-// fieldChange is a field with its value before and after, absent where it is not
-// there.
+// fieldChange is a field with its values before and after, which are absent if the field is not
+// set.
 type fieldChange struct {
 	Path   string `json:"path"` // spec.template.spec.containers[web].image
 	Before any    `json:"before,omitempty"`
 	After  any    `json:"after,omitempty"`
 
-	place place
+	place location
 }
 
-// place is where a field stands: in what, and its key, or its index in brackets.
-type place struct{ parent, field string }
+// location is the path of a field's parent, and the field's key or its index in brackets.
+type location struct{ parent, field string }
 
-func (p place) String() string {
+func (p location) String() string {
 	if strings.HasPrefix(p.field, "[") {
 		return p.parent + p.field
 	}
 	return joinPath(p.parent, p.field)
 }
 
-// fieldChanges lists what differs, fields in the order of their names, items of
-// lists by their names where they have some, else, or where byNumber says so, by
-// their numbers.
+// fieldChanges returns the fields that differ, sorted by name. List items are identified by name if
+// they have one, otherwise or with byNumber by index.
 func fieldChanges(before, after map[string]any, byNumber bool) []fieldChange {
 	w := fieldWalk{byNumber: byNumber, out: []fieldChange{}}
 	w.tables("", before, after)
@@ -46,11 +45,11 @@ type fieldWalk struct {
 
 func (w *fieldWalk) tables(path string, before, after map[string]any) {
 	for _, key := range keys(before, after) {
-		w.values(place{path, key}, before[key], after[key])
+		w.values(location{path, key}, before[key], after[key])
 	}
 }
 
-func (w *fieldWalk) values(at place, before, after any) {
+func (w *fieldWalk) values(at location, before, after any) {
 	switch b := before.(type) {
 	case map[string]any:
 		if a, ok := after.(map[string]any); ok {
@@ -68,13 +67,13 @@ func (w *fieldWalk) values(at place, before, after any) {
 	}
 }
 
-func (w *fieldWalk) add(at place, before, after any) {
+func (w *fieldWalk) add(at location, before, after any) {
 	w.out = append(w.out, fieldChange{Path: at.String(), Before: before, After: after, place: at})
 }
 
-func (w *fieldWalk) items(list place, before, after []any) {
-	b, named := names(before)
-	a, alsoNamed := names(after)
+func (w *fieldWalk) items(list location, before, after []any) {
+	b, named := itemNames(before)
+	a, alsoNamed := itemNames(after)
 	if named && alsoNamed && !w.byNumber {
 		w.namedItems(list, before, after, b, a)
 		return
@@ -86,12 +85,12 @@ func (w *fieldWalk) items(list place, before, after []any) {
 		return nil
 	}
 	for i := range max(len(before), len(after)) {
-		w.values(place{list.String(), fmt.Sprintf("[%d]", i)}, at(before, i), at(after, i))
+		w.values(location{list.String(), fmt.Sprintf("[%d]", i)}, at(before, i), at(after, i))
 	}
 }
 
-// namedItems compares lists whose items are called b and a.
-func (w *fieldWalk) namedItems(list place, before, after []any, b, a []string) {
+// namedItems compares lists whose items have the names b and a.
+func (w *fieldWalk) namedItems(list location, before, after []any, b, a []string) {
 	index := func(list []any, names []string, name string) any {
 		if i := slices.Index(names, name); i >= 0 {
 			return list[i]
@@ -100,21 +99,21 @@ func (w *fieldWalk) namedItems(list place, before, after []any, b, a []string) {
 	}
 	had := len(w.out)
 	for _, name := range b {
-		w.values(place{list.String(), "[" + name + "]"}, index(before, b, name), index(after, a, name))
+		w.values(location{list.String(), "[" + name + "]"}, index(before, b, name), index(after, a, name))
 	}
 	for _, name := range a {
 		if !slices.Contains(b, name) {
-			w.values(place{list.String(), "[" + name + "]"}, nil, index(after, a, name))
+			w.values(location{list.String(), "[" + name + "]"}, nil, index(after, a, name))
 		}
 	}
-	if len(w.out) == had && !slices.Equal(b, a) { // only their order
+	if len(w.out) == had && !slices.Equal(b, a) { // only their order differs
 		w.add(list, before, after)
 	}
 }
 
-// names are the names of a list's items, where each has one of its own.
-func names(list []any) ([]string, bool) {
-	const many = 1000 // items by names are looked for in the whole list
+// itemNames returns the names of a list's items, if each has a unique name.
+func itemNames(list []any) ([]string, bool) {
+	const many = 1000 // finding items by name searches the whole list
 	out := make([]string, 0, len(list))
 	for _, item := range list {
 		m, _ := item.(map[string]any)
@@ -133,7 +132,7 @@ func keys(a, b map[string]any) []string {
 	return slices.Compact(all)
 }
 
-// joinPath adds a key to a path as [plan.Drift] does.
+// joinPath appends a key to a path, in the format of [plan.Drift].
 func joinPath(path, key string) string {
 	switch {
 	case strings.ContainsAny(key, "./[]"):
@@ -144,7 +143,7 @@ func joinPath(path, key string) string {
 	return path + "." + key
 }
 
-// sameNumber reports whether two values are one number, whatever its Go type.
+// sameNumber reports whether two values are the same number, possibly of different Go types.
 func sameNumber(a, b any) bool {
 	x, ok := number(a)
 	y, also := number(b)

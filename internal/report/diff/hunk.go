@@ -10,12 +10,12 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// hunk is a stretch of lines with changes among them.
+// hunk is a range of lines that contains changes.
 type hunk struct {
-	path  string // of what changes first
+	path  string // path of the first change
 	lines []hunkLine
-	gap   bool // lines are left out before it
-	tail  bool // it is the last one, and lines are left out behind it
+	gap   bool // lines are omitted before it
+	tail  bool // it is the last hunk, and lines are omitted after it
 }
 
 type hunkLine struct {
@@ -23,14 +23,14 @@ type hunkLine struct {
 	text string
 }
 
-// hunks are what x and y, lines of canonical YAML, differ in, with that many
-// lines of context around. The time it takes is bounded: where more than about a
-// hundred places differ, the changes found are right, but not the fewest.
+// hunks returns the differences of x and y, lines of canonical YAML, with context lines around
+// them. The time is bounded: with more than about a hundred changes the result is correct but may
+// not be minimal.
 func hunks(x, y []string, context int) []hunk {
 	diffs := lcs.DiffLines(x, y)
 	var out []hunk
 	in, on := &yamlPath{lines: x}, &yamlPath{lines: y}
-	shown := 0 // how many lines of x have been
+	shown := 0 // number of lines of x that have been added
 	for len(diffs) > 0 {
 		n := 1
 		for n < len(diffs) && diffs[n].Start-diffs[n-1].End <= 2*context {
@@ -67,14 +67,14 @@ func (h *hunk) add(sign byte, lines []string) {
 	}
 }
 
-// yamlPath finds out where in an object a line of its canonical YAML stands. It
-// is asked from top to bottom, and reads each line once.
+// yamlPath finds the path of a line in canonical YAML. Its lines must be requested in ascending
+// order, and are read once.
 type yamlPath struct {
 	lines []string
 	next  int
 	stack []yamlPlace
-	block int // the indentation of the key whose text the lines are, +1; 0 outside
-	own   int // how many places of the stack the last line itself opened
+	block int // 1 + indentation of the key of a block scalar, 0 outside of one
+	own   int // number of places on the stack that the last line has opened
 }
 
 // yamlPlace is a key, or an item of a list.
@@ -85,8 +85,7 @@ type yamlPlace struct {
 	index        int
 }
 
-// at is the path of what the n-th line is a part of; a line that is part of
-// nothing else is its own.
+// at returns the path of the parent of line n, or of the line itself if it has no parent.
 func (p *yamlPath) at(n int) string {
 	for ; p.next <= n && p.next < len(p.lines); p.next++ {
 		p.read(p.lines[p.next])
@@ -128,7 +127,7 @@ func (p *yamlPath) read(line string) {
 			return top.indent > indent || top.item && top.indent == indent
 		})
 		p.stack = append(p.stack, yamlPlace{indent: indent, line: p.next, item: true, index: index})
-		p.own = 1 // of an item that is a plain value; one with keys is named below
+		p.own = 1 // for an item that is a scalar; one with keys gets its name below
 		rest := strings.TrimLeft(content[1:], " ")
 		indent += len(content) - len(rest)
 		content = rest
@@ -150,13 +149,13 @@ func (p *yamlPath) openBlock(value string, indent int) {
 	}
 }
 
-func (p *yamlPath) leave(gone func(yamlPlace) bool) {
-	for len(p.stack) > 0 && gone(p.stack[len(p.stack)-1]) {
+func (p *yamlPath) leave(isClosed func(yamlPlace) bool) {
+	for len(p.stack) > 0 && isClosed(p.stack[len(p.stack)-1]) {
 		p.stack = p.stack[:len(p.stack)-1]
 	}
 }
 
-// splitKey takes the key off a line.
+// splitKey splits a line into key and value.
 func splitKey(content string) (key, value string, ok bool) {
 	if content != "" && (content[0] == '"' || content[0] == '\'') {
 		end := strings.IndexByte(content[1:], content[0])
@@ -172,9 +171,9 @@ func splitKey(content string) (key, value string, ok bool) {
 	return key, value, ok && key != ""
 }
 
-// name is the name of a list's item, its number where it has none.
+// name returns the name of a list's item, or its index if it has no name.
 func (p *yamlPath) name(place yamlPlace) string {
-	const far = 200 // lines: an item that is longer is known by its number
+	const far = 200 // lines searched for the name; longer items are identified by index
 	prefix := strings.Repeat(" ", place.indent+2)
 	for n, line := range p.lines[place.line:min(place.line+far, len(p.lines))] {
 		if n == 0 {
@@ -190,7 +189,7 @@ func (p *yamlPath) name(place yamlPlace) string {
 	return fmt.Sprint(place.index)
 }
 
-// unique reports whether no name appears twice.
+// unique reports whether there are no duplicate names.
 func unique(names []string) bool {
 	sorted := slices.Sorted(slices.Values(names))
 	return len(slices.Compact(sorted)) == len(names)

@@ -12,38 +12,38 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// sourceComment begins the line that says which template an object comes from.
+// sourceComment begins the line that names an object's template.
 const sourceComment = "# Source: "
 
-// raw reports whether the object is compared as it was rendered. A Secret is not where
-// its values are hidden or decoded.
-func (o Options) raw(d Diff, object Object) bool {
+// comparesText reports whether the object is compared as rendered text. A Secret is not if its
+// values are redacted or decoded.
+func (o Options) comparesText(d Diff, object Object) bool {
 	whole := object.Kind != "Secret" || o.ShowSecrets && !o.DecodeSecrets
 	return d.Stored && !o.Normalize && whole &&
-		(object.Before == nil || object.Was != nil) && (object.After == nil || object.Is != nil)
+		(object.Before == nil || object.RenderedBefore != nil) && (object.After == nil || object.RenderedAfter != nil)
 }
 
-// textDiffers reports whether an object that stays the same was rendered otherwise.
+// textDiffers reports whether the rendered text of an unchanged object differs.
 func (o Options) textDiffers(d Diff, object Object) bool {
-	if !o.raw(d, object) || object.Was == nil || object.Is == nil {
+	if !o.comparesText(d, object) || object.RenderedBefore == nil || object.RenderedAfter == nil {
 		return false
 	}
-	o.SuppressLines = nil // what is not shown is a change all the same
+	o.SuppressLines = nil // suppressed lines count as changes
 	before, after := o.lines(d, object)
 	return strings.Join(before, "\n") != strings.Join(after, "\n")
 }
 
-// lines are those of the object before and after, as they are compared.
+// lines returns the lines of the object before and after that are compared.
 func (o Options) lines(d Diff, object Object) (before, after []string) {
-	if o.raw(d, object) {
-		return o.shown(rendered(object.Was)), o.shown(rendered(object.Is))
+	if o.comparesText(d, object) {
+		return o.filterLines(renderedLines(object.RenderedBefore)), o.filterLines(renderedLines(object.RenderedAfter))
 	}
-	was, is := o.seen(object)
-	return o.shown(normalized(was, object.Source)), o.shown(normalized(is, object.Source))
+	was, is := o.printable(object)
+	return o.filterLines(normalizedLines(was, object.Source)), o.filterLines(normalizedLines(is, object.Source))
 }
 
-// rendered are the lines of an object as it was rendered.
-func rendered(o *manifest.Object) []string {
+// renderedLines returns the lines of a rendered object.
+func renderedLines(o *manifest.Object) []string {
 	if o == nil {
 		return nil
 	}
@@ -51,20 +51,20 @@ func rendered(o *manifest.Object) []string {
 	if o.Source != "" {
 		text = sourceComment + o.Source + "\n" + text
 	}
-	return split(text)
+	return splitLines(text)
 }
 
-// normalized are the lines of an object's canonical text.
-func normalized(object map[string]any, source string) []string {
+// normalizedLines returns the lines of an object in canonical YAML.
+func normalizedLines(object map[string]any, source string) []string {
 	text := plan.FormatObject(object)
 	if text != "" && source != "" {
 		text = sourceComment + source + "\n" + text
 	}
-	return split(text)
+	return splitLines(text)
 }
 
-// shown are the lines that take part in the comparison.
-func (o Options) shown(lines []string) []string {
+// filterLines removes what o suppresses from lines.
+func (o Options) filterLines(lines []string) []string {
 	if !o.StripCR && len(o.SuppressLines) == 0 {
 		return lines
 	}
@@ -84,8 +84,8 @@ next:
 	return out
 }
 
-// split are the lines of a text without their ends.
-func split(text string) []string {
+// splitLines splits text into lines, without a final empty one.
+func splitLines(text string) []string {
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {
 		return nil
@@ -93,25 +93,25 @@ func split(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// hides reports whether the object's values are not for showing.
-func (o Options) hides(object Object) bool {
+// hidesValues reports whether the object's values must not be printed.
+func (o Options) hidesValues(object Object) bool {
 	return object.Kind == "Secret" && !o.ShowSecrets && !o.DecodeSecrets
 }
 
-// seen is the object before and after, as it may be shown.
-func (o Options) seen(object Object) (before, after map[string]any) {
-	before, after = named(object.Before, object.Ref), named(object.After, object.Ref)
+// printable returns the object before and after, redacted or decoded according to o.
+func (o Options) printable(object Object) (before, after map[string]any) {
+	before, after = withKind(object.Before, object.Ref), withKind(object.After, object.Ref)
 	switch {
-	case o.hides(object):
+	case o.hidesValues(object):
 		return plan.Redact(before, after)
 	case object.Kind == "Secret" && o.DecodeSecrets:
-		return decoded(before), decoded(after)
+		return decodeSecret(before), decodeSecret(after)
 	}
 	return before, after
 }
 
-// decoded is a Secret with those of its values that are text decoded.
-func decoded(secret map[string]any) map[string]any {
+// decodeSecret returns a Secret with its textual values decoded.
+func decodeSecret(secret map[string]any) map[string]any {
 	data, ok := secret["data"].(map[string]any)
 	if !ok {
 		return secret
@@ -128,9 +128,9 @@ func decoded(secret map[string]any) map[string]any {
 	return secret
 }
 
-// named is an object with its kind: a cluster leaves it out of what it lists,
-// and a Secret must be known for one.
-func named(object map[string]any, r plan.Ref) map[string]any {
+// withKind returns an object with its kind and apiVersion, which are missing in items of a list
+// from the API server. Secrets are recognised by kind.
+func withKind(object map[string]any, r plan.Ref) map[string]any {
 	if object == nil || object["kind"] == r.Kind && object["apiVersion"] != nil {
 		return object
 	}
@@ -142,13 +142,13 @@ func named(object map[string]any, r plan.Ref) map[string]any {
 	return object
 }
 
-// serverKeys are what only the server writes of an object's metadata.
+// serverKeys returns the keys of metadata that only the server sets.
 func serverKeys() []string {
 	return []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"}
 }
 
-// bare is an object without what only the server writes.
-func bare(object map[string]any) map[string]any {
+// withoutServerFields returns an object without the fields that only the server sets.
+func withoutServerFields(object map[string]any) map[string]any {
 	if object == nil {
 		return nil
 	}

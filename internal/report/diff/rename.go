@@ -6,12 +6,12 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// renamed takes an object that goes and one of its kind that comes for one, where few
-// enough of their lines differ: the nearest ones first come together.
-func (o Options) renamed(d Diff, objects []Object) []Object {
-	const many = 1000 // pairs: comparing all of them would take longer than a person waits
+// mergeRenamed merges pairs of a deleted and a created object of the same kind with sufficiently
+// few differing lines, for each created object the most similar deleted one.
+func (o Options) mergeRenamed(d Diff, objects []Object) []Object {
+	const many = 1000 // comparisons: more would keep the user waiting
 	compared := 0
-	taken := map[int]int{} // the one that goes, by the one that comes
+	taken := map[int]int{} // deleted object by created object
 	gone := map[int]bool{}
 	for i, fresh := range objects {
 		if fresh.Action != plan.Create {
@@ -19,7 +19,7 @@ func (o Options) renamed(d Diff, objects []Object) []Object {
 		}
 		best, nearest := -1, 0.0
 		for j, old := range objects {
-			kin := old.Action == plan.Delete && old.Kind == fresh.Kind && api(old.Ref) == api(fresh.Ref)
+			kin := old.Action == plan.Delete && old.Kind == fresh.Kind && apiGroup(old.Ref) == apiGroup(fresh.Ref)
 			if !kin || gone[j] || compared >= many {
 				continue
 			}
@@ -35,7 +35,7 @@ func (o Options) renamed(d Diff, objects []Object) []Object {
 	out := make([]Object, 0, len(objects))
 	for i, object := range objects {
 		if j, ok := taken[i]; ok {
-			out = append(out, merged(objects[j], object))
+			out = append(out, mergeRename(objects[j], object))
 		} else if !gone[i] {
 			out = append(out, object)
 		}
@@ -43,19 +43,19 @@ func (o Options) renamed(d Diff, objects []Object) []Object {
 	return out
 }
 
-// merged is an object under the name that it had, with what it becomes.
-func merged(old, fresh Object) Object {
+// mergeRename returns the object with its old name and its new content.
+func mergeRename(old, fresh Object) Object {
 	name := fresh.Ref
 	out := fresh
 	out.Ref, out.Renamed, out.Action = old.Ref, &name, plan.Update
-	out.Before, out.Was = old.Before, old.Was
+	out.Before, out.RenderedBefore = old.Before, old.RenderedBefore
 	out.Drifted, out.Drift = old.Drifted, old.Drift
 	return out
 }
 
-// distance is the part of the lines of two objects that differs: 0 for none, 1 for all.
+// distance returns the fraction of lines of two objects that differ, from 0 to 1.
 func (o Options) distance(d Diff, old, fresh Object) float64 {
-	before, after := o.lines(d, merged(old, fresh))
+	before, after := o.lines(d, mergeRename(old, fresh))
 	all, differ := 0, 0
 	for _, h := range hunks(before, after, len(before)+len(after)) {
 		for _, l := range h.lines {

@@ -10,21 +10,21 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// simple prints a line for each object, and a sum.
+// simple prints a line for each object, and a summary.
 func (d Diff) simple(s term.Streams, o Options) error {
 	var b strings.Builder
 	st := s.Style(s.Out)
 	list := d.entries(o)
 	for _, e := range list {
-		b.WriteString(paint(st, e)(d.heading(e.Ref)+" "+e.coming()) + "\n")
+		b.WriteString(paint(st, e)(d.heading(e.Ref)+" "+e.planned()) + "\n")
 	}
-	b.WriteString(sentence("Plan", list) + "\n")
+	b.WriteString(summary("Plan", list) + "\n")
 	_, err := io.WriteString(s.Out, b.String())
 	return err
 }
 
-// coming says what is to become of the object.
-func (e entry) coming() string {
+// planned describes the change of an object that is still to be made.
+func (e entry) planned() string {
 	switch e.change {
 	case added:
 		return "to be added."
@@ -36,8 +36,8 @@ func (e entry) coming() string {
 	return "to be changed."
 }
 
-// sentence is the sum of what becomes of objects and hooks.
-func sentence(title string, list []entry) string {
+// summary returns the number of changed objects and hooks.
+func summary(title string, list []entry) string {
 	count := map[string]int{}
 	for _, e := range list {
 		count[e.change]++

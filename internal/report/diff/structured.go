@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// structuredEntry is an object with the fields that change. Fields are only ever added.
+// structuredEntry is an object with its changed fields. Fields are never removed.
 type structuredEntry struct {
 	API        string `json:"api"`
 	Kind       string `json:"kind"`
@@ -22,12 +22,12 @@ type structuredEntry struct {
 		OldExists bool `json:"oldExists"`
 		NewExists bool `json:"newExists"`
 	} `json:"resourceStatus"`
-	Changes []structuredChange `json:"changes,omitempty"` // where the object is there before and after
+	Changes []structuredChange `json:"changes,omitempty"` // if the object exists before and after
 	Hidden  bool               `json:"changesSuppressed,omitempty"`
 }
 
 type structuredChange struct {
-	Path   string `json:"path,omitempty"` // what the field is in: spec.template.spec.containers[0]
+	Path   string `json:"path,omitempty"` // path of the parent: spec.template.spec.containers[0]
 	Field  string `json:"field"`
 	Change string `json:"change"` // add, remove or replace
 	Old    any    `json:"oldValue,omitempty"`
@@ -50,15 +50,15 @@ func (d Diff) structured(w io.Writer, o Options) error {
 
 func (o Options) structuredEntry(d Diff, e entry) structuredEntry {
 	out := structuredEntry{
-		API: api(e.Ref), Kind: e.Kind, Namespace: d.namespace(e.Ref), Name: e.Name,
+		API: apiGroup(e.Ref), Kind: e.Kind, Namespace: d.namespace(e.Ref), Name: e.Name,
 		ChangeType: e.change, Hidden: e.sealed != "" || e.change == suppressed,
 	}
 	out.Status.OldExists, out.Status.NewExists = e.Before != nil, e.After != nil
 	if out.Hidden || e.Before == nil || e.After == nil {
 		return out
 	}
-	before, after := o.seen(e.Object)
-	for _, c := range fieldChanges(bare(before), bare(after), true) {
+	before, after := o.printable(e.Object)
+	for _, c := range fieldChanges(withoutServerFields(before), withoutServerFields(after), true) {
 		change := structuredChange{
 			Path: c.place.parent, Field: strings.Trim(c.place.field, "[]"),
 			Change: "replace", Old: c.Before, New: c.After,

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// templateEntry is what a template sees of an object.
+// templateEntry is an object in the data of a template.
 type templateEntry struct {
 	Namespace string
 	Name      string
@@ -23,12 +23,12 @@ type templateEntry struct {
 	Change    string // ADD, MODIFY, REMOVE or MODIFY_SUPPRESSED
 }
 
-// writeTemplate executes the template of the options; without one, and for [JSON], it
-// prints the JSON array whose layout programs know from helm-diff.
+// writeTemplate executes o.Template. For [JSON], or without a template, it prints helm-diff's JSON
+// array, whose layout programs depend on.
 func (d Diff) writeTemplate(w io.Writer, f Format, o Options) error {
 	list := []templateEntry{}
 	for _, e := range d.entries(o) {
-		list = append(list, templateEntry{d.namespace(e.Ref), e.Name, e.Kind, api(e.Ref), e.change})
+		list = append(list, templateEntry{d.namespace(e.Ref), e.Name, e.Kind, apiGroup(e.Ref), e.change})
 	}
 	var b bytes.Buffer
 	if f == JSON || o.Template == "" {
@@ -54,7 +54,7 @@ func writeArray(b *bytes.Buffer, list []templateEntry) {
 			if j > 0 {
 				b.WriteString(",\n")
 			}
-			text, _ := json.Marshal(field[1]) // a string can always be written
+			text, _ := json.Marshal(field[1]) // marshalling a string cannot fail
 			fmt.Fprintf(b, "  %q: %s", field[0], term.Escape(string(text)))
 		}
 		b.WriteString("\n}")
@@ -75,7 +75,7 @@ func execute(b *bytes.Buffer, text string, list []templateEntry) error {
 
 var errLastArguments = errors.New("want an index and a list")
 
-// isLast is the function last INDEX LIST of helm-diff's templates.
+// isLast implements helm-diff's template function last INDEX LIST.
 func isLast(args ...any) (any, error) {
 	if len(args) != 2 {
 		return nil, errLastArguments

@@ -11,11 +11,10 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// text prints, for each object that changes, helm-diff's heading, what else there is
-// to know as comments, and the lines. Nothing is printed where nothing changes.
+// text prints helm-diff's heading, comments and changed lines for each changed object. It prints
+// nothing if nothing changes.
 //
-// Nothing that a chart or a cluster says reaches the reader's terminal as it is:
-// manifests are untrusted text.
+// All text from charts and the cluster is escaped, because it is untrusted.
 func (d Diff) text(w io.Writer, st term.Style, o Options) error {
 	list := d.entries(o)
 	if len(list) == 0 && !o.ShowUnchanged {
@@ -27,14 +26,14 @@ func (d Diff) text(w io.Writer, st term.Style, o Options) error {
 	}
 	for _, list := range [][]Object{d.Objects, d.Hooks} {
 		for _, object := range list {
-			t.rest(object)
+			t.unchanged(object)
 		}
 	}
 	title := d.Title
 	if title == "" {
 		title = "Plan"
 	}
-	t.b.WriteString(st.Bold(sentence(title, list)) + "\n")
+	t.b.WriteString(st.Bold(summary(title, list)) + "\n")
 	_, err := io.WriteString(w, t.b.String())
 	return err
 }
@@ -46,7 +45,7 @@ type textWriter struct {
 	o  Options
 }
 
-// paint is the colour of what becomes of the object.
+// paint returns the colour of the object's change.
 func paint(st term.Style, e entry) func(string) string {
 	switch e.change {
 	case added:
@@ -59,8 +58,8 @@ func paint(st term.Style, e entry) func(string) string {
 	return st.Yellow
 }
 
-// done says what has become of the object, in helm-diff's words.
-func (e entry) done() string {
+// outcome describes the change of an object, in helm-diff's words.
+func (e entry) outcome() string {
 	switch e.change {
 	case added:
 		return "has been added:"
@@ -73,7 +72,7 @@ func (e entry) done() string {
 }
 
 func (t *textWriter) entry(e entry) {
-	t.b.WriteString(paint(t.st, e)(t.d.heading(e.Ref)+" "+e.done()) + "\n")
+	t.b.WriteString(paint(t.st, e)(t.d.heading(e.Ref)+" "+e.outcome()) + "\n")
 	if e.source != "" && e.change != suppressed {
 		t.b.WriteString("  " + term.SafeLine(e.source) + "\n")
 	}
@@ -89,8 +88,8 @@ func (t *textWriter) entry(e entry) {
 	t.b.WriteString("\n")
 }
 
-// rest names an object that does not change.
-func (t *textWriter) rest(o Object) {
+// unchanged prints an object that is kept or unchanged.
+func (t *textWriter) unchanged(o Object) {
 	switch {
 	case o.Action == plan.Keep:
 		line := t.d.heading(o.Ref) + " is no longer part of the release and stays: " + term.SafeLine(o.Reason)
@@ -104,7 +103,7 @@ func (t *textWriter) rest(o Object) {
 	}
 }
 
-// notes are what there is to know of an object beyond its lines.
+// notes returns comments about an object.
 func (t *textWriter) notes(e entry) []string {
 	var out []string
 	if e.hook {
@@ -128,21 +127,21 @@ func (t *textWriter) notes(e entry) []string {
 	if len(e.hunks) == 0 && e.change == modified {
 		out = append(out, "no field changes its value")
 	}
-	if e.Drifted && len(e.Drift) == 0 && !t.o.hides(e.Object) {
+	if e.Drifted && len(e.Drift) == 0 && !t.o.hidesValues(e.Object) {
 		out = append(out, "changed by another client")
 	}
 	for _, f := range e.Drift {
 		note := "changed by another client: " + f.Path
-		if !t.o.hides(e.Object) {
-			note += " is " + brief(f.Have) + ", the release says " + brief(f.Want)
+		if !t.o.hidesValues(e.Object) {
+			note += " is " + shorten(f.Have) + ", the release says " + shorten(f.Want)
 		}
 		out = append(out, note)
 	}
 	return out
 }
 
-// brief is a value on one line, short enough to be read there.
-func brief(v any) string {
+// shorten returns a value as a single line of limited length.
+func shorten(v any) string {
 	if v == nil {
 		return "nothing"
 	}
@@ -157,12 +156,12 @@ func brief(v any) string {
 	return string(text)
 }
 
-// hunk prints lines, with dots for those that are left out and, where lines are of
-// canonical YAML, the path of what changes.
+// hunk prints lines, with dots for omitted ones. If the lines are canonical YAML, it prints the
+// path of the change too.
 func (t *textWriter) hunk(e entry, h hunk) {
 	if h.gap {
 		line := "..."
-		if h.path != "" && !t.o.raw(t.d, e.Object) {
+		if h.path != "" && !t.o.comparesText(t.d, e.Object) {
 			line += " " + term.SafeLine(h.path)
 		}
 		t.b.WriteString(t.st.Cyan(line) + "\n")
