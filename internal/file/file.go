@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package file opens files without ever waiting for them. A FIFO in the place of an
-// index or a lock file would hold the program until something writes to it, and a
-// device may have no end:
+// Package file opens files without blocking. A FIFO instead of an index or a lock file would block
+// the program until something writes to it, and a device may have no end:
 //
-//	data, err := file.Read(path, 8<<20)                  // a file of helm's own
-//	data, err := file.ReadInput(ctx, "/dev/fd/63", 8<<20) // a file that the user named
+//	data, err := file.Read(path, 8<<20)                  // helm's own file
+//	data, err := file.ReadInput(ctx, "/dev/fd/63", 8<<20) // a file from the command line
 //
-// Files of helm's own must be regular files. What a user names on the command line may
-// be anything that can be read, such as the pipe that a shell makes of <(...); reading
-// that ends with its context. Links are followed by both: where they lead is for the
-// caller to check.
+// Helm's own files must be regular files. Files from the command line may be of any kind, such as
+// the pipe of the shell's <(...); reading them ends with a context. Symbolic links are followed,
+// and the caller checks their targets.
 package file
 
 import (
@@ -26,8 +24,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// KindError is returned for what is not a regular file. It is the Err of a
-// [*fs.PathError].
+// KindError is returned for a file that is not a regular file. It is the Err of a [*fs.PathError].
 type KindError struct{ Kind fs.FileMode }
 
 func (e *KindError) Error() string {
@@ -45,8 +42,8 @@ func (e *KindError) Error() string {
 	return "a regular file is expected here, and this is " + what
 }
 
-// SizeError is returned for a file with more bytes than its reader takes. It is the
-// Err of a [*fs.PathError].
+// SizeError is returned for a file that is larger than the limit. It is the Err of a
+// [*fs.PathError].
 type SizeError struct{ Limit int64 }
 
 func (e *SizeError) Error() string {
@@ -56,16 +53,15 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("it is larger than %d bytes", e.Limit)
 }
 
-// Open opens a regular file for reading, by the rules of [os.Open]. For anything else
-// the error is a [*KindError].
+// Open opens a regular file for reading, like [os.Open]. For other files it returns a [*KindError].
 func Open(path string) (*os.File, error) {
 	return OpenFile(path, os.O_RDONLY, 0)
 }
 
-// OpenFile opens a regular file by the rules of [os.OpenFile], and may create it. For
-// anything else the error is a [*KindError].
+// OpenFile opens or creates a regular file, like [os.OpenFile]. For other files it returns a
+// [*KindError].
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
-	// Opening a device may do something already: look first.
+	// Opening a device may have side effects: check first.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: &KindError{Kind: info.Mode().Type()}}
 	}
@@ -74,7 +70,7 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() { // replaced since
+	if err == nil && !info.Mode().IsRegular() { // replaced meanwhile
 		err = &fs.PathError{Op: "open", Path: path, Err: &KindError{Kind: info.Mode().Type()}}
 	}
 	if err != nil {
@@ -83,27 +79,27 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// Read reads a regular file of at most limit bytes. Errors are a [*KindError], a
-// [*SizeError] and those of [os.ReadFile].
+// Read reads a regular file of at most limit bytes. It returns a [*KindError], a [*SizeError], or
+// the errors of [os.ReadFile].
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return all(f, path, limit)
+	return readAll(f, path, limit)
 }
 
-// A LinkError is returned for a link that leads out of the directory that it is read
-// in. It is the Err of a [*fs.PathError].
+// A LinkError is returned for a symbolic link to a file outside of the directory. It is the Err of
+// a [*fs.PathError].
 type LinkError struct{ Dir string }
 
 func (e *LinkError) Error() string {
 	return "it is a symbolic link that leads out of " + e.Dir
 }
 
-// OpenIn is [Open] of a file below dir, which may be a link. No other link is followed
-// out of it: the error then is a [*LinkError].
+// OpenIn is [Open] for a file in dir, which may itself be a symbolic link. Links that lead out of
+// it are a [*LinkError].
 func OpenIn(dir, name string) (*os.File, error) {
 	path := filepath.Join(dir, name)
 	root, err := os.OpenRoot(dir)
@@ -122,23 +118,23 @@ func OpenIn(dir, name string) (*os.File, error) {
 		f, err = root.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	}
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: bare(err)}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: withoutPath(err)}
 	}
 	return f, nil
 }
 
-// ReadIn is [Read] by the rules of [OpenIn].
+// ReadIn is [Read] with the restrictions of [OpenIn].
 func ReadIn(dir, name string, limit int64) ([]byte, error) {
 	f, err := OpenIn(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return all(f, filepath.Join(dir, name), limit)
+	return readAll(f, filepath.Join(dir, name), limit)
 }
 
-// bare is err without the path that precedes it.
-func bare(err error) error {
+// withoutPath returns the Err of a [*fs.PathError].
+func withoutPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return at.Err
@@ -146,8 +142,8 @@ func bare(err error) error {
 	return err
 }
 
-// ReadInput reads at most limit bytes of a file of any kind that the user named. It
-// waits for a pipe that no one writes to until ctx ends.
+// ReadInput reads at most limit bytes of a file of any kind. It waits for a pipe's writer until ctx
+// ends.
 func ReadInput(ctx context.Context, path string, limit int64) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		return Read(path, limit)
@@ -158,12 +154,12 @@ func ReadInput(ctx context.Context, path string, limit int64) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		return bounded(path, f, limit, 0)
+		return readLimited(path, f, limit, 0)
 	})
 }
 
-// all reads a regular file.
-func all(f *os.File, path string, limit int64) ([]byte, error) {
+// readAll reads a regular file.
+func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -171,11 +167,11 @@ func all(f *os.File, path string, limit int64) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: &SizeError{Limit: limit}}
 	}
-	return bounded(path, f, limit, info.Size())
+	return readLimited(path, f, limit, info.Size())
 }
 
-// bounded reads all of r, which has about size bytes.
-func bounded(path string, r io.Reader, limit, size int64) ([]byte, error) {
+// readLimited reads all of r, whose size is probably size bytes.
+func readLimited(path string, r io.Reader, limit, size int64) ([]byte, error) {
 	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	if _, err := data.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
 		return nil, err

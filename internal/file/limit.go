@@ -7,21 +7,21 @@ import (
 	"io"
 )
 
-// LimitWriter passes bytes on to W and fails where more come than are Left. It has no
-// method but Write, so that copying does not go around it.
+// LimitWriter writes to W, and fails after Left bytes. It has no other method, so that io.Copy uses
+// Write.
 type LimitWriter struct {
 	W    io.Writer
 	Left int64
-	// Err is what a write fails with, nil for [ErrTooMuch].
+	// Err is the error beyond the limit; nil means [ErrTooMuch].
 	Err error
-	// Exceeded is set once more was written.
+	// Exceeded reports that the limit was exceeded.
 	Exceeded bool
 }
 
-// ErrTooMuch is the error of a [LimitWriter] that was given no other.
+// ErrTooMuch is the default error of a [LimitWriter].
 var ErrTooMuch = errors.New("it writes too much")
 
-// Write implements [io.Writer]. What does not fit is not written in part.
+// Write implements [io.Writer]. A write beyond the limit writes nothing.
 func (l *LimitWriter) Write(p []byte) (int, error) {
 	if int64(len(p)) > l.Left {
 		l.Exceeded = true
@@ -35,13 +35,13 @@ func (l *LimitWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// HeadWriter passes the first Left bytes on to W and drops the rest.
+// HeadWriter writes the first Left bytes to W and discards the rest.
 type HeadWriter struct {
 	W    io.Writer
 	Left int
 }
 
-// Write implements [io.Writer]; it fails only where W does.
+// Write implements [io.Writer]. It fails only if W does.
 func (h *HeadWriter) Write(p []byte) (int, error) {
 	n := min(len(p), h.Left)
 	h.Left -= n

@@ -4,5 +4,5 @@
 
 package file
 
-// NonBlock is nothing where the file system has no FIFOs.
+// NonBlock is 0 on systems without FIFOs.
 const NonBlock = 0

@@ -6,5 +6,5 @@ package file
 
 import "syscall"
 
-// NonBlock keeps the opening of a FIFO from waiting for its other end.
+// NonBlock makes opening a FIFO return without waiting for the other end.
 const NonBlock = syscall.O_NONBLOCK

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filetest has what tests of reading and writing files share.
+// Package filetest provides helpers for tests that read and write files.
 package filetest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Write writes files below dir, by their slash-separated names. A text that begins with
-// "->" makes a symbolic link to what follows.
+// Write writes files with slash-separated names relative to dir. A text "->TARGET" creates a
+// symbolic link.
 func Write(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -28,7 +28,7 @@ func Write(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// WriteFile writes a file and makes the directories that lead to it.
+// WriteFile writes a file and creates its parent directories.
 func WriteFile(t testing.TB, path, text string) {
 	t.Helper()
 	makeParent(t, path)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Fill makes a file that leaves that many pages of its file system free.
+// Fill creates a file that leaves the given number of pages free in its file system.
 func Fill(t *testing.T, name string, free int) {
 	t.Helper()
 	f, err := os.Create(name)

@@ -44,7 +44,7 @@ func Of(err error) []string {
 	return nil
 }
 
-// With returns err with a hint that only the caller knows. The error message is unchanged.
+// With returns err with the hint text. The error message is unchanged.
 func With(err error, text string) error { return &hinted{err, text} }
 
 type hinted struct {

@@ -13,17 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MemoryLimit is a limit on the memory of this process, which the programs that it
-// starts do not inherit.
+// MemoryLimit limits the memory of this process, but not of its subprocesses.
 type MemoryLimit struct {
 	mu           sync.Mutex
 	usual, lower unix.Rlimit
 }
 
-// LimitMemory lets this process write to that many bytes more than it does now. An
-// allocation beyond that ends it, with words of Go's runtime on its standard error.
+// LimitMemory allows this process to allocate the given number of bytes more than it uses now. An
+// allocation beyond that crashes it, with a message of Go's runtime on standard error.
 //
-// It is RLIMIT_DATA: of addresses (RLIMIT_AS) Go reserves hundreds of megabytes that it
+// The limit is RLIMIT_DATA: Go reserves hundreds of megabytes of address space (RLIMIT_AS) that it
 // never uses.
 func LimitMemory(bytes int64) (*MemoryLimit, error) {
 	l := &MemoryLimit{}
@@ -52,8 +51,8 @@ func (l *MemoryLimit) Start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// CrashOutput has what Go's runtime writes when it crashes go to the descriptor to, and
-// returns the standard error that this process had.
+// CrashOutput redirects the crash messages of Go's runtime to the file descriptor to, and returns
+// the previous standard error.
 func CrashOutput(to int) (stderr *os.File, err error) {
 	kept, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -65,7 +64,7 @@ func CrashOutput(to int) (stderr *os.File, err error) {
 	return os.NewFile(uintptr(kept), "/dev/stderr"), unix.Close(to)
 }
 
-// DataMemory returns the memory of this process that RLIMIT_DATA counts, in bytes.
+// DataMemory returns the memory of this process that counts for RLIMIT_DATA, in bytes.
 func DataMemory() (uint64, error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"os/exec"
 )
 
-// MemoryLimit is nothing here: the system has no limit that fits a program in Go.
+// MemoryLimit has no effect: the system has no suitable limit for Go programs.
 type MemoryLimit struct{}
 
-// LimitMemory limits nothing here.
+// LimitMemory sets no limit.
 func LimitMemory(int64) (*MemoryLimit, error) { return &MemoryLimit{}, nil }
 
 // Start starts cmd.
 func (*MemoryLimit) Start(cmd *exec.Cmd) error { return cmd.Start() }
 
-// CrashOutput fails here.
+// CrashOutput returns [errors.ErrUnsupported].
 func CrashOutput(int) (stderr *os.File, err error) { return nil, errors.ErrUnsupported }

@@ -32,13 +32,13 @@ func endTogether(cmd *exec.Cmd, grace time.Duration) (ended func()) {
 func ownGroup(cmd *exec.Cmd, grace time.Duration) (ended func()) {
 	cmd.WaitDelay = grace
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	told := false
+	signalled := false
 	cmd.Cancel = func() error {
-		told = true
+		signalled = true
 		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	}
 	return func() {
-		if told { // what is left of the group has had its time
+		if signalled { // the grace period of the rest of the group is over
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 
 const (
 	allow = "Allow? (y, yes, n, no) > "
-	// maxTries is how often a person is asked who answers something else.
+	// maxTries is the number of times that a question is asked after an invalid answer.
 	maxTries = 5
 )
 
-// A DeclinedError is returned where a question was not answered with yes.
+// A DeclinedError is returned if the answer is not yes.
 type DeclinedError struct {
 	// Reason completes a sentence about what was asked for: "they were refused".
 	Reason string
@@ -24,10 +24,10 @@ type DeclinedError struct {
 
 func (e *DeclinedError) Error() string { return e.Reason }
 
-// Confirm shows question, whose lines end, with ask (see [Streams.Ask]) until it is
-// answered with yes or no. It returns nil for yes, a [*DeclinedError] for no, for the
-// end of input and for too many other answers, and ctx's error when ctx ends first:
-// who reads a terminal cannot be interrupted.
+// Confirm asks question, which ends in a newline, with ask (see [Streams.Ask]) until the answer is
+// yes or no. It returns nil for yes, and a [*DeclinedError] for no, at the end of input and after
+// too many invalid answers. If ctx ends first it returns its error, although ask may still be
+// reading.
 func Confirm(ctx context.Context, ask func(prompt string) (string, error), question string) error {
 	prompt := question + allow
 	for range maxTries {

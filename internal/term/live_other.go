@@ -6,5 +6,6 @@ package term
 
 import "os"
 
-// understands reports whether the terminal takes escape codes: TERM has said so.
-func understands(*os.File) bool { return true }
+// supportsEscapes reports whether the terminal supports escape sequences. TERM has been checked
+// already.
+func supportsEscapes(*os.File) bool { return true }

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// understands reports whether the console takes escape codes, and has it take
-// them: consoles do so only when asked.
-func understands(f *os.File) bool {
+// supportsEscapes reports whether the console supports escape sequences, and enables them.
+func supportsEscapes(f *os.File) bool {
 	const codes = windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING
 	console := windows.Handle(f.Fd())
 	var mode uint32

@@ -10,10 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Safe returns text with every control character but newline and tab, and
-// every invalid byte, written out visibly ("\x1b"), so that what untrusted text
-// wrote cannot steer the terminal (CVE-2021-21303). Bidirectional overrides
-// count as control characters; a carriage return that ends a line does not.
+// Safe returns text with control characters except newline and tab, and invalid bytes, written as
+// visible escapes ("\x1b"), so that untrusted text cannot control the terminal (CVE-2021-21303).
+// Bidirectional overrides count as control characters; a carriage return before a newline does not.
 func Safe(text string) string {
 	clean := true
 	for i, r := range text {
@@ -45,8 +44,8 @@ func Safe(text string) string {
 	return b.String()
 }
 
-// Escape returns text with the characters that [Safe] makes visible as \uXXXX, which is
-// the same character inside a string of JSON or of YAML in double quotes.
+// Escape returns text with the characters that [Safe] escapes written as \uXXXX, which is an
+// equivalent escape in strings of JSON and double-quoted YAML.
 func Escape(text string) string {
 	if Safe(text) == text {
 		return text
@@ -62,8 +61,7 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// SafeLine is [Safe] for text that must stay on one line: newlines and tabs
-// become spaces.
+// SafeLine is [Safe] for a single line: newlines and tabs become spaces.
 func SafeLine(text string) string {
 	return Safe(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text))
 }
@@ -77,8 +75,8 @@ func unsafeRune(r rune) bool {
 	return unicode.IsControl(r) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
 }
 
-// SafeWriter passes text on to a terminal through [Safe]; where the stream is
-// no terminal, it passes bytes on unchanged, because files must not be altered.
+// SafeWriter returns a writer that applies [Safe] if w is a terminal. Otherwise it returns w,
+// because files must not be altered.
 func SafeWriter(w io.Writer) io.Writer {
 	if IsTerminal(w) {
 		return safeWriter{w}
@@ -86,8 +84,8 @@ func SafeWriter(w io.Writer) io.Writer {
 	return w
 }
 
-// CleanWriter passes text on through [Safe] whatever w is: for a pipe to a shell, which
-// shows what it reads.
+// CleanWriter returns a writer that always applies [Safe]: for a pipe to a shell, which displays
+// the output.
 func CleanWriter(w io.Writer) io.Writer { return safeWriter{w} }
 
 type safeWriter struct{ w io.Writer }

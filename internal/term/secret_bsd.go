@@ -6,5 +6,5 @@ package term
 
 import "golang.org/x/sys/unix"
 
-// dropTermios also drops what was typed and not yet read.
+// dropTermios also discards unread input.
 const getTermios, setTermios, dropTermios = unix.TIOCGETA, unix.TIOCSETA, unix.TIOCSETAF

@@ -4,5 +4,5 @@ package term
 
 import "golang.org/x/sys/unix"
 
-// dropTermios also drops what was typed and not yet read.
+// dropTermios also discards unread input.
 const getTermios, setTermios, dropTermios = unix.TCGETS, unix.TCSETS, unix.TCSETSF

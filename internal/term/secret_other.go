@@ -10,9 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// hush has the terminal f show nothing of what is typed while it is read. What
-// was typed before that shows.
-func hush(f *os.File) (read func() (string, error), restore func(drop bool), err error) {
+// disableEcho makes the terminal f not echo input while it is read. Input typed before that is
+// echoed.
+func disableEcho(f *os.File) (read func() (string, error), restore func(drop bool), err error) {
 	fd := int(f.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
@@ -22,5 +22,5 @@ func hush(f *os.File) (read func() (string, error), restore func(drop bool), err
 		text, err := term.ReadPassword(fd)
 		return string(text), err
 	}
-	return read, func(bool) { _ = term.Restore(fd, before) }, nil // there is no one to tell
+	return read, func(bool) { _ = term.Restore(fd, before) }, nil // nothing can be done about an error
 }

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hush has the terminal f show nothing of what is typed, until restore, which may
-// drop what was typed and not read. Lines are edited and interrupts are sent as
-// before; but an interrupt drops nothing by itself, because terminals then drop
-// what is written at that moment too: the word that it was interrupted.
-func hush(f *os.File) (read func() (string, error), restore func(drop bool), err error) {
+// disableEcho makes the terminal f not echo input until restore is called, which discards unread
+// input if drop is true. Line editing and interrupts still work, but an interrupt does not flush
+// the queues, because terminals would also discard concurrent output: the message about the
+// interrupt.
+func disableEcho(f *os.File) (read func() (string, error), restore func(drop bool), err error) {
 	fd := int(f.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)
 	if err != nil {
@@ -35,11 +35,11 @@ func hush(f *os.File) (read func() (string, error), restore func(drop bool), err
 		if drop {
 			set = dropTermios
 		}
-		_ = unix.IoctlSetTermios(fd, set, before) // there is no one to tell
+		_ = unix.IoctlSetTermios(fd, set, before) // nothing can be done about an error
 	}, nil
 }
 
-// readLine reads what was typed up to the end of the line.
+// readLine reads a line.
 func readLine(f *os.File) (string, error) {
 	line, err := bufio.NewReader(f).ReadString('\n')
 	if err != nil && line == "" {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package term knows the terminal: which streams a program has, whether one of
-// them is a terminal, how wide it is, whether colour is wanted, and how to ask
-// a question. It prints nothing on its own.
+// Package term handles standard streams and terminals: detection, width, colours, questions, and
+// escaping of untrusted text.
 package term
 
 import (
@@ -16,20 +15,20 @@ import (
 	"golang.org/x/term"
 )
 
-// Streams are a program's three standard streams and what is known of them.
-// The zero value discards output and reads nothing.
+// Streams are a program's three standard streams and its environment. The zero value discards
+// output and has no input.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
 
-	// Getenv reads the environment; nil reads nothing.
+	// Getenv reads the environment; nil means an empty one.
 	Getenv func(string) string
-	// Color overrides detection: "always", "never", or "auto" and "" to detect.
+	// Color is "always", "never", or "auto" or "" to detect the terminal.
 	Color string
 }
 
-// Standard are the process's own streams.
+// Standard returns the process's own streams.
 func Standard() Streams {
 	return Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}
 }
@@ -41,17 +40,16 @@ func (s Streams) env(name string) string {
 	return s.Getenv(name)
 }
 
-// IsTerminal reports whether w (or r) is a terminal.
+// IsTerminal reports whether a reader or writer is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Interactive reports whether a question can be put to a person.
+// Interactive reports whether questions can be asked.
 func (s Streams) Interactive() bool { return IsTerminal(s.In) && IsTerminal(s.Err) }
 
-// Width is the width of w in columns, 80 where it is not a terminal or does
-// not say.
+// Width returns the width of w in columns, or 80 if it is unknown or w is not a terminal.
 func Width(w any) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -61,9 +59,8 @@ func Width(w any) int {
 	return 80
 }
 
-// Colored reports whether to colour what is written to w: a choice made by flag
-// wins, then NO_COLOR (https://no-color.org) and TERM=dumb, then whether w is a
-// terminal.
+// Colored reports whether to use colours on w: s.Color decides, else NO_COLOR
+// (https://no-color.org) and TERM=dumb, else whether w is a terminal.
 func (s Streams) Colored(w any) bool {
 	switch s.Color {
 	case "always":
@@ -77,10 +74,10 @@ func (s Streams) Colored(w any) bool {
 	return IsTerminal(w)
 }
 
-// Style is a set of colours for one stream; the zero value leaves text alone.
+// Style adds colours to text. The zero value does not.
 type Style struct{ on bool }
 
-// Style returns the colours to use on w.
+// Style returns the style for w.
 func (s Streams) Style(w any) Style { return Style{on: s.Colored(w)} }
 
 func (st Style) wrap(code, text string) string {
@@ -90,25 +87,25 @@ func (st Style) wrap(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Bold returns t in bold where colour is on.
+// Bold returns t in bold.
 func (st Style) Bold(t string) string { return st.wrap("1", t) }
 
-// Dim returns t dimmed where colour is on.
+// Dim returns t dimmed.
 func (st Style) Dim(t string) string { return st.wrap("2", t) }
 
-// Red returns t in red where colour is on.
+// Red returns t in red.
 func (st Style) Red(t string) string { return st.wrap("31", t) }
 
-// Green returns t in green where colour is on.
+// Green returns t in green.
 func (st Style) Green(t string) string { return st.wrap("32", t) }
 
-// Yellow returns t in yellow where colour is on.
+// Yellow returns t in yellow.
 func (st Style) Yellow(t string) string { return st.wrap("33", t) }
 
-// Cyan returns t in cyan where colour is on.
+// Cyan returns t in cyan.
 func (st Style) Cyan(t string) string { return st.wrap("36", t) }
 
-// Ask prints question to the error stream and returns the trimmed answer.
+// Ask prints question to s.Err and returns the answer without surrounding white space.
 func (s Streams) Ask(question string) (string, error) {
 	if s.Err != nil {
 		fmt.Fprint(s.Err, question)
@@ -118,7 +115,7 @@ func (s Streams) Ask(question string) (string, error) {
 	}
 	line, err := bufio.NewReader(s.In).ReadString('\n')
 	if err != nil && line == "" {
-		if s.Err != nil { // what comes next begins on a line of its own
+		if s.Err != nil { // the next output starts on a new line
 			fmt.Fprintln(s.Err)
 		}
 		return "", err
@@ -126,20 +123,19 @@ func (s Streams) Ask(question string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// AskUntil is [Streams.Ask], given up when ctx ends.
+// AskUntil is [Streams.Ask] that returns ctx's error if ctx ends first.
 func (s Streams) AskUntil(ctx context.Context, question string) (string, error) {
 	return Until(ctx, func() (string, error) { return s.Ask(question) })
 }
 
-// ReadUntil reads the first limit bytes of r, given up when ctx ends: the user may
-// have forgotten to type what is read.
+// ReadUntil reads the first limit bytes of r. It returns ctx's error if ctx ends first: the user
+// may not be aware of having to type.
 func ReadUntil(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
 	return Until(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(r, limit)) })
 }
 
-// Until calls read, which may wait without end for a terminal or a pipe, and returns
-// what it returns; or the error of ctx if that ends first. Then read is left behind:
-// nothing ends it.
+// Until returns the result of read, which may block on a terminal or a pipe, or ctx's error if ctx
+// ends first. Then read continues in its goroutine.
 func Until[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type answer struct {
 		what T

@@ -14,13 +14,12 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// pace is the shortest time between two drawings of a table.
-const pace = 100 * time.Millisecond
+// minInterval is the minimum time between two drawings of a table.
+const minInterval = 100 * time.Millisecond
 
-// What moves the cursor. Lines do not wrap while a table is drawn: a terminal
-// that takes a character for wider than we do must not push the table down. The
-// cursor stays visible, so that a process that is killed leaves nothing behind
-// that the user has to repair.
+// Escape sequences that move the cursor. Lines do not wrap while a table is drawn: a terminal that
+// considers a character wider than displaywidth does must not push the table down. The cursor stays
+// visible, so that a killed process leaves nothing behind that the user has to repair.
 const (
 	wrapOff    = "\x1b[?7l"
 	wrapOn     = "\x1b[?7h"
@@ -28,52 +27,49 @@ const (
 	eraseRight = "\x1b[K"
 )
 
-// Mode is how progress is shown.
+// Mode says how progress is shown.
 type Mode string
 
-// The modes. The zero value is Auto.
+// The modes. The zero value means Auto.
 const (
-	Auto  Mode = "auto"  // steps and live tables on a terminal, elsewhere nothing
-	Plain Mode = "plain" // steps and changes as lines, on a terminal too
+	Auto  Mode = "auto"  // steps and live tables on a terminal, nothing elsewhere
+	Plain Mode = "plain" // steps and changes as lines, also on a terminal
 	None  Mode = "none"  // nothing
 )
 
-// Modes are the names of the modes.
+// Modes returns the names of all modes.
 func Modes() []string { return []string{string(Auto), string(Plain), string(None)} }
 
-// Board is the error stream of one run of the program, as people watch it. Warnings,
-// what was kept and what objects wrote are always told, progress by the [Mode]: on a
-// terminal each step, with a table of what is awaited, and of what is being downloaded,
-// below the last line; or a line for each step and each change of what is awaited.
-// Verbose shows progress as lines where there is no terminal, and tells every object too.
+// Board is the progress display of one run of the program, on standard error. It always prints
+// warnings, kept objects and logs. Depending on the [Mode] it prints steps too, with live tables of
+// awaited objects and downloads below the last line, or a line for each step and change. With
+// verbose output it prints lines for all objects, also without a terminal.
 //
-// All methods may be called from several goroutines at once. A table is drawn
-// from the first event about an awaited object until [progress.Settled] or
-// Close, by a goroutine that lives as long. Writing never fails: who watches
-// must not stop what is watched.
+// Board is safe for concurrent use. A goroutine draws the tables, from the first event of an
+// awaited object or download until [progress.Settled] or Close. Write errors are ignored: a broken
+// display must not stop the operation.
 type Board struct {
 	w       io.Writer
 	style   term.Style
 	verbose bool
-	chatty  bool                       // tells steps, and changes where there are no tables
-	size    func() (columns, rows int) // nil: there are no tables
+	chatty  bool                       // print steps, and changes if there are no tables
+	size    func() (columns, rows int) // nil: no tables
 
 	mu      sync.Mutex
 	wait    wait
 	loads   transfers
 	closed  bool
-	stop    chan struct{} // ends the goroutine that draws; nil where there is none
-	lines   []byte        // lines that the next drawing puts above the table
-	drawn   []int         // the widths of the lines of the table on the screen
-	columns int           // the width of the screen when it was drawn
+	stop    chan struct{} // closing it ends the drawing goroutine; nil if there is none
+	lines   []byte        // lines to print above the table at the next drawing
+	drawn   []int         // widths of the lines of the table on the screen
+	columns int           // width of the screen when it was drawn
 	last    []string      // the table on the screen
-	at      time.Time     // when it was drawn
-	stale   bool          // more than seconds has changed since
-	open    bool          // the beginning of a line was written: a question
+	at      time.Time     // time of the last drawing
+	stale   bool          // more than the elapsed time has changed since
+	open    bool          // the last line, a question, is not terminated
 }
 
-// NewBoard returns the board for the error stream of s. Without one it says
-// nothing.
+// NewBoard returns a board that writes to s.Err, if it is not nil.
 func NewBoard(s term.Streams, mode Mode, verbose bool) *Board {
 	b := &Board{w: s.Err, style: s.Style(s.Err), verbose: verbose && mode != None}
 	b.chatty = b.verbose || mode == Plain || mode != None && term.IsTerminal(s.Err)
@@ -86,7 +82,7 @@ func NewBoard(s term.Streams, mode Mode, verbose bool) *Board {
 	return b
 }
 
-// Report tells what e says. It is a [progress.Func].
+// Report shows an event. It is a [progress.Func].
 func (b *Board) Report(e progress.Event) {
 	line := b.describe(e)
 	b.mu.Lock()
@@ -97,26 +93,24 @@ func (b *Board) Report(e progress.Event) {
 		b.settle(now)
 		return
 	case progress.Download, progress.Fetched:
-		b.hearLoad(e, now)
+		b.updateTransfer(e, now)
 	}
-	changed := b.wait.hear(e, now)
+	changed := b.wait.update(e, now)
 	if changed && b.tables() {
 		b.stale = true
-		b.watch()
+		b.startDrawing()
 	}
 	if changed && !b.tables() && b.chatty || b.verbose && e.Kind == progress.Ready {
 		line = b.change(e)
 	}
 	if line != "" {
-		b.above(line+"\n", now)
+		b.printAbove(line+"\n", now)
 	} else if changed && b.drawn != nil {
 		b.draw(now)
 	}
 }
 
-// Close takes the table away, writes what has not been written yet, and draws
-// no table any more: the last word is the command's. What comes later is told in
-// lines.
+// Close removes the tables and writes pending lines. Later events are printed as lines.
 func (b *Board) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,23 +119,22 @@ func (b *Board) Close() {
 	b.closed = true
 }
 
-// hearLoad takes the state of a download in.
-func (b *Board) hearLoad(e progress.Event, now time.Time) {
-	b.loads.hear(e, now)
+// updateTransfer handles an event of a download.
+func (b *Board) updateTransfer(e progress.Event, now time.Time) {
+	b.loads.update(e, now)
 	if !b.tables() {
 		return
 	}
 	b.stale = true
 	if len(b.loads.list) > 0 {
-		b.watch()
+		b.startDrawing()
 	} else if len(b.wait.objects) == 0 {
 		b.close()
 	}
 }
 
-// Above returns a writer to w, a stream of the same terminal, whose lines come
-// above the table. While the last line is not ended, because it is a question,
-// no table is drawn.
+// Above returns a writer to w, a stream of the same terminal, whose lines appear above the table.
+// No table is drawn while the last line is not terminated, because it is a question.
 func (b *Board) Above(w io.Writer) io.Writer { return above{b, w} }
 
 type above struct {
@@ -163,13 +156,13 @@ func (a above) Write(p []byte) (int, error) {
 
 func (b *Board) tables() bool { return b.size != nil && !b.closed }
 
-// settle ends the wait: the table goes, one line stays.
+// settle ends the wait: it replaces the table with a summary.
 func (b *Board) settle(now time.Time) {
 	over := b.wait
 	b.close()
 	b.wait = wait{}
 	if len(b.loads.list) > 0 && b.tables() {
-		b.watch()
+		b.startDrawing()
 	}
 	if !b.tables() || len(over.objects) == 0 {
 		return
@@ -181,9 +174,8 @@ func (b *Board) settle(now time.Time) {
 	b.write(paint(over.summary(now)) + "\n")
 }
 
-// above writes whole lines: at once where there is no table, else above it, at
-// the table's pace.
-func (b *Board) above(text string, now time.Time) {
+// printAbove writes whole lines, above the table if there is one.
+func (b *Board) printAbove(text string, now time.Time) {
 	if b.drawn == nil {
 		b.write(text)
 		b.open = false
@@ -194,16 +186,16 @@ func (b *Board) above(text string, now time.Time) {
 	b.draw(now)
 }
 
-// watch starts what draws the table, first after one pace: a wait that is over
-// by then shows none.
-func (b *Board) watch() {
+// startDrawing starts the goroutine that draws the table. It draws first after minInterval, so that
+// a short wait shows no table.
+func (b *Board) startDrawing() {
 	if b.stop != nil {
 		return
 	}
 	stop := make(chan struct{})
 	b.stop = stop
 	go func() {
-		tick := time.NewTicker(pace)
+		tick := time.NewTicker(minInterval)
 		defer tick.Stop()
 		for {
 			select {
@@ -220,19 +212,19 @@ func (b *Board) watch() {
 	}()
 }
 
-// draw brings the screen up to date, where it is time to: after changes at most
-// once per pace, and without any once per second.
+// draw updates the screen, at most once per minInterval after changes, and once per second
+// otherwise.
 func (b *Board) draw(now time.Time) {
 	if b.stop == nil || b.open {
 		return
 	}
 	columns, rows := b.size()
 	waited := now.Sub(b.at)
-	if waited < pace || !b.stale && columns == b.columns && waited < time.Second-pace/2 {
+	if waited < minInterval || !b.stale && columns == b.columns && waited < time.Second-minInterval/2 {
 		return
 	}
-	// The row below the table is the cursor's. A table that fills a large screen
-	// would take away what was said before.
+	// The cursor is in the row below the table. The height is limited even on a large screen, so
+	// that earlier output stays visible.
 	height := min(rows-1, max(rows/2, 15))
 	table := b.loads.table(b.style, columns, height, now)
 	if len(b.wait.objects) > 0 {
@@ -260,8 +252,8 @@ func (b *Board) draw(now time.Time) {
 	b.write(out.String())
 }
 
-// up moves the cursor to where the table begins. A terminal that became
-// narrower has broken the table's lines into several.
+// up returns the sequence that moves the cursor to the start of the table. A terminal that has
+// become narrower has wrapped the table's lines.
 func (b *Board) up(columns int) string {
 	n := 0
 	for _, w := range b.drawn {
@@ -273,7 +265,7 @@ func (b *Board) up(columns int) string {
 	return fmt.Sprintf("\r\x1b[%dA", n)
 }
 
-// erase takes the table off the screen and writes what waits to be above it.
+// erase removes the table from the screen and writes pending lines.
 func (b *Board) erase() {
 	if b.drawn != nil {
 		columns, _ := b.size()
@@ -282,7 +274,7 @@ func (b *Board) erase() {
 	b.lines, b.drawn, b.last = nil, nil, nil
 }
 
-// close is erase for good.
+// close erases the table and stops the goroutine.
 func (b *Board) close() {
 	b.erase()
 	if b.stop != nil {

@@ -154,7 +154,7 @@ func TestATableIsDrawnAtItsOwnPace(t *testing.T) {
 			b.Report(progress.Event{Kind: progress.Log, Text: fmt.Sprint("line ", i)})
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(pace)
+		time.Sleep(minInterval)
 		synctest.Wait()
 		// Until the table stands, each line is written at once.
 		if busy := s.written() - 100; busy > 25 {
@@ -199,7 +199,7 @@ func TestOtherLinesComeAboveTheTableAndQuestionsWithoutIt(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
 		others := b.Above(s)
 		b.Report(waiting("Pod/a", "x"))
-		time.Sleep(time.Second + pace/3) // not when something is drawn
+		time.Sleep(time.Second + minInterval/3) // not when something is drawn
 		fmt.Fprintln(others, "a trace")
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -227,7 +227,7 @@ func TestAShortWaitShowsNoTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
 		b.Report(waiting("Job/x", "running"))
-		time.Sleep(pace / 2)
+		time.Sleep(minInterval / 2)
 		b.Report(progress.Event{Kind: progress.Ready, Object: "Job/x", Text: "complete"})
 		b.Report(progress.Event{Kind: progress.Settled})
 		b.Report(progress.Event{Kind: progress.Settled}) // another wait, for nothing
@@ -270,7 +270,7 @@ func TestJobsAreCompleteAndAllTogetherReady(t *testing.T) {
 		var w wait
 		now := time.Now()
 		for i, text := range test.texts {
-			w.hear(progress.Event{Kind: progress.Ready, Object: fmt.Sprint("Pod/", i), Text: text}, now)
+			w.update(progress.Event{Kind: progress.Ready, Object: fmt.Sprint("Pod/", i), Text: text}, now)
 		}
 		if got := w.summary(now); got != test.want {
 			t.Errorf("got %q, wanted %q", got, test.want)
@@ -282,10 +282,10 @@ func TestTroubleIsRedAndWhatIsReadyGreen(t *testing.T) {
 	st := term.Streams{Color: "always"}.Style(nil)
 	var w wait
 	now := time.Now()
-	w.hear(waiting("Pod/a", "x"), now)
-	w.hear(progress.Event{Kind: progress.Failing, Object: "Pod/b", Text: "crashes"}, now)
-	w.hear(waiting("Pod/c", "x"), now)
-	w.hear(progress.Event{Kind: progress.Ready, Object: "Pod/c"}, now)
+	w.update(waiting("Pod/a", "x"), now)
+	w.update(progress.Event{Kind: progress.Failing, Object: "Pod/b", Text: "crashes"}, now)
+	w.update(waiting("Pod/c", "x"), now)
+	w.update(progress.Event{Kind: progress.Ready, Object: "Pod/c"}, now)
 	got := strings.Join(w.table(st, 80, 10, now), "\n")
 	for _, want := range []string{"  Pod/a  x", st.Red("! ") + "Pod/b  " + st.Red("crashes"), st.Green("+ ") + "Pod/c  " + st.Green("ready  "), st.Dim("1 of 3 ready, 0s")} {
 		if !strings.Contains(got, want) {
@@ -351,7 +351,7 @@ func FuzzTableFits(f *testing.F) {
 		now := time.Now()
 		kinds := []progress.Kind{progress.Waiting, progress.Failing, progress.Ready}
 		for i := range int(n) {
-			w.hear(progress.Event{Kind: kinds[i%3], Object: fmt.Sprint(object, i/2), Text: text}, now)
+			w.update(progress.Event{Kind: kinds[i%3], Object: fmt.Sprint(object, i/2), Text: text}, now)
 		}
 		lines := w.table(term.Style{}, columns, rows, now)
 		if len(lines) > max(rows, 0) {

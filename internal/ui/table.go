@@ -18,25 +18,24 @@ import (
 const (
 	// narrow is the width below which a table has no column for states.
 	narrow = 32
-	// tiny is the width below which there is no table, only its count.
+	// tiny is the width below which only the count is shown.
 	tiny = 8
-	// company is how many lines objects that are ready may fill a table up to.
-	company = 8
+	// maxWithReady limits the height of a table that shows objects that are ready.
+	maxWithReady = 8
 )
 
-// row is what a table shows of an object.
+// row is an object in a table.
 type row struct {
 	object, text, since string
 	state               state
-	below               []string // what is wrong, where the column is too small for it
+	below               []string // error message, if it does not fit the column
 }
 
-// table draws what is awaited, in at most that many columns and rows, one
-// string per line: the objects, how many more there are, how many are ready.
-// Trouble is shown first where not everything fits, and objects that are ready
-// last; what is shown is in the order in which it was first awaited, so that
-// lines do not jump. A line never fills the last column: terminals differ in
-// where they go from there.
+// table returns the lines of a table of awaited objects, at most height lines of fewer than columns
+// columns: the objects, the number of further objects, and the number of objects that are ready. If
+// there is not enough space, failing objects are preferred, and ready ones are dropped first. The
+// order is that of the first event, so that lines do not jump. The last column is never used:
+// terminals differ in the cursor position after it.
 func (w *wait) table(st term.Style, columns, height int, now time.Time) []string {
 	columns--
 	if columns < 1 || height < 1 {
@@ -53,26 +52,26 @@ func (w *wait) table(st term.Style, columns, height int, now time.Time) []string
 	}
 	shown, left := choose(rows, height-1)
 	lines := draw(st, shown, columns)
-	if left > 0 && height > 1 { // where there is one line, it counts
+	if left > 0 && height > 1 { // a single line shows the count
 		lines = append(lines, st.Dim(fit(fmt.Sprintf("  and %d more", left), columns)))
 	}
 	count := fmt.Sprintf("%d of %d %s, %s", w.done(), len(w.objects), w.verb(), elapsed(now.Sub(w.start)))
 	return append(lines, st.Dim(fit(count, columns)))
 }
 
-// visible is text on one line that stands by itself: marks at its beginning would change the
-// width of what it is put behind.
-func visible(text string) string {
+// standalone returns text as one line without leading combining characters, which would change the
+// width of the text before it.
+func standalone(text string) string {
 	return strings.TrimLeftFunc(term.SafeLine(text), func(r rune) bool {
 		return unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc, unicode.Cf)
 	})
 }
 
 func (o *awaitedObject) row(columns int, now time.Time) *row {
-	r := &row{object: visible(o.name), text: visible(o.text), since: elapsed(now.Sub(o.since)), state: o.state}
+	r := &row{object: standalone(o.name), text: standalone(o.text), since: elapsed(now.Sub(o.since)), state: o.state}
 	switch {
 	case o.state == ready:
-		r.since = "" // of no interest any more
+		r.since = "" // no longer relevant
 		if r.text == "" {
 			r.text = "ready"
 		}
@@ -82,13 +81,13 @@ func (o *awaitedObject) row(columns int, now time.Time) *row {
 	return r
 }
 
-// choose picks the rows that are shown in that many lines, in their order, and
-// counts those that are awaited and not shown.
+// choose returns the rows that fit into the given number of lines, in their order, and the number
+// of other rows that are not ready.
 func choose(rows []*row, lines int) (shown []*row, left int) {
-	byNeed := slices.Clone(rows)
-	slices.SortStableFunc(byNeed, func(a, b *row) int { return a.need() - b.need() })
+	byRank := slices.Clone(rows)
+	slices.SortStableFunc(byRank, func(a, b *row) int { return a.rank() - b.rank() })
 	all := 0
-	for _, r := range byNeed {
+	for _, r := range byRank {
 		if r.state != ready {
 			left, all = left+1, all+1+len(r.below)
 		}
@@ -97,10 +96,10 @@ func choose(rows []*row, lines int) (shown []*row, left int) {
 		lines-- // one line says how many more there are
 	}
 	used, chosen := 0, map[*row]bool{}
-	for _, r := range byNeed {
+	for _, r := range byRank {
 		limit := lines
 		if r.state == ready {
-			limit = min(lines, company)
+			limit = min(lines, maxWithReady)
 		}
 		if used+1+len(r.below) > limit {
 			break
@@ -114,8 +113,8 @@ func choose(rows []*row, lines int) (shown []*row, left int) {
 	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !chosen[r] }), left
 }
 
-// need ranks a row by how important it is to see it.
-func (r *row) need() int {
+// rank returns the priority of a row, 0 first.
+func (r *row) rank() int {
 	switch r.state {
 	case failing:
 		return 0
@@ -132,8 +131,8 @@ func draw(st term.Style, rows []*row, columns int) []string {
 		widest = max(widest, displaywidth.String(r.text))
 		since = max(since, len(r.since), len("10s"))
 	}
-	// Names tell objects apart, states are read: each gets half of what the
-	// mark, the time and the gaps leave, and what the other does not need.
+	// Names and states share the width without mark, time and gaps: each gets half of it, and what
+	// the other does not need.
 	room := columns - 2 - 2 - 2 - since
 	object := min(wide, max(room/2, room-widest))
 	text := min(widest, room-object)
@@ -149,15 +148,14 @@ func draw(st term.Style, rows []*row, columns int) []string {
 			lines = append(lines, r.mark(st)+middle+st.Dim(fmt.Sprintf("  %*s", since, r.since)))
 		}
 		for _, l := range r.below {
-			// A text that begins with a mark of its own widens the space before it.
+			// A leading combining character changes the width of the space before it.
 			lines = append(lines, st.Red(fit("    "+l, columns)))
 		}
 	}
 	return lines
 }
 
-// small is a row where there is little room: the object, and the time where it
-// fits.
+// small returns a row without the state: the object, and the time if it fits.
 func (r *row) small(st term.Style, columns int) string {
 	room := columns - 2 - 1 - len(r.since)
 	if displaywidth.String(r.object) > room {
@@ -166,7 +164,7 @@ func (r *row) small(st term.Style, columns int) string {
 	return r.mark(st) + pad(r.object, room) + " " + st.Dim(r.since)
 }
 
-// mark says without colours how an object stands.
+// mark returns a prefix that shows the state without colours.
 func (r *row) mark(st term.Style) string {
 	switch r.state {
 	case failing:
@@ -187,7 +185,7 @@ func (r *row) tint(st term.Style, text string) string {
 	return text
 }
 
-// fit cuts text to that many columns, and shows that it was cut.
+// fit truncates text to columns columns, with an ellipsis.
 func fit(text string, columns int) string {
 	if columns < 1 {
 		return ""
@@ -195,17 +193,16 @@ func fit(text string, columns int) string {
 	return displaywidth.TruncateString(text, columns, "…")
 }
 
-// pad is [fit] that fills up with spaces.
+// pad truncates text to columns columns or pads it with spaces.
 func pad(text string, columns int) string {
 	text = fit(text, columns)
 	return text + strings.Repeat(" ", max(columns-displaywidth.String(text), 0))
 }
 
-// padName is [pad] for names, which are cut in their middle: what tells many of
-// one release apart is at the end.
+// padName is like pad, but truncates in the middle: names in a release often differ at the end.
 func padName(name string, columns int) string {
-	// What lies far from both ends is not shown, and finding the end to show takes time
-	// that grows with the square of the length.
+	// The middle is not shown, and finding the tail takes quadratic time: remove most of the middle
+	// first.
 	if n := 8 * columns; len(name) > 2*n {
 		name = strings.ToValidUTF8(name[:n], "") + strings.ToValidUTF8(name[len(name)-n:], "")
 	}
@@ -221,8 +218,8 @@ func padName(name string, columns int) string {
 	return pad(head+tail, columns)
 }
 
-// fold breaks text into lines of that many columns, at spaces where it can; the
-// last of them is cut.
+// fold breaks text into lines of at most columns columns, at spaces if possible, and truncates the
+// last one.
 func fold(text string, columns, lines int) []string {
 	var out []string
 	for ; lines > 1 && displaywidth.String(text) > columns; lines-- {
@@ -235,7 +232,7 @@ func fold(text string, columns, lines int) []string {
 	return append(out, fit(text, columns))
 }
 
-// width is the width of a drawn line. Escape codes for colours take none.
+// width returns the width of a drawn line without escape sequences.
 func width(line string) int {
 	return displaywidth.Options{ControlSequences: true}.String(line)
 }

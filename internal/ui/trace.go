@@ -15,9 +15,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// TraceText returns a function that prints the steps of an event bus for
-// people: each event once, below it its handlers in order, below them what they
-// changed. It may be called from several goroutines.
+// TraceText returns a function that prints the steps of an event bus: each event, its handlers in
+// order, and their changes. It is safe for concurrent use.
 func TraceText(w io.Writer, style term.Style) func(event.Step) {
 	var mu sync.Mutex
 	last := ""
@@ -54,12 +53,12 @@ func TraceText(w io.Writer, style term.Style) func(event.Step) {
 			first, _, _ := strings.Cut(s.Err.Error(), "\n")
 			b.WriteString("      " + style.Red("error: "+term.SafeLine(first)) + "\n")
 		}
-		// No one is helped by a trace that fails the operation.
+		// An error of the trace must not fail the operation.
 		_, _ = io.WriteString(w, b.String())
 	}
 }
 
-// traceLine is a step as one line of JSON.
+// traceLine is the JSON of a step.
 type traceLine struct {
 	Event     string        `json:"event"`
 	Handler   string        `json:"handler"`
@@ -71,15 +70,14 @@ type traceLine struct {
 	Responder bool          `json:"responder,omitempty"`
 }
 
-// traceChange is a change with its values as what they are; one that is too long
-// to be shown is text.
+// traceChange is a change with JSON values; truncated values are strings.
 type traceChange struct {
 	Path string          `json:"path"`
 	From json.RawMessage `json:"from,omitempty"`
 	To   json.RawMessage `json:"to,omitempty"`
 }
 
-// valueOf is a value of a change, which has it as text.
+// valueOf converts the text of a value to JSON.
 func valueOf(text string) json.RawMessage {
 	switch {
 	case text == "":
@@ -89,12 +87,12 @@ func valueOf(text string) json.RawMessage {
 	}
 	quoted, err := json.Marshal(text)
 	if err != nil {
-		return nil // there is no text that cannot be quoted
+		return nil // quoting a string cannot fail
 	}
 	return quoted
 }
 
-// TraceJSON is [TraceText] for machines: one JSON object per step and line.
+// TraceJSON is like [TraceText], but prints one JSON object per line.
 func TraceJSON(w io.Writer) func(event.Step) {
 	var mu sync.Mutex
 	return func(s event.Step) {
@@ -116,12 +114,12 @@ func TraceJSON(w io.Writer) func(event.Step) {
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		_ = enc.Encode(line) // as above
+		_ = enc.Encode(line) // cannot fail
 		_, _ = io.WriteString(w, term.Escape(b.String()))
 	}
 }
 
-// round shortens a time to what is worth reading.
+// round rounds a time for display.
 func round(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond)

@@ -14,23 +14,23 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// blink is how long a download may take without a bar.
-const blink = 300 * time.Millisecond
+// barDelay is the age at which a download gets a bar.
+const barDelay = 300 * time.Millisecond
 
-// transfer is one download.
+// transfer is a download.
 type transfer struct {
 	name        string
 	done, total int64
 	start       time.Time
 }
 
-// transfers are the downloads that are under way. The zero value has none.
+// transfers are the current downloads. The zero value is empty.
 type transfers struct {
-	list []*transfer // in the order in which they began
+	list []*transfer // in the order of their first events
 }
 
-// hear takes an event in. Two downloads of one name at once share a line.
-func (t *transfers) hear(e progress.Event, now time.Time) {
+// update handles an event. Concurrent downloads of the same name share a line.
+func (t *transfers) update(e progress.Event, now time.Time) {
 	i := slices.IndexFunc(t.list, func(l *transfer) bool { return l.name == e.Text })
 	if e.Kind == progress.Fetched {
 		if i >= 0 {
@@ -45,13 +45,13 @@ func (t *transfers) hear(e progress.Event, now time.Time) {
 	t.list[i].done, t.list[i].total = e.Done, e.Total
 }
 
-// table draws a bar for each download that has taken longer than a blink, in at
-// most that many columns and rows.
+// table returns a line for each download older than barDelay, limited to the given columns and
+// rows.
 func (t *transfers) table(st term.Style, columns, height int, now time.Time) []string {
 	var slow []*transfer
 	wide := 0
 	for _, l := range t.list {
-		if now.Sub(l.start) >= blink {
+		if now.Sub(l.start) >= barDelay {
 			slow = append(slow, l)
 			wide = max(wide, displaywidth.String(term.SafeLine(l.name)))
 		}
@@ -66,8 +66,8 @@ func (t *transfers) table(st term.Style, columns, height int, now time.Time) []s
 	return lines
 }
 
-// bar is the widest that a bar gets.
-const bar = 30
+// barWidth is the maximum width of a bar.
+const barWidth = 30
 
 func (l *transfer) line(st term.Style, wide, columns int, now time.Time) string {
 	numbers := size(l.done)
@@ -82,13 +82,13 @@ func (l *transfer) line(st term.Style, wide, columns int, now time.Time) string 
 	if l.total <= 0 || room < 20 {
 		return fit(padName(name, min(wide, max(room, 1)))+"  "+numbers, columns)
 	}
-	long := min(bar, room/2)
+	long := min(barWidth, room/2)
 	full := int(int64(long) * min(l.done, l.total) / l.total)
 	drawn := st.Green(strings.Repeat("█", full)) + st.Dim(strings.Repeat("░", long-full))
 	return padName(name, min(wide, room-long-2)) + "  " + drawn + "  " + numbers
 }
 
-// size shows bytes as people read them.
+// size formats a number of bytes.
 func size(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -14,10 +14,10 @@ import (
 func TestBars(t *testing.T) {
 	var loads transfers
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	loads.hear(progress.Event{Kind: progress.Download, Text: "web-1.2.3.tgz", Done: 1 << 20, Total: 4 << 20}, start)
-	loads.hear(progress.Event{Kind: progress.Download, Text: "index of \x1b[31mevil", Done: 700}, start)
-	if got := loads.table(term.Style{}, 80, 10, start.Add(blink/2)); len(got) != 0 {
-		t.Errorf("a blink has bars: %q", got)
+	loads.update(progress.Event{Kind: progress.Download, Text: "web-1.2.3.tgz", Done: 1 << 20, Total: 4 << 20}, start)
+	loads.update(progress.Event{Kind: progress.Download, Text: "index of \x1b[31mevil", Done: 700}, start)
+	if got := loads.table(term.Style{}, 80, 10, start.Add(barDelay/2)); len(got) != 0 {
+		t.Errorf("a download younger than barDelay has a bar: %q", got)
 	}
 	got := loads.table(term.Style{}, 80, 10, start.Add(2*time.Second))
 	for i, line := range got {
@@ -38,8 +38,8 @@ func TestBars(t *testing.T) {
 	if got := loads.table(term.Style{}, 80, 1, start.Add(2*time.Second)); len(got) != 1 || got[0] != "  and 2 more downloads" {
 		t.Errorf("one row: %q", got)
 	}
-	loads.hear(progress.Event{Kind: progress.Fetched, Text: "web-1.2.3.tgz"}, start)
-	loads.hear(progress.Event{Kind: progress.Fetched, Text: "never heard of"}, start)
+	loads.update(progress.Event{Kind: progress.Fetched, Text: "web-1.2.3.tgz"}, start)
+	loads.update(progress.Event{Kind: progress.Fetched, Text: "never heard of"}, start)
 	if len(loads.list) != 1 {
 		t.Errorf("%d downloads are left", len(loads.list))
 	}

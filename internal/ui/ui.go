@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ui turns progress into what people read. In comes a stream of
-// [progress.Event], out go lines on the error stream and, on a terminal, below
-// them a live table of what is awaited; standard output is never touched, it
-// belongs to the command.
+// Package ui shows [progress.Event]s on standard error: as lines and, on a terminal, as a live
+// table of awaited objects and downloads below them. It does not write to standard output.
 package ui
 
 import (
@@ -14,8 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// describe is an event as lines for people, "" where there is nothing to say.
-// Where a table shows what is awaited, lines do not.
+// describe returns the lines for an event, or "". Changes of awaited objects are shown in the table
+// instead.
 func (b *Board) describe(e progress.Event) string {
 	object, text := term.SafeLine(e.Object), term.Safe(e.Text)
 	switch e.Kind {
@@ -40,7 +38,7 @@ func (b *Board) describe(e progress.Event) string {
 	return ""
 }
 
-// detail is what only those hear who want to hear everything.
+// detail returns the line for an event that is shown only in verbose output.
 func (b *Board) detail(kind progress.Kind, object, text string, e progress.Event) string {
 	switch kind {
 	case progress.Created:
@@ -55,7 +53,7 @@ func (b *Board) detail(kind progress.Kind, object, text string, e progress.Event
 	return ""
 }
 
-// change is a change of what is awaited as a line, where no table shows it.
+// change returns the line for a change of an awaited object, if there is no table.
 func (b *Board) change(e progress.Event) string {
 	object, text := term.SafeLine(e.Object), term.SafeLine(e.Text)
 	switch e.Kind {
@@ -72,7 +70,7 @@ func (b *Board) change(e progress.Event) string {
 	return ""
 }
 
-// logLines are lines that an object has written, told apart from ours.
+// logLines returns the log of an object, with a prefix for each line.
 func (b *Board) logLines(object, text string) string {
 	prefix := b.style.Dim("| ")
 	if object != "" {

@@ -10,36 +10,36 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// state is how an awaited object stands.
+// state is the state of an awaited object.
 type state int
 
 const (
 	awaited state = iota
 	failing
-	ready // or gone, or whatever else was awaited
+	ready // or deleted, or in another awaited state
 )
 
-// awaitedObject is one object of a wait.
+// awaitedObject is an object of a wait.
 type awaitedObject struct {
 	name  string
 	state state
-	text  string    // what is missing, what is wrong, or what it is now: "" for ready
-	since time.Time // when text began to be so
-	// noticed reports whether it was waited for.
+	text  string    // what is missing, the error, or the final state; "" means ready
+	since time.Time // time of the last change of state or text
+	// noticed reports whether it had to be waited for.
 	noticed bool
 }
 
-// wait is what is awaited at the moment: from the first event about an awaited
-// object to [progress.Settled]. The zero value awaits nothing.
+// wait is the current wait, from the first event of an awaited object to [progress.Settled]. The
+// zero value is empty.
 type wait struct {
 	start   time.Time
-	objects []*awaitedObject // in the order in which they were first heard of
+	objects []*awaitedObject // in the order of their first events
 	byName  map[string]*awaitedObject
-	noticed bool // that something had to be waited for
+	noticed bool // whether any object had to be waited for
 }
 
-// hear takes an event in, and reports whether it changed anything.
-func (w *wait) hear(e progress.Event, now time.Time) bool {
+// update handles an event, and reports whether anything shown has changed.
+func (w *wait) update(e progress.Event, now time.Time) bool {
 	var to state
 	switch e.Kind {
 	case progress.Waiting:
@@ -70,7 +70,7 @@ func (w *wait) hear(e progress.Event, now time.Time) bool {
 	return o.noticed
 }
 
-// done counts the objects that need no more waiting.
+// done returns the number of objects that are ready.
 func (w *wait) done() (n int) {
 	for _, o := range w.objects {
 		if o.state == ready {
@@ -80,8 +80,7 @@ func (w *wait) done() (n int) {
 	return n
 }
 
-// verb is what the objects are when the wait has ended well: what those that
-// are done say of themselves, where all say the same.
+// verb returns the final state of the objects: their text if all have the same, else "ready".
 func (w *wait) verb() string {
 	verb := ""
 	for _, o := range w.objects {
@@ -99,7 +98,7 @@ func (w *wait) verb() string {
 	return term.SafeLine(verb)
 }
 
-// summary is the wait in one line, once it is over.
+// summary describes a finished wait in one line.
 func (w *wait) summary(now time.Time) string {
 	took := elapsed(now.Sub(w.start))
 	switch n, all := w.done(), len(w.objects); {
@@ -119,7 +118,7 @@ func objects(n int) string {
 	return fmt.Sprintf("%d objects", n)
 }
 
-// elapsed shows a time as people count it while they wait: in whole seconds.
+// elapsed formats a time in whole seconds.
 func elapsed(d time.Duration) string {
 	s := int(max(d, 0) / time.Second)
 	switch {
