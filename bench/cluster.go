@@ -20,14 +20,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// cluster is the API server, asked directly.
+// cluster is a client of the API server.
 type cluster struct {
 	base, token string
 	transport   *http.Transport
 }
 
-// connect reads a kubeconfig of one cluster and one user with a token, as
-// bin/cluster writes it.
+// connect reads a kubeconfig with one cluster and a user with a token, as bin/cluster writes it.
 func connect(path string) (*cluster, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -50,12 +49,12 @@ func connect(path string) (*cluster, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(k.Clusters) != 1 || len(k.Users) != 1 || k.Users[0].User.Token == "" {
-		return nil, fmt.Errorf("read %s: want one cluster, and one user with a token: use what bin/cluster writes", path)
+		return nil, fmt.Errorf("read %s: want one cluster and one user with a token, as in bin/cluster's kubeconfig", path)
 	}
 	pem, err := base64.StdEncoding.DecodeString(k.Clusters[0].Cluster.CA)
 	pool := x509.NewCertPool()
 	if err != nil || !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read %s: its certificate authority is none", path)
+		return nil, fmt.Errorf("read %s: invalid certificate authority", path)
 	}
 	return &cluster{
 		base: strings.TrimSuffix(k.Clusters[0].Cluster.Server, "/"), token: k.Users[0].User.Token,
@@ -82,7 +81,7 @@ func (c *cluster) call(method, path string, body []byte) ([]byte, error) {
 	return text, err
 }
 
-// secret is a release's record.
+// secret is a release record.
 type secret struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -98,11 +97,10 @@ type secretMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// summary is the annotation of ours that spares lists the record.
+// summary is Moonhelm's annotation with which lists need not read the record.
 const summary = "moonhelm.github.io/summary"
 
-// multiply makes many releases of many revisions from the one of a namespace,
-// and takes that away.
+// multiply replaces the release of a namespace with many releases of many revisions.
 func (c *cluster) multiply(namespace, release string, releases, revisions int) error {
 	path := "/api/v1/namespaces/" + namespace + "/secrets"
 	one := path + "/sh.helm.release.v1." + release + ".v1"
@@ -114,7 +112,7 @@ func (c *cluster) multiply(namespace, release string, releases, revisions int) e
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("read the record of release %s: %w", release, err)
 	}
-	heads, tail, err := open(s.Data["release"])
+	heads, tail, err := splitRecord(s.Data["release"])
 	if err != nil {
 		return fmt.Errorf("read the record of release %s: %w", release, err)
 	}
@@ -130,15 +128,17 @@ func (c *cluster) multiply(namespace, release string, releases, revisions int) e
 					status = "deployed"
 				}
 				s := secret{APIVersion: "v1", Kind: "Secret", Type: s.Type}
-				s.Metadata = secretMeta{Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", name, revision), Namespace: namespace, Labels: map[string]string{}}
+				s.Metadata = secretMeta{Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", name, revision),
+					Namespace: namespace, Labels: map[string]string{}}
 				for k, v := range labels {
 					s.Metadata.Labels[k] = v
 				}
-				s.Metadata.Labels["name"], s.Metadata.Labels["version"], s.Metadata.Labels["status"] = name, fmt.Sprint(revision), status
+				s.Metadata.Labels["name"], s.Metadata.Labels["version"], s.Metadata.Labels["status"] = name,
+					fmt.Sprint(revision), status
 				if annotation != "" {
 					s.Metadata.Annotations = map[string]string{summary: strings.Replace(annotation, `"deployed"`, `"`+status+`"`, 1)}
 				}
-				s.Data = map[string][]byte{"release": closed(heads, tail, name, namespace, status, revision)}
+				s.Data = map[string][]byte{"release": joinRecord(heads, tail, name, namespace, status, revision)}
 				body, err := json.Marshal(s)
 				if err == nil {
 					_, err = c.call(http.MethodPost, path, body)
@@ -164,9 +164,9 @@ func (c *cluster) multiply(namespace, release string, releases, revisions int) e
 	return err
 }
 
-// open takes a record apart: the info, which each copy has its own of, and the
-// rest without its opening brace, compressed.
-func open(data []byte) (info map[string]any, rest []byte, err error) {
+// splitRecord splits a record into the info, which differs between copies, and the rest without its
+// opening brace, compressed.
+func splitRecord(data []byte) (info map[string]any, rest []byte, err error) {
 	packed, err := base64.StdEncoding.DecodeString(string(data))
 	if err != nil {
 		return nil, nil, err
@@ -189,26 +189,27 @@ func open(data []byte) (info map[string]any, rest []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return info, squeeze(text[1:]), nil
+	return info, compress(text[1:]), nil
 }
 
-// closed is a record again. Gzip's format lets what is compressed singly stand
-// one after the other, so the rest need not be compressed for every copy.
-func closed(info map[string]any, rest []byte, name, namespace, status string, revision int) []byte {
+// joinRecord assembles a record. Gzip members may be concatenated, so the rest need not be compressed for
+// every copy.
+func joinRecord(info map[string]any, rest []byte, name, namespace, status string, revision int) []byte {
 	own := make(map[string]any, len(info))
 	for k, v := range info {
 		own[k] = v
 	}
 	own["status"] = status
-	head, _ := json.Marshal(map[string]any{"name": name, "namespace": namespace, "version": revision, "info": own}) // came from JSON
+	head, _ := json.Marshal(map[string]any{"name": name, "namespace": namespace, "version": revision,
+		"info": own}) // unmarshalled from JSON
 	head[len(head)-1] = ','
-	return []byte(base64.StdEncoding.EncodeToString(append(squeeze(head), rest...)))
+	return []byte(base64.StdEncoding.EncodeToString(append(compress(head), rest...)))
 }
 
-func squeeze(text []byte) []byte {
+func compress(text []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_, _ = z.Write(text) // into memory
+	_, _ = z.Write(text) // writing to memory does not fail
 	_ = z.Close()
 	return b.Bytes()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures whole commands of our binary and Helm's side by side:
-// medians of several runs, and ratios.
+// Command bench compares the time and memory of whole commands of Moonhelm and Helm: medians of
+// several runs, and ratios.
 package main
 
 import (
@@ -21,39 +21,39 @@ import (
 	"time"
 )
 
-// peerModule is what we are measured against.
+// peerModule is the module of the Helm that Moonhelm is compared with.
 const peerModule = "helm.sh/helm/v4/cmd/helm@v4.3.1"
 
-// workload is one thing to measure.
+// workload is a command to measure.
 type workload struct {
 	name string
-	// args is the command; before and after, which may be nil, are run around
-	// it and not measured.
+	// args are the command's arguments; before and after, which may be nil, run before and after it
+	// and are not measured.
 	args          []string
 	before, after []string
-	// setup and teardown are run once for each binary, around all its runs.
+	// setup and teardown run once for each binary, before and after all its runs.
 	setup, teardown []string
-	// begin and end are called once, around all workloads of a group.
+	// begin and end are called once, before and after all workloads of a group.
 	group        string
 	begin, end   func() error
 	needsCluster bool
-	// unchanged says that ours may write no object of release bench.
+	// unchanged requires that Moonhelm writes no object of release bench.
 	unchanged bool
 }
 
-// sample is one run.
+// sample is the measurement of one run.
 type sample struct {
 	wall   time.Duration
 	memory int64 // bytes
 }
 
-// measured makes this program run the command in its arguments, and write its time in
-// nanoseconds and its largest resident set in bytes to file descriptor 3.
+// measured makes this program run the command in its arguments, and write its time in nanoseconds
+// and its maximum resident set size in bytes to file descriptor 3.
 const measured = "MOONHELM_BENCH_MEASURED"
 
-// sampled runs cmd through a new process of this program. Linux counts to a child's
-// largest resident set what its parent had when it was started, and this process has
-// more than what it measures: the new one is small.
+// sampled runs cmd in a new process of this program. On Linux the maximum resident set size of a
+// process includes its parent's at the time of the fork, and this process is larger than the
+// measured ones: the new one is small.
 func sampled(cmd *exec.Cmd) (sample, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -75,7 +75,7 @@ func sampled(cmd *exec.Cmd) (sample, error) {
 	return s, err
 }
 
-// runMeasured is the other end of sampled.
+// runMeasured implements the new process of sampled.
 func runMeasured() error {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -87,7 +87,7 @@ func runMeasured() error {
 	if err != nil || !ok {
 		return errors.Join(err, errors.New("no measurement"))
 	}
-	_, err = fmt.Fprintln(os.NewFile(3, "result"), int64(wall), usage.Maxrss<<10) // Linux counts kilobytes
+	_, err = fmt.Fprintln(os.NewFile(3, "result"), int64(wall), usage.Maxrss<<10) // Linux reports KiB
 	return err
 }
 
@@ -180,8 +180,7 @@ func bench(n int, match string, size sizes) (err error) {
 	return w.Flush()
 }
 
-// compare runs both binaries in turn, so that what the machine does meanwhile
-// meets both.
+// compare runs both binaries alternately, so that other load on the machine affects both.
 func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error) {
 	var as, bs []sample
 	sides := []struct {
@@ -200,7 +199,8 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	for i := range n {
 		for _, side := range sides {
 			own := l
-			own.args, own.before, own.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1), fill(l.after, side.namespace, i+1)
+			own.args, own.before, own.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1),
+				fill(l.after, side.namespace, i+1)
 			own.unchanged = side.unchanged
 			s, err := measure(own, side.bin, dir, side.namespace)
 			if err != nil {
@@ -212,7 +212,7 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	return median(as), median(bs), nil
 }
 
-// fill puts in what NS, {NS}, =RUN and {RUN} stand for.
+// fill replaces NS, {NS}, =RUN and {RUN} in args.
 func fill(args []string, namespace string, run int) []string {
 	out := slices.Clone(args)
 	for i, a := range out {
@@ -261,7 +261,7 @@ func quiet(bin, dir string, args []string) error {
 	return nil
 }
 
-// command is a run of bin, with a home that no other binary has.
+// command returns a command for bin, with a home directory that no other binary uses.
 func command(bin, dir string, args []string) *exec.Cmd {
 	cmd := exec.Command(bin, args...)
 	home := filepath.Join(dir, "home", filepath.Base(filepath.Dir(bin)))
@@ -287,7 +287,7 @@ func median(s []sample) sample {
 	return sample{walls[len(s)/2], memories[len(s)/2]}
 }
 
-// peer is Helm's binary, built once per machine and kept in the cache directory.
+// peer returns the path of Helm's binary, which is built once and stored in the cache directory.
 func peer() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// The size of the archive that is pushed: 64 MB that do not compress.
+// The size of the pushed archive: 64 MB of incompressible data.
 const (
 	pushedFiles    = 16
 	pushedFileSize = 4_000_000
 )
 
-// registryWorkloads push to the distribution project's registry, which keeps its content
-// in a directory: in memory, it takes 12 s for such a blob, whoever pushes.
+// registryWorkloads push to the distribution project's registry with storage in a directory: with
+// its memory storage, such a blob takes 12 s with any client.
 func registryWorkloads(dir string) ([]workload, error) {
 	chart, archive := filepath.Join(dir, "large"), filepath.Join(dir, "large-0.1.0.tgz")
 	host := "127.0.0.1:15099"
@@ -51,7 +51,7 @@ func registryWorkloads(dir string) ([]workload, error) {
 		}
 		line, err := bufio.NewReader(out).ReadString('\n')
 		if err == nil && !strings.Contains(line, host) {
-			err = fmt.Errorf("%s is taken: %s", host, line)
+			err = fmt.Errorf("%s is in use: %s", host, line)
 		}
 		return err
 	}

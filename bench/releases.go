@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// sizes are how much there is to do in a cluster.
+// sizes are the numbers of objects, releases and revisions in the cluster.
 type sizes struct{ objects, releases, revisions int }
 
-// clusterWorkloads are what needs an API server. NS stands for a namespace that
-// each binary has its own of, RUN for a number that each run has its own of.
+// clusterWorkloads returns the workloads that need an API server. NS is replaced with a namespace
+// for each binary, RUN with a number for each run.
 func clusterWorkloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	chart := filepath.Join(dir, "objects")
 	if err := manyObjects(chart, n.objects); err != nil {
@@ -29,18 +29,23 @@ func clusterWorkloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	uninstall := cmd("uninstall bench --timeout 5m")
 	list := []workload{
 		{name: fmt.Sprintf("install %d objects", n.objects), args: install, after: uninstall},
-		{name: fmt.Sprintf("upgrade %d objects, nothing changed", n.objects), setup: install, args: cmd("upgrade bench CHART --timeout 5m"), teardown: uninstall, unchanged: true},
-		{name: fmt.Sprintf("upgrade %d of %d objects", n.objects*5/8, n.objects), setup: install, args: upgrade, teardown: uninstall},
-		{name: fmt.Sprintf("rollback %d of %d objects", n.objects*5/8, n.objects), setup: install, before: upgrade, args: cmd("rollback bench --timeout 5m"), teardown: uninstall},
+		{name: fmt.Sprintf("upgrade %d objects, nothing changed", n.objects), setup: install,
+			args: cmd("upgrade bench CHART --timeout 5m"), teardown: uninstall, unchanged: true},
+		{name: fmt.Sprintf("upgrade %d of %d objects", n.objects*5/8, n.objects), setup: install, args: upgrade,
+			teardown: uninstall},
+		{name: fmt.Sprintf("rollback %d of %d objects", n.objects*5/8, n.objects), setup: install, before: upgrade,
+			args: cmd("rollback bench --timeout 5m"), teardown: uninstall},
 		{name: fmt.Sprintf("uninstall %d objects", n.objects), before: install, args: uninstall},
 	}
 	record := filepath.Join(dir, "record")
 	if err := largeRecord(record); err != nil {
 		return nil, err
 	}
-	for _, maker := range []struct{ name, bin, namespace string }{{"Helm", helm, "bench-records-helm"}, {"ours", ours, "bench-records-ours"}} {
+	for _, maker := range []struct{ name, bin, namespace string }{{"Helm", helm, "bench-records-helm"}, {"ours",
+		ours, "bench-records-ours"}} {
 		begin := func() error {
-			if err := quiet(maker.bin, dir, []string{"install", "first", record, "--create-namespace", "--namespace", maker.namespace}); err != nil {
+			if err := quiet(maker.bin, dir, []string{"install", "first", record, "--create-namespace", "--namespace",
+				maker.namespace}); err != nil {
 				return err
 			}
 			c, err := connect(kubeconfig())
@@ -59,9 +64,12 @@ func clusterWorkloads(dir, ours, helm string, n sizes) ([]workload, error) {
 		of := fmt.Sprintf("of %d x %d by %s", n.releases, n.revisions, maker.name)
 		at := []string{"--namespace", maker.namespace}
 		list = append(list,
-			workload{name: "list " + of, group: maker.namespace, begin: begin, end: end, args: append([]string{"list", "--max", "0"}, at...)},
-			workload{name: "history " + of, group: maker.namespace, begin: begin, end: end, args: append([]string{"history", "rel0000"}, at...)},
-			workload{name: "status " + of, group: maker.namespace, begin: begin, end: end, args: append([]string{"status", "rel0000"}, at...)},
+			workload{name: "list " + of, group: maker.namespace, begin: begin, end: end, args: append([]string{"list",
+				"--max", "0"}, at...)},
+			workload{name: "history " + of, group: maker.namespace, begin: begin, end: end,
+				args: append([]string{"history", "rel0000"}, at...)},
+			workload{name: "status " + of, group: maker.namespace, begin: begin, end: end,
+				args: append([]string{"status", "rel0000"}, at...)},
 		)
 	}
 	for i := range list {
@@ -70,12 +78,13 @@ func clusterWorkloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	return list, nil
 }
 
-// largeRecord is a chart whose record takes 250 KB, of one object.
+// largeRecord creates a chart with one object and a release record of 250 KB.
 func largeRecord(dir string) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	var noise strings.Builder
 	for i := range 7000 {
-		fmt.Fprintf(&noise, "# A line of a file that a chart brings with it, as dashboards do, number %d.\nkey%d: %016x%016x\n", i, i, random.Uint64(), random.Uint64())
+		fmt.Fprintf(&noise, "# A line of a file that a chart brings with it, as dashboards do, number %d.\n"+
+			"key%d: %016x%016x\n", i, i, random.Uint64(), random.Uint64())
 	}
 	return write(map[string]string{
 		filepath.Join(dir, "Chart.yaml"):          "apiVersion: v2\nname: record\nversion: 1.0.0\nappVersion: \"2\"\n",
@@ -84,7 +93,7 @@ func largeRecord(dir string) error {
 	})
 }
 
-// versions are the resourceVersions of a release's objects.
+// versions returns the resourceVersions of a release's objects.
 func versions(bin, dir, namespace string) (map[string]string, error) {
 	out, err := command(bin, dir, []string{"status", "bench", "--namespace", namespace, "-o", "json"}).Output()
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// The size of the index that is measured with: 15.7 MB, as the large public ones.
+// The size of the index: 15.7 MB, like large public ones.
 const (
 	indexCharts   = 100
 	indexVersions = 154
 	dependencies  = 5
 )
 
-// repositoryWorkloads are what needs a repository: a server on 127.0.0.1 with one
+// repositoryWorkloads returns the workloads that need a repository: a server on 127.0.0.1 with one
 // large index.
 func repositoryWorkloads(dir string) ([]workload, error) {
 	site := filepath.Join(dir, "site")
@@ -46,8 +46,9 @@ func repositoryWorkloads(dir string) ([]workload, error) {
 		mux := http.NewServeMux()
 		files := http.FileServer(http.Dir(site))
 		mux.Handle("/", files)
-		// Whoever asks here cannot learn that nothing has changed.
-		mux.Handle("/always-new/", http.StripPrefix("/always-new", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Clients cannot make conditional requests here.
+		mux.Handle("/always-new/", http.StripPrefix("/always-new", http.HandlerFunc(func(w http.ResponseWriter,
+			r *http.Request) {
 			r.Header.Del("If-Modified-Since")
 			r.Header.Del("If-None-Match")
 			files.ServeHTTP(withoutDate{w}, r)
@@ -63,12 +64,14 @@ func repositoryWorkloads(dir string) ([]workload, error) {
 	add := words("repo add big URL/always-new --force-update")
 	list := []workload{
 		{name: "repo update, one index of 15.7 MB", setup: add, args: words("repo update")},
-		{name: "repo update, where nothing has changed", setup: words("repo add big URL --force-update"), args: words("repo update")},
+		{name: "repo update, where nothing has changed", setup: words("repo add big URL --force-update"),
+			args: words("repo update")},
 		{name: "show chart repo/name", setup: add, args: words("show chart big/app005")},
 		{name: "search repo word", setup: add, args: words("search repo database")},
 		{name: "search repo --versions word", setup: add, args: words("search repo --versions app050")},
 		{name: "dependency update, five dependencies", setup: add, args: words("dependency update DEPS")},
-		{name: "dependency build, five dependencies", setup: words("dependency update DEPS"), args: words("dependency build DEPS")},
+		{name: "dependency build, five dependencies", setup: words("dependency update DEPS"),
+			args: words("dependency build DEPS")},
 	}
 	for i := range list {
 		list[i].group, list[i].begin, list[i].end = "repository", begin, end
@@ -76,7 +79,7 @@ func repositoryWorkloads(dir string) ([]workload, error) {
 	return list, nil
 }
 
-// withoutDate answers without saying when the file was changed.
+// withoutDate is a response without Last-Modified.
 type withoutDate struct{ http.ResponseWriter }
 
 func (w withoutDate) WriteHeader(code int) {
@@ -84,7 +87,7 @@ func (w withoutDate) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// dependent is a chart with dependencies in the repository at url.
+// dependent creates a chart with dependencies in the repository at url.
 func dependent(dir, url string) error {
 	var b strings.Builder
 	b.WriteString("apiVersion: v2\nname: deps\nversion: 0.1.0\ndependencies:\n")
@@ -94,8 +97,8 @@ func dependent(dir, url string) error {
 	return write(map[string]string{filepath.Join(dir, "Chart.yaml"): b.String()})
 }
 
-// bigIndex writes a repository of that many charts into dir, each with that many
-// versions. The first and the last version of forty charts are really there.
+// bigIndex writes a repository with the given number of charts and versions of each to dir. Only
+// the first and the last version of forty charts have archives.
 func bigIndex(dir string, charts, versions int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -106,7 +109,7 @@ func bigIndex(dir string, charts, versions int) error {
 		return err
 	}
 	defer f.Close()
-	// Not in memory: a child is charged for what its parent had when it was born.
+	// Not in memory: the resident set of a subprocess initially includes its parent's.
 	b := bufio.NewWriter(f)
 	b.WriteString("apiVersion: v1\nentries:\n")
 	for c := range charts {
@@ -129,7 +132,7 @@ func bigIndex(dir string, charts, versions int) error {
 	if err := b.Flush(); err != nil {
 		return err
 	}
-	// What has just been changed may be changed again within the second.
+	// A file changed within the current second may change again without a new modification time.
 	old := time.Now().Add(-time.Hour)
 	return os.Chtimes(path, old, old)
 }
@@ -172,7 +175,7 @@ func writeEntry(b *bufio.Writer, c, v int, name, version, digest string) {
 `, name, v, v%9, v%50, v%9+1, c%9, c, digest, version)
 }
 
-// smallArchive is a chart of one ConfigMap, packed.
+// smallArchive returns the archive of a chart with one ConfigMap.
 func smallArchive(name, version string) []byte {
 	var out bytes.Buffer
 	zw := gzip.NewWriter(&out)
@@ -180,9 +183,10 @@ func smallArchive(name, version string) []byte {
 	for _, f := range [][2]string{
 		{"Chart.yaml", fmt.Sprintf("apiVersion: v2\nname: %s\nversion: %s\nappVersion: \"1\"\n", name, version)},
 		{"values.yaml", "replicas: 1\n"},
-		{"templates/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-" + name + "\ndata:\n  v: \"{{ .Chart.Version }}\"\n"},
+		{"templates/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-" + name +
+			"\ndata:\n  v: \"{{ .Chart.Version }}\"\n"},
 	} {
-		// What is written to memory does not fail.
+		// writing to memory does not fail
 		_ = tw.WriteHeader(&tar.Header{Name: name + "/" + f[0], Size: int64(len(f[1])), Mode: 0o644})
 		_, _ = tw.Write([]byte(f[1]))
 	}

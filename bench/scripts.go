@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// scriptWorkloads are charts in pairs: without scripts and with them. What
-// scripts add is the difference. Helm reads past ext/, which is the same work.
+// scriptWorkloads returns pairs of charts without and with scripts. The difference is the cost of
+// scripts. Helm ignores ext/, so its work is the same.
 func scriptWorkloads(dir string) ([]workload, error) {
 	var list []workload
 	for _, n := range []int{0, 100} {
@@ -31,7 +31,7 @@ func scriptWorkloads(dir string) ([]workload, error) {
 	return list, nil
 }
 
-// scripted is a small chart over n others like it.
+// scripted creates a small chart with n similar subcharts.
 func scripted(dir string, n int, scripts bool) error {
 	files := map[string]string{}
 	one := func(at, name string) {
@@ -65,8 +65,8 @@ spec:
         ports: [{containerPort: {{ .Values.port }}}]
 `
 
-// fiftyLines is a script as charts would have it: it checks and computes
-// values, and changes every object of its chart.
+// fiftyLines returns a realistic script: it validates and computes values, and changes every object
+// of its chart.
 func fiftyLines() string {
 	var b strings.Builder
 	b.WriteString(`local function labels(ctx)

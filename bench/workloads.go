@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// workloads makes the charts to measure with, below dir.
+// workloads creates the charts to measure with in dir.
 func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	list := []workload{{name: "version", args: []string{"version"}}}
 	if chart := largest(); chart != "" {
@@ -23,7 +23,8 @@ func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	if err := create(helm, small); err != nil {
 		return nil, err
 	}
-	list = append(list, workload{name: "template a small chart, as helm create makes it", args: []string{"template", "rel", small}})
+	list = append(list, workload{name: "template a small chart, as helm create makes it",
+		args: []string{"template", "rel", small}})
 	for _, u := range []struct {
 		services int
 		library  bool
@@ -42,7 +43,8 @@ func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	if err := sharedLibrary(shared, 64); err != nil {
 		return nil, err
 	}
-	list = append(list, workload{name: "template 64 charts sharing a library, tpl everywhere", args: []string{"template", "rel", shared}})
+	list = append(list, workload{name: "template 64 charts sharing a library, tpl everywhere",
+		args: []string{"template", "rel", shared}})
 	scripts, err := scriptWorkloads(dir)
 	if err != nil {
 		return nil, err
@@ -62,19 +64,19 @@ func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	return append(list, inCluster...), err
 }
 
-// create has helm make a new chart.
+// create creates a chart with helm.
 func create(helm, chart string) error {
 	return quiet(helm, filepath.Dir(chart), []string{"create", chart})
 }
 
-// umbrella is a chart over n services, each a copy of the chart at base with a
-// few hundred lines of values of its own, as large monorepos have them, and where asked
-// with a copy of one library.
+// umbrella creates a chart with n subcharts, each a copy of the chart at base with a few hundred
+// lines of values, as in large monorepos. With withLibrary, each has a copy of the same library.
 func umbrella(dir, base string, n int, withLibrary bool) error {
 	var settings strings.Builder
 	settings.WriteString("settings:\n")
 	for j := range 60 {
-		fmt.Fprintf(&settings, "  section%d:\n    enabled: true\n    name: \"s%d\"\n    list: [a, b, c]\n    nested: {x: %d, y: \"%d\", z: {q: 1}}\n", j, j, j, j)
+		fmt.Fprintf(&settings, "  section%d:\n    enabled: true\n    name: \"s%d\"\n    list: [a, b, c]\n"+
+			"    nested: {x: %d, y: \"%d\", z: {q: 1}}\n", j, j, j, j)
 	}
 	var chart, vals strings.Builder
 	chart.WriteString("apiVersion: v2\nname: umbrella\nversion: 0.1.0\ndependencies:\n")
@@ -94,7 +96,8 @@ func umbrella(dir, base string, n int, withLibrary bool) error {
 		if err != nil {
 			return err
 		}
-		cm := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"%s.fullname\" . }}-settings\ndata:\n  settings.yaml: |\n{{ toYaml .Values.settings | indent 4 }}\n", name)
+		cm := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"%s.fullname\""+
+			" . }}-settings\ndata:\n  settings.yaml: |\n{{ toYaml .Values.settings | indent 4 }}\n", name)
 		if err := write(map[string]string{
 			filepath.Join(to, "values.yaml"):       string(old) + settings.String(),
 			filepath.Join(to, "templates/cm.yaml"): cm,
@@ -104,11 +107,12 @@ func umbrella(dir, base string, n int, withLibrary bool) error {
 		fmt.Fprintf(&chart, "- {name: %s, version: 0.1.0, condition: %s.enabled, repository: \"\"}\n", name, name)
 		fmt.Fprintf(&vals, "%s:\n  enabled: true\n  replicaCount: %d\n", name, i%5+1)
 	}
-	return write(map[string]string{filepath.Join(dir, "Chart.yaml"): chart.String(), filepath.Join(dir, "values.yaml"): vals.String()})
+	return write(map[string]string{filepath.Join(dir, "Chart.yaml"): chart.String(), filepath.Join(dir,
+		"values.yaml"): vals.String()})
 }
 
-// sharedLibrary is an umbrella of n charts, each with its own copy of one
-// library of 150 definitions, whose values are templates themselves.
+// sharedLibrary creates an umbrella chart of n charts, each with its own copy of a library with 150
+// definitions, whose values contain templates.
 func sharedLibrary(dir string, n int) error {
 	var body strings.Builder
 	for i := range 150 {
@@ -121,28 +125,32 @@ func sharedLibrary(dir string, n int) error {
 			return filepath.Join(append([]string{dir, "charts", name}, parts...)...)
 		}
 		files[at("Chart.yaml")] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
-		files[at("values.yaml")] = "text: '{{ .Release.Name }} in {{ .Release.Namespace }} has {{ .Values.count }}'\ncount: 3\n"
-		files[at("templates", "cm.yaml")] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"lib.name\" . }}\ndata:\n" + body.String()
+		files[at("values.yaml")] =
+			"text: '{{ .Release.Name }} in {{ .Release.Namespace }} has {{ .Values.count }}'\ncount: 3\n"
+		files[at("templates", "cm.yaml")] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"" +
+			"lib.name\" . }}\ndata:\n" + body.String()
 		maps.Copy(files, library(at("charts", "lib")))
 	}
 	return write(files)
 }
 
-// library is the files of a library of 150 definitions.
+// library returns the files of a library chart with 150 definitions.
 func library(dir string) map[string]string {
 	var b strings.Builder
 	for i := range 150 {
-		fmt.Fprintf(&b, "{{- define \"lib.part%d\" -}}\npart%d: {{ tpl (.Values.text | default \"x\") . | quote }}\nname%d: {{ include \"lib.name\" . }}\n{{- end }}\n", i, i, i)
+		fmt.Fprintf(&b, "{{- define \"lib.part%d\" -}}\npart%d: {{ tpl (.Values.text | default \"x\") . | quote }}\n"+
+			"name%d: {{ include \"lib.name\" . }}\n{{- end }}\n", i, i, i)
 	}
-	b.WriteString("{{- define \"lib.name\" -}}{{ tpl \"{{ .Release.Name }}-{{ .Chart.Name }}\" . | trunc 63 }}{{- end }}\n")
+	b.WriteString("{{- define \"lib.name\" -}}{{ tpl \"{{ .Release.Name }}-{{ .Chart.Name }}\"" +
+		" . | trunc 63 }}{{- end }}\n")
 	return map[string]string{
 		filepath.Join(dir, "Chart.yaml"):            "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n",
 		filepath.Join(dir, "templates", "_lib.tpl"): b.String(),
 	}
 }
 
-// manyObjects is a chart of n small objects of four kinds. Five of eight change
-// with the value v.
+// manyObjects creates a chart with n small objects of four kinds. Five of eight depend on the value
+// v.
 func manyObjects(dir string, n int) error {
 	return write(map[string]string{
 		filepath.Join(dir, "Chart.yaml"):  "apiVersion: v2\nname: objects\nversion: 0.1.0\n",
@@ -174,8 +182,8 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 	})
 }
 
-// largest is the corpus's largest chart by the size of Helm's answer, "" where
-// the corpus is not there.
+// largest returns the chart of the corpus with the largest output of Helm, or "" if there is no
+// corpus.
 func largest() string {
 	files, err := filepath.Glob("../../shared/corpus/expected/*.yaml")
 	if err != nil {

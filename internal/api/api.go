@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package api lists what the module's public packages export. The listing is kept in
-// docs/api, and a test fails where the two differ, so that a change of the API is seen in
-// review and is never made by the way:
+// Package api lists the exported declarations of the module's public packages. The listing is
+// stored in docs/api, and a test compares the two, so that changes of the API are visible in
+// review. After an intended change run:
 //
 //	go test ./internal/api -update
-//
-// accepts what there is now.
 package api
 
 import (
@@ -23,8 +21,8 @@ import (
 	"strings"
 )
 
-// Packages returns the public packages below root, the directory of the module, by path
-// from there: those that are not internal, no commands, and not in a module of their own.
+// Packages returns the paths of the public packages in root, the directory of the module: those
+// that are not internal, not commands, and not in a nested module.
 func Packages(root string) ([]string, error) {
 	found := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -55,8 +53,8 @@ func Packages(root string) ([]string, error) {
 	return out, err
 }
 
-// Listing is what the package in dir exports: its declarations without comments and
-// bodies, sorted, a line for each of their lines.
+// Listing returns the exported declarations of the package in dir, sorted, without comments and
+// bodies.
 func Listing(dir string) (string, error) {
 	fset := token.NewFileSet()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package peertest remembers what Helm's binary answers in tests that hold it beside ours.
-// Of a binary and files that have not changed the answers do not change either, and to start
-// Helm takes six times as long as to start ours.
+// Package peertest caches the output of Helm's binary for tests that compare it with Moonhelm. The
+// output is the same as long as the binary and the files it reads are unchanged, and Helm takes six
+// times as long to start as Moonhelm.
 //
 //	answer, err := peertest.Command{Bin: helm, Args: []string{"lint", chart}, Reads: []string{chart}}.Run()
 //
-// Answers are kept below the user's cache directory. With MOONHELM_PEER_ANSWERS=off each
-// command is run, and nothing is kept.
+// The cache is in the user's cache directory. MOONHELM_PEER_ANSWERS=off disables it.
 package peertest
 
 import (
@@ -27,25 +26,26 @@ import (
 	"testing"
 )
 
-// Command is one run of a binary that makes no requests and changes no files.
+// Command is a run of a binary that makes no requests and changes no files.
 type Command struct {
 	Bin  string
 	Args []string
-	// Reads are absolute paths of the files and directories that the command may read; in
-	// Args, Env and the answer they stand for themselves, wherever they are.
+	// Reads are absolute paths of the files and directories that the command may read. They are
+	// replaced with placeholders in Args, Env and the output, so that their location does not
+	// matter.
 	Reads []string
-	Dir   string   // where it runs, which counts as one of Reads; "" for here
-	Env   []string // nil for the environment of the test, which must then not matter
+	Dir   string   // working directory, implicitly in Reads; "" is the current one
+	Env   []string // nil is the test's environment, which must not affect the output
 }
 
-// Answer is how a command ended.
+// Answer is the result of a command.
 type Answer struct {
 	Stdout, Stderr string
 	Code           int
 }
 
-// Run runs the command, or returns what it has answered before. The error is not the
-// command's own: its exit code is in the answer.
+// Run returns the cached result of the command, or runs it. A non-zero exit code of the command is
+// not an error.
 func (c Command) Run() (Answer, error) {
 	if c.Dir != "" {
 		c.Reads = append([]string{c.Dir}, c.Reads...)
@@ -54,10 +54,10 @@ func (c Command) Run() (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if text, ok := recall(key); ok {
+	if text, ok := load(key); ok {
 		var a Answer
 		if json.Unmarshal(text, &a) == nil {
-			a.Stdout, a.Stderr = c.expand(a.Stdout), c.expand(a.Stderr)
+			a.Stdout, a.Stderr = c.expandPlaceholders(a.Stdout), c.expandPlaceholders(a.Stderr)
 			return a, nil
 		}
 	}
@@ -65,11 +65,11 @@ func (c Command) Run() (Answer, error) {
 	if err != nil {
 		return a, err
 	}
-	text, err := json.Marshal(Answer{c.abstract(a.Stdout), c.abstract(a.Stderr), a.Code})
+	text, err := json.Marshal(Answer{c.insertPlaceholders(a.Stdout), c.insertPlaceholders(a.Stderr), a.Code})
 	if err != nil {
 		return a, err
 	}
-	return a, remember(key, text)
+	return a, store(key, text)
 }
 
 func (c Command) run() (Answer, error) {
@@ -83,45 +83,45 @@ func (c Command) run() (Answer, error) {
 	return Answer{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, nil
 }
 
-func (c Command) abstract(text string) string {
+func (c Command) insertPlaceholders(text string) string {
 	for i, path := range c.Reads {
-		text = strings.ReplaceAll(text, path, place(i))
+		text = strings.ReplaceAll(text, path, placeholder(i))
 	}
 	return text
 }
 
-func (c Command) expand(text string) string {
+func (c Command) expandPlaceholders(text string) string {
 	for i, path := range c.Reads {
-		text = strings.ReplaceAll(text, place(i), path)
+		text = strings.ReplaceAll(text, placeholder(i), path)
 	}
 	return text
 }
 
-func place(i int) string { return "\x00" + strconv.Itoa(i) + "\x00" }
+func placeholder(i int) string { return "\x00" + strconv.Itoa(i) + "\x00" }
 
 func (c Command) key() (string, error) {
 	h := sha256.New()
-	if err := binary(h, c.Bin); err != nil {
+	if err := hashBinary(h, c.Bin); err != nil {
 		return "", err
 	}
 	for _, list := range [][]string{c.Args, c.Env} {
 		fmt.Fprintln(h, len(list))
 		for _, text := range list {
 			if !strings.HasPrefix(text, "PATH=") {
-				fmt.Fprintf(h, "%q\n", c.abstract(text))
+				fmt.Fprintf(h, "%q\n", c.insertPlaceholders(text))
 			}
 		}
 	}
 	for _, path := range c.Reads {
-		if err := tree(h, path); err != nil {
+		if err := hashTree(h, path); err != nil {
 			return "", err
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// binary adds which binary it is.
-func binary(h hash.Hash, path string) error {
+// hashBinary hashes the identity of a binary: its path, size and modification time.
+func hashBinary(h hash.Hash, path string) error {
 	info, err := os.Stat(path)
 	if err == nil {
 		fmt.Fprintln(h, path, info.Size(), info.ModTime().UnixNano())
@@ -129,8 +129,8 @@ func binary(h hash.Hash, path string) error {
 	return err
 }
 
-// tree adds the names, modes and contents of what is at path.
-func tree(h hash.Hash, path string) error {
+// hashTree hashes the names, types and contents of all files in path.
+func hashTree(h hash.Hash, path string) error {
 	return filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -154,31 +154,31 @@ func tree(h hash.Hash, path string) error {
 	})
 }
 
-// Once runs a test that involves nothing of ours: it is skipped where it has passed with
-// the same binary, and the same contents of files.
+// Once runs a test that involves only the binary bin and files. It skips the test if it has passed
+// before with the same binary and files.
 func Once(t *testing.T, name, bin string, files []string, test func(t *testing.T)) {
 	t.Helper()
 	id := t.Name() + "/" + name
 	t.Run(name, func(t *testing.T) {
 		h := sha256.New()
-		if err := binary(h, bin); err != nil {
+		if err := hashBinary(h, bin); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintln(h, id)
 		for _, path := range files {
-			if err := tree(h, path); err != nil {
+			if err := hashTree(h, path); err != nil {
 				t.Fatal(err)
 			}
 		}
 		key := hex.EncodeToString(h.Sum(nil))
-		if _, ok := recall(key); ok {
+		if _, ok := load(key); ok {
 			t.Skip("passed before with the same binary and files; MOONHELM_PEER_ANSWERS=off runs it again")
 		}
 		t.Cleanup(func() {
 			if t.Failed() || t.Skipped() {
 				return
 			}
-			if err := remember(key, []byte("{}")); err != nil {
+			if err := store(key, []byte("{}")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -197,7 +197,7 @@ func directory() string {
 	return filepath.Join(cache, "moonhelm", "answers")
 }
 
-func recall(key string) ([]byte, bool) {
+func load(key string) ([]byte, bool) {
 	dir := directory()
 	if dir == "" {
 		return nil, false
@@ -206,8 +206,8 @@ func recall(key string) ([]byte, bool) {
 	return text, err == nil
 }
 
-// remember writes whole files only: other tests may look at the same time.
-func remember(key string, text []byte) error {
+// store writes atomically: other tests may read concurrently.
+func store(key string, text []byte) error {
 	dir := directory()
 	if dir == "" {
 		return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testdeps says what becomes of a test that needs a program that is not there.
+// Package testdeps skips or fails tests that need a missing program.
 package testdeps
 
 import (
@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// Require names the variable that makes a missing program a failure. CI sets it.
+// Require names the environment variable that makes a missing program a failure. CI sets it.
 const Require = "MOONHELM_REQUIRE_DEPS"
 
-// Missing ends a test that lacks what: it is skipped, or fails where [Require] is set.
+// Missing skips the test for lack of what, or fails it if [Require] is set.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv(Require) != "" {
@@ -21,7 +21,7 @@ func Missing(t testing.TB, what string) {
 	t.Skipf("%s is not installed: make deps installs it", what)
 }
 
-// Program ends a test where the program name is not in the PATH, as [Missing] does.
+// Program calls [Missing] if the program name is not in PATH.
 func Program(t testing.TB, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yamltest helps the tests of what reads YAML. [Document] makes texts
-// with all that YAML has out of a fuzzer's bytes, and [Values] and [Object] read
-// a text as Helm does, by way of the full parser:
+// Package yamltest supports tests of YAML readers. [Document] generates YAML of all kinds from a
+// fuzzer's bytes, and [Values] and [Object] read YAML as Helm does, with a full parser:
 //
 //	f.Fuzz(func(t *testing.T, seed []byte) {
 //		text := yamltest.Document(yamltest.AnyMap, seed)
@@ -10,7 +9,7 @@
 //		...
 //	})
 //
-// It imports nothing of the product, and only tests import it.
+// It imports no other package of the module, and only tests import it.
 package yamltest
 
 import (
@@ -20,7 +19,7 @@ import (
 	"strings"
 )
 
-// Form is what a generated text is about.
+// Form is the kind of a generated document.
 type Form int
 
 // The forms.
@@ -30,9 +29,9 @@ const (
 	ChartIndex             // an index.yaml
 )
 
-// Document makes a text of seed. Most texts are valid YAML; some are nearly so.
-// The same seed makes the same text, and the bytes decide in their order, so that
-// a fuzzer's small change to the seed is a small change to the text.
+// Document generates a document from seed. Most documents are valid YAML; some are almost valid.
+// The same seed generates the same document. Bytes are used in order, so that a small change of the
+// seed results in a small change of the document.
 func Document(form Form, seed []byte) string {
 	g := &generator{seed: seed}
 	g.mild = !g.chance(3)
@@ -48,21 +47,19 @@ func Document(form Form, seed []byte) string {
 	return g.finish(style)
 }
 
-// generator writes YAML. An empty seed chooses 0 everywhere, which is always
-// the production that ends.
+// generator generates YAML. An exhausted seed selects 0, which always ends a production.
 type generator struct {
 	strings.Builder
 	seed  []byte
 	depth int
-	// mild keeps to what people write: odd lines are much rarer.
+	// mild makes unusual syntax much rarer.
 	mild bool
-	// distinct numbers the keys that people write: an index with a key that stands
-	// twice is refused, and says nothing more.
+	// distinct makes keys unique: an index with a duplicate key is invalid as a whole.
 	distinct bool
 	keys     int
 }
 
-// pick is a number below n.
+// pick returns a number less than n.
 func (g *generator) pick(n int) int {
 	if len(g.seed) == 0 {
 		return 0
@@ -72,10 +69,10 @@ func (g *generator) pick(n int) int {
 	return int(b) % n
 }
 
-// chance is true once in n, never at the end of the seed.
+// chance returns true once in n calls, and false at the end of the seed.
 func (g *generator) chance(n int) bool { return g.pick(n) == n-1 }
 
-// odd is chance for what makes a text unusual.
+// odd is chance for unusual syntax.
 func (g *generator) odd(n int) bool {
 	if g.mild {
 		n = min(10*n, 250)
@@ -83,7 +80,7 @@ func (g *generator) odd(n int) bool {
 	return g.chance(n)
 }
 
-// ofUsual is one of from, of which the first usual are what people write.
+// ofUsual returns one of from, mostly one of the first usual elements.
 func (g *generator) ofUsual(usual int, from []string) string {
 	if !g.mild || g.chance(40) {
 		usual = len(from)
@@ -95,7 +92,7 @@ func (g *generator) of(from []string) string { return from[g.pick(len(from))] }
 
 func (g *generator) indent(n int) { g.WriteString(strings.Repeat(" ", n)) }
 
-// finish gives the text its line ends and its first and last characters.
+// finish changes line ends and the beginning and end of the text.
 func (g *generator) finish(style int) string {
 	text := g.String()
 	switch style {
@@ -119,7 +116,7 @@ func (g *generator) finish(style int) string {
 	return text
 }
 
-// stream is one document or several.
+// stream generates one or more documents.
 func (g *generator) stream() {
 	if g.odd(12) {
 		g.WriteString(g.of([]string{"---\n", "--- \n", "--- # c\n", "%YAML 1.1\n---\n", "# c\n---\n",
@@ -186,7 +183,7 @@ func (g *generator) index() {
 	}
 }
 
-// entry is a chart's entry, whose first key follows the dash.
+// entry generates an entry of a chart, after the dash.
 func (g *generator) entry(column int) {
 	g.WriteString(g.of([]string{"name: web\n", "name: 'web' # c\n", "name:\n" + strings.Repeat(" ",
 		column+2) + "web\n", "# c\n" + strings.Repeat(" ", column) + "name: web\n"}))
@@ -229,7 +226,7 @@ func (g *generator) entry(column int) {
 	}
 }
 
-// fields are keys of an entry; entry knows what belongs to each.
+// fields are the keys of an entry; entry generates their values.
 var fields = [...]string{"version:", "urls:", "keywords:", "created:", "maintainers:", "dependencies:",
 	"description:", "home:", "appVersion:", "annotations:", "x-y:", "\"icon\":"}
 
@@ -242,7 +239,7 @@ func (g *generator) list(column int) {
 	}
 }
 
-// blockMap writes lines of keys and values at a column.
+// blockMap generates a mapping in block style.
 func (g *generator) blockMap(column int) {
 	g.depth++
 	defer func() { g.depth-- }()
@@ -253,7 +250,7 @@ func (g *generator) blockMap(column int) {
 	}
 }
 
-// mapEntry is one key with its value, behind what indents it.
+// mapEntry generates a key and its value, after the indentation.
 func (g *generator) mapEntry(column int) {
 	n := g.pick(40)
 	if g.mild && !g.chance(8) {
@@ -288,8 +285,7 @@ func (g *generator) comment(column int) {
 	}
 }
 
-// node is what follows a colon or a dash that is at column, up to the
-// end of the value's last line.
+// node generates a value after a colon or a dash at column, including the end of its last line.
 func (g *generator) node(column int, ofKey bool) {
 	if g.odd(16) {
 		g.WriteString(g.of([]string{" &a1", " !!str", " !x", " !!int", " !!float", " !!binary", " &a2 !!map",
@@ -359,7 +355,7 @@ func (g *generator) blockList(column int, ofKey bool) {
 	}
 }
 
-// flow is a value in a collection in brackets, or such a collection.
+// flow generates a value in flow style.
 func (g *generator) flow() {
 	g.depth++
 	defer func() { g.depth-- }()
@@ -397,8 +393,7 @@ func (g *generator) flow() {
 	}
 }
 
-// scalar is a scalar with the end of its last line. column is that of the
-// collection around it.
+// scalar generates a scalar and its line end. column is the column of the enclosing collection.
 func (g *generator) scalar(column int) {
 	n := g.pick(12)
 	if g.mild && (n == 6 || n == 7) && !g.chance(10) {
@@ -483,7 +478,7 @@ func (g *generator) key() string {
 	return k
 }
 
-// quoted is a scalar in quotes, perhaps of several lines.
+// quoted generates a quoted scalar, possibly with several lines.
 func (g *generator) quoted() {
 	pieces := []string{"a", " ", "text", ": ", "#", " # ", "-", "'", "é", "{", "\n  ", "\n\n   ", "\t",
 		"\n    ", "\n", "  "}
@@ -506,8 +501,7 @@ func (g *generator) quoted() {
 	g.WriteString(quote)
 }
 
-// block is a block scalar, its last line with its end. column is that of the
-// collection around it.
+// block generates a block scalar. column is the column of the enclosing collection.
 func (g *generator) block(column int) {
 	header := g.ofUsual(6, []string{"|", ">", "|-", ">-", "|+", ">+", "|2", ">1", "|2-", "|-2", "|+1", ">3+",
 		"|0", "|10", "|--", "|x"})
@@ -517,13 +511,13 @@ func (g *generator) block(column int) {
 		line := g.ofUsual(12, []string{"x", "text: y", "  more", "", " ", "    ", "# c", "- a", "x  ", "\"q",
 			"---", "é", "\ttab", "x\t", "x\\", "\u2028y", " \t", "...", "\u0085"})
 		if line != "" || g.chance(3) {
-			g.indent(inner - min(inner, g.of3()))
+			g.indent(inner - min(inner, g.unindent()))
 		}
 		g.WriteString(line + "\n")
 	}
 }
 
-// shift is how far a line is from where people put it, nearly always 0.
+// shift returns the deviation from the usual indentation, which is mostly 0.
 func (g *generator) shift() int {
 	if g.odd(6) {
 		return []int{1, -1, -2, 2}[g.pick(4)]
@@ -531,15 +525,15 @@ func (g *generator) shift() int {
 	return 0
 }
 
-// of3 is nearly always 0: how much less than its block a line is indented.
-func (g *generator) of3() int {
+// unindent returns by how much less than its block a line is indented, which is mostly 0.
+func (g *generator) unindent() int {
 	if g.odd(12) {
 		return 1 + g.pick(3)
 	}
 	return 0
 }
 
-// Seeds are seeds of different texts, for a fuzz target to begin with.
+// Seeds returns seeds for a fuzz target.
 func Seeds() [][]byte {
 	out := make([][]byte, 64)
 	for i := range out {

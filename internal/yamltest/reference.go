@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Values reads a values file as Helm 4 does: the documents of the stream one by
-// one, each laid over those before it. [Ambiguous] texts have no one result.
+// Values reads a values file as Helm 4 does: it merges the documents of the stream in order. The
+// result for [Ambiguous] texts is undefined.
 func Values(text string) (map[string]any, error) {
 	docs, err := Documents(text)
 	if err != nil {
@@ -30,24 +30,24 @@ func Values(text string) (map[string]any, error) {
 		if err := yaml.Unmarshal([]byte(doc), &layer); err != nil {
 			return nil, err
 		}
-		overlay(out, layer)
+		merge(out, layer)
 	}
 	return out, nil
 }
 
-func overlay(out, layer map[string]any) {
+func merge(out, layer map[string]any) {
 	for k, v := range layer {
 		table, ok := v.(map[string]any)
 		under, also := out[k].(map[string]any)
 		if ok && also {
-			overlay(under, table)
+			merge(under, table)
 			continue
 		}
 		out[k] = v
 	}
 }
 
-// Documents cuts a stream at its separators, as Helm's reader of values does.
+// Documents splits a stream as Helm's reader of values does.
 func Documents(text string) ([]string, error) {
 	r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader([]byte(text))))
 	var docs []string
@@ -63,8 +63,8 @@ func Documents(text string) ([]string, error) {
 	}
 }
 
-// Object reads one document as Helm reads what it sends to the API server: as
-// JSON, whole numbers as int64.
+// Object reads a document as Helm reads objects for the API server: as JSON, with integers as
+// int64.
 func Object(text string) (map[string]any, error) {
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -77,9 +77,8 @@ func Object(text string) (map[string]any, error) {
 	return out, nil
 }
 
-// Ambiguous reports whether a map of text holds two keys that become the same
-// text, such as 1 and "1", so that the full parser gives now one of the values
-// and now the other.
+// Ambiguous reports whether text contains a mapping with keys that convert to the same string, such
+// as 1 and "1". The full parser chooses one of the values at random.
 func Ambiguous(text string) bool {
 	docs, err := Documents(text)
 	if err != nil {
@@ -87,27 +86,27 @@ func Ambiguous(text string) bool {
 	}
 	for _, doc := range docs {
 		var v any
-		if yamlv2.Unmarshal([]byte(doc), &v) == nil && clash(v) {
+		if yamlv2.Unmarshal([]byte(doc), &v) == nil && hasDuplicateKeys(v) {
 			return true
 		}
 	}
 	return false
 }
 
-func clash(v any) bool {
+func hasDuplicateKeys(v any) bool {
 	switch v := v.(type) {
 	case map[any]any:
 		seen := map[string]bool{}
 		for k, e := range v {
 			name := keyName(k)
-			if seen[name] || clash(e) {
+			if seen[name] || hasDuplicateKeys(e) {
 				return true
 			}
 			seen[name] = true
 		}
 	case []any:
 		for _, e := range v {
-			if clash(e) {
+			if hasDuplicateKeys(e) {
 				return true
 			}
 		}
@@ -132,8 +131,8 @@ func keyName(k any) string {
 	}
 }
 
-// Index reads the entries of an index as Helm does, which refuses keys that
-// stand twice and an index without apiVersion.
+// Index reads the entries of an index as Helm does, which rejects duplicate keys and an index
+// without apiVersion.
 func Index(text string) (map[string][]any, error) {
 	var out struct {
 		APIVersion any              `json:"apiVersion"`
