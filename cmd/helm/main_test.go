@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// reflectMethod is what the linker says of a reachable function that looks up methods by
-// a name or number that it cannot know.
+// reflectMethod is the linker's note about a reachable function that looks up methods by a name or
+// index unknown at link time.
 var reflectMethod = regexp.MustCompile(`(?m)^\S+ <[^>]*ReflectMethod[^>]*>`)
 
-// With such a function the linker keeps every exported method of every reachable type, a
-// tenth of the program (see docs/adr/0025-methods-of-templates.md).
+// With such a function the linker keeps all exported methods of reachable types, a tenth of the
+// program (see docs/adr/0025-methods-of-templates.md).
 func TestMethodsAreNotLookedUpByName(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the program")

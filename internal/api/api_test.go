@@ -17,12 +17,12 @@ var update = flag.Bool("update", false, "write what is exported now to docs/api"
 
 const root = "../.."
 
-// file is where the listing of a package is kept.
+// file returns the path of a package's listing.
 func file(pkg string) string {
 	return filepath.Join(root, "docs", "api", strings.ReplaceAll(pkg, "/", ".")+".txt")
 }
 
-func TestTheAPIHasNotChangedUnsaid(t *testing.T) {
+func TestAPIListing(t *testing.T) {
 	packages, err := Packages(root)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestTheAPIHasNotChangedUnsaid(t *testing.T) {
 				t.Fatal(err)
 			}
 			if added, removed := compare(string(want), got); len(added)+len(removed) > 0 {
-				t.Errorf("the API has changed: say so in a changelog fragment, and run go test ./internal/api -update\nnew:\n  %s\ngone:\n  %s",
+				t.Errorf("the API has changed: add a changelog fragment, and run go test ./internal/api -update\nadded:\n  %s\nremoved:\n  %s",
 					strings.Join(added, "\n  "), strings.Join(removed, "\n  "))
 			}
 		})
@@ -65,7 +65,7 @@ func TestTheAPIHasNotChangedUnsaid(t *testing.T) {
 	}
 }
 
-// compare returns the lines that only one of two listings has.
+// compare returns the lines that are only in one of two listings.
 func compare(want, got string) (added, removed []string) {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for _, line := range b {

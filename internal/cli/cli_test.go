@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs whole commands without a cluster.
+// TestScripts runs commands without a cluster.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -42,8 +42,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// TestClusterScripts runs whole commands against a real API server. Each script
-// has a namespace of its own, $NS.
+// TestClusterScripts runs commands with a real API server. Each script has its own namespace, $NS.
 func TestClusterScripts(t *testing.T) {
 	admin := os.Getenv("MOONHELM_TEST_KUBECONFIG")
 	if admin == "" {
@@ -66,7 +65,7 @@ func TestClusterScripts(t *testing.T) {
 	})
 }
 
-// setup gives a script a home of its own and the example charts.
+// setup creates a home directory for a script, and copies the example charts.
 func setup(env *testscript.Env) error {
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("TZ", "UTC")
@@ -83,9 +82,9 @@ func setup(env *testscript.Env) error {
 	return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o755)
 }
 
-// askServer is a command of scripts: kube METHOD PATH [BODY] asks the API server of
-// $KUBECONFIG and prints what it answers. A PATCH is a JSON merge patch. kube AWAIT
-// PATH TEXT asks until the answer has the text.
+// askServer implements the script command kube METHOD PATH [BODY], which sends a request to the API
+// server of $KUBECONFIG and prints the response. A PATCH is a JSON merge patch. kube AWAIT PATH
+// TEXT repeats a GET until the response contains TEXT.
 func askServer() {
 	if err := ask(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)

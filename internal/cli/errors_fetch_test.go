@@ -22,7 +22,7 @@ func TestFetchHints(t *testing.T) {
 	listed := func(err error) error { return &fetch.EntryError{Chart: "web", Version: "1.0.0", Err: err} }
 	for _, test := range []struct {
 		err  error
-		want string // "" for none
+		want string // or ""
 	}{
 		{&fetch.NameError{Name: "web"}, "helm search repo"},
 		{&fetch.SchemeError{Scheme: "s3"}, "helm plugin install"},
@@ -64,7 +64,7 @@ func TestFetchHints(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedDownloadSaysNoMore(t *testing.T) {
+func TestInterruptedDownload(t *testing.T) {
 	err := fmt.Errorf("load: %w", &fetch.InterruptedError{URL: "http://a/web.tgz", Err: context.Canceled})
 	if got := explain(err, cmdutil.New(term.Streams{})); got != "Error: load: fetch http://a/web.tgz: interrupted\n" {
 		t.Errorf("%q", got)

@@ -30,8 +30,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Every error that someone can do something about says what, also from inside
-// other errors.
+// Errors have their hints also if they are wrapped.
 func TestHints(t *testing.T) {
 	for _, test := range []struct {
 		err  error
@@ -87,14 +86,14 @@ func TestHints(t *testing.T) {
 			}
 			for _, want := range test.want {
 				if !strings.Contains(text, want) {
-					t.Errorf("%T: got %q, wanted %q", test.err, got, want)
+					t.Errorf("%T: got %q, want %q", test.err, got, want)
 				}
 			}
 		}
 	}
 }
 
-func TestAnErrorIsASentenceAndAHint(t *testing.T) {
+func TestErrorWithHint(t *testing.T) {
 	f := cmdutil.New(term.Streams{})
 	err := fmt.Errorf("uninstall \x1b[2Jweb: %w", &storage.NotFoundError{Key: storage.Key{Name: "web", Namespace: "ns"}})
 	want := "Error: uninstall \\x1b[2Jweb: release: not found: \"web\" in namespace \"ns\"\n" +
@@ -104,8 +103,8 @@ func TestAnErrorIsASentenceAndAHint(t *testing.T) {
 	}
 }
 
-// Text from a chart cannot forge lines of helm's own.
-func TestErrorsKeepTheFirstColumn(t *testing.T) {
+// Text from a chart cannot imitate helm's own lines.
+func TestErrorIndentation(t *testing.T) {
 	err := errors.New("fail: no\nError: forged\nhint: forged\n\r\nAllow? (y, yes, n, no) > \n  1 | kept")
 	want := "Error: fail: no\n  Error: forged\n  hint: forged\n\r\n  Allow? (y, yes, n, no) > \n  1 | kept\n"
 	if got := explain(err, cmdutil.New(term.Streams{})); got != want {
@@ -117,7 +116,7 @@ func TestErrorsKeepTheFirstColumn(t *testing.T) {
 	}
 }
 
-func TestDebugShowsTheWholeChain(t *testing.T) {
+func TestDebugErrorChain(t *testing.T) {
 	f := cmdutil.New(term.Streams{})
 	f.Settings.Debug = true
 	err := fmt.Errorf("uninstall: %w", errors.Join(
@@ -131,7 +130,7 @@ func TestDebugShowsTheWholeChain(t *testing.T) {
 	}
 }
 
-func TestRunReturnsAnExitCode(t *testing.T) {
+func TestRunExitCode(t *testing.T) {
 	for args, want := range map[string]struct {
 		code int
 		out  string
@@ -155,8 +154,8 @@ func TestRunReturnsAnExitCode(t *testing.T) {
 	}
 }
 
-// A script must find a list, and nothing but one, where there is no release.
-func TestAListOfNothingIsAnEmptyList(t *testing.T) {
+// Scripts rely on an empty list if there are no releases.
+func TestEmptyLists(t *testing.T) {
 	for args, want := range map[string]string{
 		"list -o json":    "[]\n",
 		"list -o yaml":    "[]\n",
@@ -175,8 +174,8 @@ func TestAListOfNothingIsAnEmptyList(t *testing.T) {
 	}
 }
 
-// Who has forgotten to type what is read must be able to end it.
-func TestAnInterruptEndsTheReadingOfStandardInput(t *testing.T) {
+// The user may not be aware of having to type, and must be able to interrupt.
+func TestStdinInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	chart := t.TempDir()
@@ -200,14 +199,14 @@ func TestAnInterruptEndsTheReadingOfStandardInput(t *testing.T) {
 	}
 }
 
-// signalled is what a context that a signal has ended gives as its cause.
+// signalled is the cause of a context that a signal has ended.
 type signalled struct{}
 
 func (signalled) Error() string        { return "interrupt signal received" }
 func (signalled) Is(target error) bool { return target == context.Canceled }
 
-// Only where a release may have changed is there something to look after.
-func TestAnInterruptOfACommandThatChangesNothing(t *testing.T) {
+// There is a hint only for commands that may have changed a release.
+func TestReadOnlyCommandInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, args := range []string{"search hub --endpoint http://127.0.0.1:1", "repo add x http://127.0.0.1:1", "pull oci://127.0.0.1:1/web"} {
@@ -223,8 +222,8 @@ func TestAnInterruptOfACommandThatChangesNothing(t *testing.T) {
 	}
 }
 
-// An interrupt before the cluster was written to leaves nothing to look after.
-func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
+// There is no hint if the interrupt came before anything was written to the cluster.
+func TestInterruptHints(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		want string

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"testing"
 
-	_ "github.com/moonhelm/moonhelm/internal/child" // the helm of these tests runs charts' scripts, as the real one does
+	_ "github.com/moonhelm/moonhelm/internal/child" // these tests run charts' scripts with their own binary
 )
 
-// site is the address of a web server that has what examples/network fetches.
-// It runs as long as the tests do.
+// site is the address of a web server with the files that examples/network fetches. It runs until
+// the tests end.
 var site = sync.OnceValue(func() string {
 	pages := map[string]string{
 		"/ranges.json": `{"ranges": ["192.0.2.0/24", "2001:db8::/32"]}`,
@@ -32,8 +32,8 @@ var site = sync.OnceValue(func() string {
 	})).URL
 })
 
-// TestScaffoldedScript makes a chart with a script, which does nothing; then
-// takes the dashes away from all its examples, which work.
+// TestScaffoldedScript creates a chart with a script, which has no effect, and then uncomments all
+// its examples.
 func TestScaffoldedScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -48,7 +48,7 @@ func TestScaffoldedScript(t *testing.T) {
 		t.Error(out)
 	}
 	if out := run("helm template x web --trace-events"); strings.Contains(out, "chart.lua") {
-		t.Errorf("the script does something:\n%s", out)
+		t.Errorf("the script has an effect:\n%s", out)
 	}
 
 	path := filepath.Join(dir, "web", "ext", "lua", "chart.lua")

@@ -16,11 +16,10 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// forgeRecord is a command of scripts: forge RELEASE REVISION OLD NEW [OLD NEW...]
-// replaces text in the JSON of a record in $HELM_NAMESPACE, as everyone can who may
-// write Secrets there. OLD may be kind=KIND, for what the record says of a hook's kind
-// beside its manifest, or json=TEXT, for what stands anywhere in the record. It fails
-// where the record does not have the text.
+// forgeRecord implements the script command forge RELEASE REVISION OLD NEW [OLD NEW...], which
+// replaces text in the JSON of a record in $HELM_NAMESPACE, as any user with write access to
+// Secrets can. OLD may be kind=KIND for a hook's recorded kind, or json=TEXT for text anywhere in
+// the record. It fails if the record does not contain the text.
 func forgeRecord() {
 	if err := forge(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -65,7 +64,7 @@ func forge(args []string) error {
 	return err
 }
 
-// forged is the record of rel with some texts of its hooks and its manifest replaced.
+// forged returns the record of rel with replaced texts in hooks and manifest.
 func forged(rel *release.Release, pairs []string) ([]byte, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		from, to := strings.ReplaceAll(pairs[i], `\n`, "\n"), strings.ReplaceAll(pairs[i+1], `\n`, "\n")

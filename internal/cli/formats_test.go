@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// formats is where the schemas of the commands' JSON are, see docs/formats.md. Scripts run
-// in directories of their own.
+// formats is the directory of the schemas of JSON output, see docs/formats.md. It is absolute
+// because scripts run in their own directories.
 var formats = func() string {
 	dir, err := filepath.Abs(filepath.Join("..", "..", "docs", "formats"))
 	if err != nil {
@@ -21,11 +21,11 @@ var formats = func() string {
 	return dir
 }()
 
-// scriptCommands are those that scripts have besides testscript's.
+// scriptCommands are the script commands in addition to testscript's.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){"schema": checkSchema}
 
-// checkSchema is the command "schema NAME": the standard output of the last command is
-// JSON of that schema.
+// checkSchema implements the script command "schema NAME": the standard output of the last command
+// must match that schema.
 func checkSchema(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: schema NAME")

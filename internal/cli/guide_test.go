@@ -57,8 +57,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// TestPluginGuide does the same with the chapter of docs/plugins.md on plugins in
-// Lua.
+// TestPluginGuide tests the chapter on Lua plugins in docs/plugins.md in the same way.
 func TestPluginGuide(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -91,8 +90,8 @@ func TestPluginGuide(t *testing.T) {
 	}
 }
 
-// An example that no command runs must not go unnoticed.
-func TestGuideLeavesNothingUntested(t *testing.T) {
+// Examples that no command uses are reported.
+func TestGuideIsComplete(t *testing.T) {
 	const start = "## Start\n\n`web/Chart.yaml`\n\n```yaml\nname: web\n```\n\n## Next\n\n"
 	for name, test := range map[string]struct{ text, want string }{
 		"a block without a name": {"```lua\nx = 1\n```\n", "11: this lua block is neither a file nor a console session"},
@@ -111,7 +110,7 @@ func TestGuideLeavesNothingUntested(t *testing.T) {
 	}
 }
 
-// manual is a text with examples. Blocks point into lines.
+// manual is a text with examples. Blocks refer to its lines.
 type manual struct {
 	lines    []string
 	sections []manualSection
@@ -123,7 +122,7 @@ type manualSection struct {
 	blocks []block
 }
 
-// block is a fenced one: its line, and what it holds.
+// block is a fenced block: its line and its content.
 type block struct {
 	line       int // of the fence, from 1
 	lang, file string
@@ -132,7 +131,7 @@ type block struct {
 
 var fileName = regexp.MustCompile("^`([^` ]+)`:?$")
 
-// parseGuide takes a text apart; problems are "line: what is wrong".
+// parseGuide parses a text. Problems have the format "line: problem".
 func parseGuide(text string) (doc manual, problems []string) {
 	doc.lines = strings.Split(text, "\n")
 	doc.sections = []manualSection{{title: "beginning"}}
@@ -167,7 +166,7 @@ func parseGuide(text string) (doc manual, problems []string) {
 	return doc, problems
 }
 
-// check tells what nothing would test. The first section's files are for others.
+// check returns the blocks that no command uses. Files of the first section are for later sections.
 func (s manualSection) check(first bool) (problems []string) {
 	for i, b := range s.blocks {
 		switch {
@@ -193,7 +192,7 @@ func (s manualSection) files() (files []block) {
 	return files
 }
 
-// String is the text with the blocks as they are now.
+// String returns the text with the current blocks.
 func (m manual) String() string {
 	var out []string
 	at := 0
@@ -206,7 +205,7 @@ func (m manual) String() string {
 	return strings.Join(append(out, m.lines[at:]...), "\n")
 }
 
-// run follows a section in an empty directory.
+// run executes a section in an empty directory.
 func (s manualSection) run(t *testing.T, base []block) {
 	dir := t.TempDir()
 	for _, b := range base {
@@ -242,7 +241,7 @@ func (b block) write(t *testing.T, dir string) {
 	filetest.WriteFile(t, filepath.Join(dir, filepath.FromSlash(b.file)), strings.Join(b.lines, "\n")+"\n")
 }
 
-// shown is a command and what the guide says it prints.
+// shown is a command and its output in the guide.
 type shown struct{ line, output string }
 
 func (b block) commands() (out []shown) {
@@ -258,7 +257,7 @@ func (b block) commands() (out []shown) {
 
 var answered = regexp.MustCompile(`(?m)^Allow\? \(y, yes, n, no\) > (.*)$`)
 
-// run runs the command and returns what it prints.
+// run executes the command and returns its output.
 func (c shown) run(t *testing.T, dir string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", c.line)
@@ -283,10 +282,10 @@ func (c shown) run(t *testing.T, dir string) string {
 	return took.ReplaceAllString(out, " 1ms")
 }
 
-// took is the time that a handler took, at the end of a line of a trace.
+// took matches the duration of a handler at the end of a trace line.
 var took = regexp.MustCompile(`(?m) [0-9.]+(µs|ms|s)$`)
 
-// compare tells how what is printed differs from what the guide shows.
+// compare describes how the output differs from the guide.
 func (c shown) compare(got string) string {
 	var pattern strings.Builder
 	for line := range strings.Lines(c.output) {

@@ -13,8 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// TestShortTexts holds what help, completion and man pages say of each command to one
-// form: "Show release history".
+// TestShortTexts checks the form of the short texts of commands: "Show release history".
 func TestShortTexts(t *testing.T) {
 	walk(New(cmdutil.New(term.Streams{})), func(cmd *cobra.Command) {
 		t.Run(cmd.CommandPath(), func(t *testing.T) {
@@ -31,7 +30,7 @@ func TestShortTexts(t *testing.T) {
 	})
 }
 
-// walk calls visit for a command and all below it.
+// walk calls visit for a command and all its subcommands.
 func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	visit(cmd)
 	for _, c := range cmd.Commands() {

@@ -13,9 +13,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// A person at a terminal is asked before hooks of a record create objects outside the
-// release's namespace, and sees what they are called, whatever characters are in it.
-func TestStoredHooksAreAskedForAtATerminal(t *testing.T) {
+// At a terminal, helm asks before hooks of a record create objects outside of the release's
+// namespace, and shows their names with escaped control characters.
+func TestConfirmStoredHooks(t *testing.T) {
 	admin := os.Getenv("MOONHELM_TEST_KUBECONFIG")
 	if admin == "" {
 		t.Skip("no cluster: make cluster-tests brings one up (MOONHELM_TEST_KUBECONFIG)")
@@ -46,7 +46,7 @@ metadata:
 	if err == nil || !strings.Contains(got, question) || !strings.Contains(got, "they were refused") || strings.Contains(got, "\x1b[2J") {
 		t.Errorf("%v\n%q", err, got)
 	}
-	// The name is one that the server refuses: that it was asked for is what is tested.
+	// The server rejects the name; the question has been asked.
 	got, err = atTerminal(t, run("uninstall", "web"), prompt, "y\n")
 	if err == nil || !strings.Contains(got, question) || !strings.Contains(got, "post-delete hook ConfigMap/x") {
 		t.Errorf("%v\n%q", err, got)

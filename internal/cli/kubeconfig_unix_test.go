@@ -22,17 +22,17 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// use is what a command does with the kubeconfig.
+// use says how a command uses the kubeconfig.
 type use int
 
 const (
-	offline   use = iota // reads it never
-	namespace            // takes the namespace from it, unless one is given
+	offline   use = iota // never reads it
+	namespace            // reads the namespace, unless one is given
 	cluster              // needs a cluster
 )
 
-// commandUses has every command that does something, with arguments to call it with.
-// They need not make it succeed, but go past what looks at arguments.
+// commandUses lists all runnable commands, with arguments. These need not succeed, but pass
+// validation.
 var commandUses = map[string]struct {
 	use  use
 	args string
@@ -98,7 +98,7 @@ var commandUses = map[string]struct {
 	"version":               {offline, ""},
 }
 
-// commandPaths are the paths of the commands of a tree that do something.
+// commandPaths returns the paths of the runnable commands of a tree.
 func commandPaths(root *cobra.Command) (paths []string) {
 	for _, c := range root.Commands() {
 		if c.HasSubCommands() {
@@ -111,8 +111,8 @@ func commandPaths(root *cobra.Command) (paths []string) {
 	return paths
 }
 
-// newHome makes a home and a working directory with a chart, an archive of it and a
-// plugin, and returns its path.
+// newHome creates a home and working directory with a chart, its archive and a plugin, and returns
+// its path.
 func newHome(t *testing.T) (home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -133,7 +133,7 @@ func newHome(t *testing.T) (home string) {
 	return home
 }
 
-// runWith runs helm with a kubeconfig, in this process.
+// runWith runs helm with a kubeconfig in this process.
 func runWith(t *testing.T, kubeconfig string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", kubeconfig)
@@ -142,8 +142,8 @@ func runWith(t *testing.T, kubeconfig string, args ...string) (code int, stdout,
 	return code, out.String(), errs.String()
 }
 
-// watchReads makes a named pipe that looks like an empty file to who reads it. The
-// function that it returns says whether it was read since.
+// watchReads creates a named pipe that appears as an empty file to readers. The returned function
+// reports whether it has been read since the last call.
 func watchReads(t *testing.T) (path string, read func() bool) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pipe")
@@ -158,7 +158,7 @@ func countReads(t *testing.T, path string) func() bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for { // opening waits until it is opened for reading
+		for { // blocks until it is opened for reading
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
 			if err != nil {
 				return
@@ -184,9 +184,9 @@ func countReads(t *testing.T, path string) func() bool {
 	}
 }
 
-// TestEveryCommandHasItsUse holds the table against the tree: who adds a command says
-// there whether it may look at the kubeconfig.
-func TestEveryCommandHasItsUse(t *testing.T) {
+// TestCommandUse compares commandUses with the tree: a new command must declare whether it may read
+// the kubeconfig.
+func TestCommandUse(t *testing.T) {
 	have := commandPaths(New(cmdutil.New(term.Streams{})))
 	for _, path := range have {
 		if _, ok := commandUses[path]; !ok {
@@ -200,7 +200,7 @@ func TestEveryCommandHasItsUse(t *testing.T) {
 	}
 }
 
-func TestOfflineCommandsReadNoKubeconfig(t *testing.T) {
+func TestOfflineCommandsIgnoreKubeconfig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -225,7 +225,7 @@ func TestOfflineCommandsReadNoKubeconfig(t *testing.T) {
 	}
 }
 
-func TestOfflineCommandsWithABrokenKubeconfig(t *testing.T) {
+func TestOfflineCommandsBrokenKubeconfig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -254,8 +254,8 @@ func TestOfflineCommandsWithABrokenKubeconfig(t *testing.T) {
 	}
 }
 
-// TestNamespaceOfABrokenKubeconfig has what Helm 4.3.1 prints.
-func TestNamespaceOfABrokenKubeconfig(t *testing.T) {
+// TestNamespaceBrokenKubeconfig compares with the output of Helm 4.3.1.
+func TestNamespaceBrokenKubeconfig(t *testing.T) {
 	for _, kubeconfig := range []string{"none", "broken", "directory", "/dev/zero"} {
 		t.Run(kubeconfig, func(t *testing.T) {
 			newHome(t)
@@ -269,8 +269,8 @@ func TestNamespaceOfABrokenKubeconfig(t *testing.T) {
 	}
 }
 
-// TestTemplateThatNeedsTheCluster ends with what is wrong with the kubeconfig.
-func TestTemplateThatNeedsTheCluster(t *testing.T) {
+// TestTemplateServerDryRun expects the error of the kubeconfig.
+func TestTemplateServerDryRun(t *testing.T) {
 	for _, flag := range []string{"--validate", "--dry-run=server"} {
 		t.Run(flag, func(t *testing.T) {
 			newHome(t)

@@ -14,9 +14,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// Plugins in Lua whose one instruction allocates gigabytes reached 7.4 GB where the limit
-// was 1 GiB.
-func TestPluginsInLuaKeepToTheirMemory(t *testing.T) {
+// Lua plugins whose single instruction allocates gigabytes once reached 7.4 GB with a limit of 1
+// GiB.
+func TestLuaPluginMemoryLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -61,7 +61,7 @@ function main(args) ways[args[1]]() end
 			t.Fatal(err)
 		}
 		if said, _, err := helm("a child"); err != nil || said != string(before) {
-			t.Errorf("the limit of a program that it starts: got %q, %v, want %q", said, err, before)
+			t.Errorf("limit of a subprocess: got %q, %v, want %q", said, err, before)
 		}
 	})
 }

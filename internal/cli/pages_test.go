@@ -22,9 +22,9 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestComingFromHelmDeviations checks that each entry of docs/differences.md has its line in the tables of
+// TestMigrationDeviations checks that each entry of docs/differences.md has its line in the tables of
 // docs/coming-from-helm.md, and each line its entry.
-func TestComingFromHelmDeviations(t *testing.T) {
+func TestMigrationDeviations(t *testing.T) {
 	var listed []string
 	for _, m := range regexp.MustCompile(`(?m)^- \*\*((?s:.+?))\*\*`).FindAllStringSubmatch(page(t, "differences.md"), -1) {
 		listed = append(listed, strings.TrimSuffix(strings.Join(strings.Fields(m[1]), " "), "."))
@@ -52,9 +52,9 @@ func TestComingFromHelmDeviations(t *testing.T) {
 	}
 }
 
-// TestComingFromHelmWords runs the commands of earlier versions of Helm: each ends with an error that says
+// TestMigrationWords runs the commands of earlier versions of Helm: each ends with an error that says
 // what replaces it, or works as before.
-func TestComingFromHelmWords(t *testing.T) {
+func TestMigrationWords(t *testing.T) {
 	text := under(t, page(t, "coming-from-helm.md"), "From Helm 2's words")
 	commands := 0
 	for _, row := range rows(text) {
@@ -83,7 +83,7 @@ func TestComingFromHelmWords(t *testing.T) {
 	}
 }
 
-// TestEnvironment holds the variables of docs/environment.md against those that the code names. Those of
+// TestEnvironment compares the variables in docs/environment.md with those in the code. Those of
 // helm diff are in docs/diff.md.
 func TestEnvironment(t *testing.T) {
 	text := page(t, "environment.md") + page(t, "diff.md")
@@ -121,7 +121,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, variable := range name.FindAllString(page(t, "environment.md"), -1) {
 		if !found[variable] {
-			t.Errorf("docs/environment.md has %s, which the code does not know", variable)
+			t.Errorf("docs/environment.md has %s, which is not in the code", variable)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// The same plugin twice, in the usual way and in Lua: each asks for a name and
-// says where it reads and writes.
+// The same plugin as a subprocess and in Lua: it asks for a name, and prints whether its streams
+// are terminals.
 const askers = `
 -- plugins/ask-shell/plugin.yaml --
 name: ask-shell
@@ -50,7 +50,7 @@ function main(args)
 end
 `
 
-// asker returns a command that runs one of the askers.
+// asker returns a command for one of the plugins.
 func asker(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -68,7 +68,7 @@ func asker(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func TestPluginsReadAndWritePipes(t *testing.T) {
+func TestPluginStreamsPipes(t *testing.T) {
 	for _, name := range []string{"ask-shell", "ask-lua"} {
 		t.Run(name, func(t *testing.T) {
 			cmd := asker(t, name)
@@ -83,7 +83,7 @@ func TestPluginsReadAndWritePipes(t *testing.T) {
 	}
 }
 
-func TestPluginsReadAndWriteTheTerminal(t *testing.T) {
+func TestPluginStreamsTerminal(t *testing.T) {
 	for _, name := range []string{"ask-shell", "ask-lua"} {
 		t.Run(name, func(t *testing.T) {
 			got, err := atTerminal(t, asker(t, name), "name? ", "ada\n")
@@ -95,8 +95,8 @@ func TestPluginsReadAndWriteTheTerminal(t *testing.T) {
 	}
 }
 
-// A plugin that is busy, or waits for its user, ends with the interrupt key.
-func TestTheInterruptKeyEndsPlugins(t *testing.T) {
+// The interrupt key ends a plugin that is busy or waits for input.
+func TestPluginInterruptKey(t *testing.T) {
 	for _, name := range []string{"ask-shell", "ask-lua"} {
 		t.Run(name, func(t *testing.T) {
 			for prompt, args := range map[string][]string{"name? ": {name}, "busy\r\n": {name, "--forever"}} {
@@ -110,8 +110,8 @@ func TestTheInterruptKeyEndsPlugins(t *testing.T) {
 	}
 }
 
-// CVE-2021-21303: what a post-renderer remarks may be what a chart has said.
-func TestRemarksOfPostRenderersDoNotSteerTheTerminal(t *testing.T) {
+// CVE-2021-21303: a post-renderer's remarks may quote the chart.
+func TestPostRendererStderrIsEscaped(t *testing.T) {
 	cmd := asker(t, "template", "web", "--post-renderer", "./remark")
 	cmd.Dir = t.TempDir()
 	err := txtar.Write(txtar.Parse([]byte("-- web/Chart.yaml --\napiVersion: v2\nname: web\nversion: 1.0.0\n"+
@@ -125,8 +125,8 @@ func TestRemarksOfPostRenderersDoNotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-// What reads a plugin's output may go away.
-func TestPluginsEndWithTheirReader(t *testing.T) {
+// The reader of a plugin's output may close the pipe.
+func TestPluginBrokenPipe(t *testing.T) {
 	cmd := asker(t, "ask-lua")
 	dir := filepath.Dir(strings.TrimPrefix(cmd.Env[2], "HELM_PLUGINS="))
 	endless := "function main() while true do print('y') end end"

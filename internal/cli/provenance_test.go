@@ -12,8 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// signedStory unpacks the files of the story of a signed package, and returns a
-// command on them.
+// signedStory unpacks a signed package, and returns a command on it.
 func signedStory(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	story, err := txtar.ParseFile(filepath.Join("testdata", "script", "provenance.txtar"))
@@ -32,7 +31,7 @@ func signedStory(t *testing.T, args ...string) *exec.Cmd {
 
 var signAsBob = []string{"package", "web", "--sign", "--key", "bob", "--keyring", "bob.sec.asc"}
 
-func TestAPassphraseIsTypedUnseen(t *testing.T) {
+func TestPassphraseIsNotEchoed(t *testing.T) {
 	cmd := signedStory(t, signAsBob...)
 	got, err := atTerminal(t, cmd, "): ", "open sesame\n")
 	if err != nil || strings.Contains(got, "sesame") || !strings.HasPrefix(got, "Passphrase for the key of Bob <bob@example.com> (") || !strings.HasSuffix(got, "\nSuccessfully packaged chart and saved it to: "+filepath.Join(cmd.Dir, "web-1.2.3.tgz")+"\n") {
@@ -43,13 +42,13 @@ func TestAPassphraseIsTypedUnseen(t *testing.T) {
 	}
 }
 
-func TestAnInterruptEndsTheQuestionForAPassphrase(t *testing.T) {
+func TestPassphraseInterrupt(t *testing.T) {
 	cmd := signedStory(t, signAsBob...)
 	got, err := atTerminal(t, cmd, "): ", "\x03")
 	if err == nil || !strings.Contains(got, "interrupted") {
 		t.Errorf("%v:\n%s", err, got)
 	}
 	if left, _ := filepath.Glob(filepath.Join(cmd.Dir, "*.tgz*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("leftover files: %v", left)
 	}
 }

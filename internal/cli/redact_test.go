@@ -4,7 +4,7 @@ package cli
 
 import "testing"
 
-func TestPasswordsInURLsAreNotRepeated(t *testing.T) {
+func TestRedactPasswords(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "nothing": "nothing", "a://": "a://", "a:/": "a:/", "://:@": "://:xxxxx@",
 		"http://anna:hunter2@host:80/x: no":                  "http://anna:xxxxx@host:80/x: no",

@@ -27,7 +27,7 @@ func reference(t *testing.T) (path, text string) {
 	return path, string(data)
 }
 
-// under is the part of a text below a heading.
+// under returns the part of a text under a heading.
 func under(t *testing.T, text, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, "\n## "+heading+"\n")
@@ -38,7 +38,7 @@ func under(t *testing.T, text, heading string) string {
 	return part
 }
 
-// rows are the cells of the tables in a text, but for their heads.
+// rows returns the cells of a text's tables, without headers.
 func rows(text string) (rows [][]string) {
 	for line := range strings.Lines(text) {
 		cells, ok := strings.CutPrefix(strings.TrimSpace(line), "| ")
@@ -49,7 +49,7 @@ func rows(text string) (rows [][]string) {
 	return rows
 }
 
-// TestReferenceEvents holds the table of events against their types.
+// TestReferenceEvents compares the table of events with their types.
 func TestReferenceEvents(t *testing.T) {
 	_, text := reference(t)
 	var got []string
@@ -68,12 +68,12 @@ func TestReferenceEvents(t *testing.T) {
 	}
 	for i, name := range event.Names() {
 		if i >= len(want) || !strings.HasPrefix(want[i], "`"+name+"`") {
-			t.Fatalf("this test does not know the event %s", name)
+			t.Fatalf("unknown event %s: add it to this test", name)
 		}
 	}
 	for name, of := range event.Aliases() {
 		if want := "`" + name + "` is another name of `" + of + "`"; !strings.Contains(text, want) {
-			t.Errorf("the page does not say: %s", want)
+			t.Errorf("missing in the reference: %s", want)
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -81,7 +81,7 @@ func TestReferenceEvents(t *testing.T) {
 	}
 }
 
-// parts are the words for what an event lets handlers change.
+// parts describes the fields that handlers of an event may change.
 func parts(may event.Fields) string {
 	var out []string
 	for _, p := range []struct {
@@ -101,14 +101,14 @@ func parts(may event.Fields) string {
 	return strings.Join(out, ", ")
 }
 
-// TestReferenceContext looks at contexts from within a script.
+// TestReferenceContext compares contexts, as seen from a script, with the reference.
 func TestReferenceContext(t *testing.T) {
 	_, text := reference(t)
 	documented := map[string]bool{}
 	for _, cells := range rows(under(t, text, "The context")) {
 		documented[strings.Trim(cells[0], "`")] = true
 	}
-	delete(documented, "ctx.results") // tests of charts are not run here
+	delete(documented, "ctx.results") // no tests of charts run here
 
 	found := scriptSays(t, []string{"lint", "--strict"}, `
 events.on("pre-lint", function(ctx)
@@ -126,8 +126,8 @@ end)`)
 	compareNames(t, sorted(documented), found)
 }
 
-// TestReferenceFunctions compares what scripts have with what the reference
-// tells, and writes its two lists with -update.
+// TestReferenceFunctions compares the functions of scripts with the reference. With -update it
+// writes the two lists.
 func TestReferenceFunctions(t *testing.T) {
 	path, text := reference(t)
 	found := scriptSays(t, []string{"template", "--yes"}, `
@@ -152,7 +152,7 @@ end`)
 	functions.WriteString("| function | permission | what it does |\n|---|---|---|\n")
 	for _, f := range modules.Reference() {
 		fmt.Fprintf(&functions, "| `%s` | %s | %s |\n", strings.ReplaceAll(f.Signature, "|", `\|`), f.Permission, f.Text)
-		// Methods are not reached from globals; sha256 is a table that can be called.
+		// Methods are not reachable from globals; sha256 is a table that can be called.
 		if !strings.Contains(f.Name, ":") && f.Name != "sha256" {
 			documented[f.Name] = true
 		}
@@ -178,8 +178,8 @@ end`)
 	}
 }
 
-// TestGuideTellsWhatIsMissing looks for what the guide says is not there.
-func TestGuideTellsWhatIsMissing(t *testing.T) {
+// TestGuideReportsMissing checks that the functions that the guide declares missing are missing.
+func TestGuideReportsMissing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -190,14 +190,14 @@ func TestGuideTellsWhatIsMissing(t *testing.T) {
 	for _, cells := range rows(under(t, string(text), "What is not there")) {
 		for _, m := range regexp.MustCompile("`([a-z.]+)`").FindAllStringSubmatch(cells[0], -1) {
 			name := m[1]
-			if name == "require" { // of other things, the row says
+			if name == "require" { // the row describes other names
 				continue
 			}
 			got := scriptSays(t, []string{"template"}, `
 local v = _G
 for field in ("`+name+`"):gmatch("[^.]+") do v = v and v[field] end
 print(v)`)
-			// What a permission brings is there: all of them are granted here.
+			// Functions of permissions exist: all permissions are granted here.
 			permitted := slices.ContainsFunc(modules.Reference(), func(f modules.Function) bool {
 				return f.Permission != "" && (f.Name == name || strings.HasPrefix(f.Name, name+"."))
 			})
@@ -208,7 +208,7 @@ print(v)`)
 	}
 }
 
-// luaLists are Lua's own functions, a line for each of its libraries.
+// luaLists lists Lua's own functions, one line per library.
 func luaLists(names []string) string {
 	var order []string
 	lines := map[string][]string{}
@@ -230,14 +230,14 @@ func luaLists(names []string) string {
 	return b.String()
 }
 
-// fill puts content between the comments that mark its place.
+// fill replaces the content between a pair of marker comments.
 func fill(t *testing.T, text, name, content string) string {
 	t.Helper()
 	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->"
 	before, rest, ok := strings.Cut(text, begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("there is no place for %s", name)
+		t.Fatalf("no markers for %s", name)
 	}
 	return before + begin + "\n" + content + "\n" + end + after
 }
@@ -254,18 +254,18 @@ func compareNames(t *testing.T, documented, found []string) {
 	t.Helper()
 	for _, name := range found {
 		if !slices.Contains(documented, name) {
-			t.Errorf("%s is there, and the reference says nothing of it", name)
+			t.Errorf("%s is missing in the reference", name)
 		}
 	}
 	for _, name := range documented {
 		if !slices.Contains(found, name) {
-			t.Errorf("%s is in the reference, and not there", name)
+			t.Errorf("%s is in the reference but does not exist", name)
 		}
 	}
 }
 
-// scriptSays runs a command on a chart with a script and every permission, and
-// returns the lines that the script prints, sorted, each once.
+// scriptSays runs a command on a chart with a script and all permissions, and returns the script's
+// output lines, sorted and without duplicates.
 func scriptSays(t *testing.T, args []string, script string) []string {
 	t.Helper()
 	dir := t.TempDir()

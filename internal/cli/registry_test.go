@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// loginAt is a helm that logs in to a registry where ann's password is hunter2,
-// and the file that it stores credentials in.
+// loginAt returns a helm that logs in to a registry with the user ann and the password hunter2, and
+// the file for its credentials.
 func loginAt(t *testing.T, args ...string) (cmd *exec.Cmd, config string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func loginAt(t *testing.T, args ...string) (cmd *exec.Cmd, config string) {
 	return cmd, filepath.Join(dir, ".config", "helm", "registry", "config.json")
 }
 
-func TestARegistrysPasswordIsTypedUnseen(t *testing.T) {
+func TestLoginPasswordIsNotEchoed(t *testing.T) {
 	cmd, config := loginAt(t, "-u", "ann")
 	got, err := atTerminal(t, cmd, "Password: ", "hunter2\n")
 	if err != nil || got != "Password: \nLogin Succeeded\n" {
@@ -41,7 +41,7 @@ func TestARegistrysPasswordIsTypedUnseen(t *testing.T) {
 	}
 }
 
-func TestAnInterruptEndsTheQuestionsOfALogin(t *testing.T) {
+func TestLoginInterrupt(t *testing.T) {
 	for prompt, args := range map[string][]string{"Username: ": nil, "Password: ": {"-u", "ann"}} {
 		t.Run(prompt, func(t *testing.T) {
 			cmd, config := loginAt(t, args...)

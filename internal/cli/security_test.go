@@ -22,17 +22,16 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// The tests of this file run whole commands on hostile input, each as a program
-// of its own: it must end with a sentence, soon, in little memory. A stack that
-// overflows and memory that runs out cannot be recovered from, so nothing less
-// than a program of its own shows them.
+// The tests in this file run commands on hostile input, each in its own process: it must end with
+// an error message, soon, with little memory. Stack overflows and lack of memory are fatal in Go,
+// so that only a process can show them.
 
 const (
-	mostTime   = 30 * time.Second // a loaded machine's; seconds on a free one
+	mostTime   = 30 * time.Second // for a loaded machine; seconds otherwise
 	mostMemory = 800 << 20
 )
 
-// attack is a directory to work in, and what it is like to run helm there.
+// attack is a working directory, and the limits of helm in it.
 type attack struct {
 	t   *testing.T
 	dir string
@@ -51,7 +50,7 @@ const (
 	manifest = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
 )
 
-// chart writes a chart and gives its directory.
+// chart writes a chart and returns its directory.
 func (a *attack) chart(files map[string]string) string {
 	a.t.Helper()
 	dir, err := os.MkdirTemp(a.dir, "chart")
@@ -65,7 +64,7 @@ func (a *attack) chart(files map[string]string) string {
 	return dir
 }
 
-// run runs helm and holds it to its limits.
+// run runs helm and checks its limits.
 func (a *attack) run(args ...string) (stdout, stderr string, ok bool) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), mostTime)
@@ -84,9 +83,9 @@ func (a *attack) run(args ...string) (stdout, stderr string, ok bool) {
 	case code != 0 && code != 1:
 		a.t.Errorf("helm %s: exit code %d: %.300s", line, code, err.String())
 	case code == 1 && !strings.HasPrefix(err.String(), "Error: "):
-		a.t.Errorf("helm %s: no sentence: %.300s", line, err.String())
+		a.t.Errorf("helm %s: no error message: %.300s", line, err.String())
 	case strings.Contains(err.String(), "goroutine ") || strings.Contains(err.String(), "runtime error"):
-		a.t.Errorf("helm %s: broke down: %.300s", line, err.String())
+		a.t.Errorf("helm %s: crashed: %.300s", line, err.String())
 	case err.Len() > 100_000:
 		a.t.Errorf("helm %s: an error of %d bytes", line, err.Len())
 	}
@@ -101,13 +100,12 @@ func (a *attack) run(args ...string) (stdout, stderr string, ok bool) {
 func (a *attack) refused(want string, args ...string) {
 	a.t.Helper()
 	if _, err, ok := a.run(args...); ok || !strings.Contains(err, want) {
-		a.t.Errorf("helm %.100s: wanted an error with %q, got %.300s", strings.Join(args, " "), want, err)
+		a.t.Errorf("helm %.100s: want an error with %q, got %.300s", strings.Join(args, " "), want, err)
 	}
 }
 
-// CVE-2020-11013, CVE-2023-25165, CVE-2025-55199: nothing that renders offline
-// asks anybody anything.
-func TestRenderingOfflineAsksNobody(t *testing.T) {
+// CVE-2020-11013, CVE-2023-25165, CVE-2025-55199: offline rendering makes no requests.
+func TestTemplateMakesNoRequests(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer server.Close()
@@ -137,9 +135,9 @@ func TestRenderingOfflineAsksNobody(t *testing.T) {
 	}
 }
 
-// Text that stands for much more than it is, or nests without end, wherever a
-// chart or a user may give it.
-func TestBombsOfText(t *testing.T) {
+// Text that expands to much more, or nests without end, in all places where charts or users may
+// provide it.
+func TestTextBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -177,7 +175,7 @@ func TestBombsOfText(t *testing.T) {
 	}
 }
 
-// CVE-2022-36055, CVE-2022-23524, and sources that never end.
+// CVE-2022-36055, CVE-2022-23524, and endless sources.
 func TestHostileValues(t *testing.T) {
 	a := newAttack(t)
 	chart := a.chart(map[string]string{"templates/a.yaml": harmless})
@@ -191,8 +189,8 @@ func TestHostileValues(t *testing.T) {
 	a.refused("", "template", "web", "/dev/zero")
 }
 
-// CVE-2024-25620, CVE-2026-35206: names that lead elsewhere.
-func TestNamesThatLeadElsewhere(t *testing.T) {
+// CVE-2024-25620, CVE-2026-35206: names that lead out of a directory.
+func TestPathTraversal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -221,8 +219,8 @@ func TestNamesThatLeadElsewhere(t *testing.T) {
 	}
 }
 
-// CVE-2019-25210: Secrets are hidden wherever they stand.
-func TestSecretsAreHidden(t *testing.T) {
+// CVE-2019-25210: Secrets are hidden in all places.
+func TestHideSecrets(t *testing.T) {
 	a := newAttack(t)
 	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: %s}\nstringData: {p: hunter2}\n"
 	item := "- " + strings.ReplaceAll(fmt.Sprintf(secret, "c"), "\n", "\n  ")
@@ -243,8 +241,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// What templates can do that only a program of its own survives or not.
-func TestHostileTemplatesEnd(t *testing.T) {
+// Templates that may exhaust the stack, memory or time.
+func TestHostileTemplates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}

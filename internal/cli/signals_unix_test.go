@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// A command that waits for a server gets a signal.
-func TestSignalsEndACommandInGoodOrder(t *testing.T) {
+// A command that waits for a server receives a signal.
+func TestSignals(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		shell  string // how a shell starts helm
@@ -83,9 +83,9 @@ func TestSignalsEndACommandInGoodOrder(t *testing.T) {
 	}
 }
 
-// Where a terminal is closed, a shell hands on the hangup that the kernel sends
-// too: the second must not end what the first one began.
-func TestASecondHangupIsNotAnInterrupt(t *testing.T) {
+// When a terminal is closed, a shell forwards the SIGHUP that the kernel sends too: the second one
+// must not abort the handling of the first.
+func TestSecondHangupIsIgnored(t *testing.T) {
 	cmd := asker(t, "ends-slowly")
 	plugin := filepath.Join(cmd.Env[2][len("HELM_PLUGINS="):], "ends-slowly")
 	for name, text := range map[string]string{

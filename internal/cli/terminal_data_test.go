@@ -16,11 +16,11 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// hostile is a text that would clear the screen, turn the direction of what follows,
-// and move the cursor with a control character of one rune.
+// hostile is text that would clear the screen, reverse the text direction, and move the cursor with
+// a control character of one rune.
 const hostile = "\x1b[2Jred\u202eder\u009b1A\u2066 end"
 
-// listing is a helm that knows a repository that is called hostile.
+// listing returns a helm with a repository called hostile.
 func listing(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,9 +45,9 @@ func listing(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// CVE-2021-21303: data for machines must not steer the terminal of a person who looks at
-// it, and is the same data there and in a pipe.
-func TestDataAtATerminalDoesNotSteerIt(t *testing.T) {
+// CVE-2021-21303: JSON and YAML must not control a terminal, and represent the same data there as
+// in a pipe.
+func TestTerminalDataIsEscaped(t *testing.T) {
 	for format, read := range map[string]func([]byte, any) error{
 		"json": json.Unmarshal,
 		"yaml": func(data []byte, to any) error { return yaml.Unmarshal(data, to) },
@@ -59,7 +59,7 @@ func TestDataAtATerminalDoesNotSteerIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if strings.ContainsAny(shown, "\x1b\u202e\u009b\u2066") {
-				t.Errorf("the terminal was given %q", shown)
+				t.Errorf("not escaped on a terminal: %q", shown)
 			}
 			var atTerminal, inPipe []map[string]any
 			if err := read([]byte(shown), &atTerminal); err != nil {
@@ -70,7 +70,7 @@ func TestDataAtATerminalDoesNotSteerIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.Contains(string(piped), "\u202e") {
-				t.Errorf("the pipe was given %q", piped)
+				t.Errorf("escaped in a pipe: %q", piped)
 			}
 			if err := read(piped, &inPipe); err != nil {
 				t.Fatal(err)

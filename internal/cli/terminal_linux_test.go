@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// atTerminal runs cmd at a terminal of its own, types text when it shows prompt,
-// and returns what the terminal shows, with plain ends of lines.
+// atTerminal runs cmd in a terminal, types text at prompt, and returns the terminal's output with
+// plain line ends.
 func atTerminal(t *testing.T, cmd *exec.Cmd, prompt, text string) (string, error) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -34,9 +34,9 @@ func atTerminal(t *testing.T, cmd *exec.Cmd, prompt, text string) (string, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A terminal hangs up when the leader of its session ends, and what has not been read by
-	// then is lost: the leader is a shell, which says when the command has ended, and ends
-	// when all is read.
+	// A terminal hangs up when its session leader ends, which discards unread output. Therefore the
+	// leader is a shell, which reports when the command has ended, and ends when all output has
+	// been read.
 	const ended = "\x1e"
 	hold, release, err := os.Pipe()
 	if err != nil {
@@ -58,7 +58,7 @@ func atTerminal(t *testing.T, cmd *exec.Cmd, prompt, text string) (string, error
 	var out strings.Builder
 	buf := make([]byte, 4096)
 	for typed := false; ; {
-		n, err := screen.Read(buf) // EIO when no one holds the other side any more
+		n, err := screen.Read(buf) // EIO when the other side is closed
 		out.Write(buf[:n])
 		if strings.HasSuffix(out.String(), ended) {
 			release.Close()

@@ -12,13 +12,12 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// A command that is made alone is the one that is in the whole tree, and its place is
-// never a plugin's.
-func TestCommandsStandAlone(t *testing.T) {
+// A command that is created alone equals the one in the whole tree, and no plugin can replace it.
+func TestCommandsAreIndependent(t *testing.T) {
 	help := func(root *cobra.Command, name string) string {
 		cmd, _, err := root.Find([]string{name})
 		if err != nil || cmd.Name() != name {
-			t.Fatalf("%s leads to %v, %v", name, cmd, err)
+			t.Fatalf("Find(%s) = %v, %v", name, cmd, err)
 		}
 		var b bytes.Buffer
 		cmd.SetOut(&b)
@@ -36,15 +35,15 @@ func TestCommandsStandAlone(t *testing.T) {
 		if n := len(part.Commands()); n == 1 {
 			alone++
 			if _, replaceable := part.Commands()[0].Annotations[cmdutil.NotInHelm]; replaceable {
-				t.Errorf("%s is made alone, and a plugin may take its place", c.name)
+				t.Errorf("%s is created alone, but a plugin may replace it", c.name)
 			}
 		}
 	}
 	if alone < 20 {
-		t.Errorf("%d commands are made alone", alone)
+		t.Errorf("%d commands are created alone", alone)
 	}
 	chosen := cmdutil.New(term.Streams{})
-	chosen.Settings.Builtin = []string{"diff"} // its names are checked against all commands
+	chosen.Settings.Builtin = []string{"diff"} // its names are compared with all commands
 	for _, f := range []*cmdutil.Factory{cmdutil.New(term.Streams{}), chosen} {
 		for _, args := range [][]string{nil, {"nosuch"}, {"help", "install"}, {"--debug", "install"}, {"ls"}, {"plugin", "list"}, {"__complete", ""}} {
 			if root := newFor(f, args); len(root.Commands()) < len(commands()) {

@@ -14,10 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveWWW serves a script's directory www at $WWW, and under another host name at
-// $WWW_ELSEWHERE. Below /private/ it wants to know anna, by the password
-// "secret"; what is below /elsewhere/ is at the other host. www.log has a line
-// for each request: the path, and who has asked.
+// serveWWW serves a script's directory www at $WWW, and at $WWW_ELSEWHERE under another host name.
+// /private/ requires the user anna with the password "secret"; /elsewhere/ redirects to the other
+// host. www.log has a line for each request: the path and the user.
 func serveWWW(env *testscript.Env) {
 	var mu sync.Mutex
 	directory := http.FileServer(http.Dir(filepath.Join(env.WorkDir, "www")))

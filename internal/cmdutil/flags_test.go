@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Helm 3 took booleans and a flag without a value, Helm 4 takes words.
-func TestDryRunOfBothGenerations(t *testing.T) {
+// Helm 3 accepts booleans and a flag without a value, Helm 4 words.
+func TestDryRunHelm3AndHelm4(t *testing.T) {
 	for args, want := range map[string]DryRun{
 		"":                 DryRunNone,
 		"--dry-run":        DryRunClient,
@@ -33,12 +33,12 @@ func TestDryRunOfBothGenerations(t *testing.T) {
 			d = "error"
 		}
 		if d != want {
-			t.Errorf("%q: got %s, %v; wanted %s", args, d, err, want)
+			t.Errorf("%q: got %s, %v; want %s", args, d, err, want)
 		}
 	}
 }
 
-func TestWaitOfBothGenerations(t *testing.T) {
+func TestWaitHelm3AndHelm4(t *testing.T) {
 	for args, want := range map[string]struct {
 		waits, jobs bool
 		timeout     time.Duration
@@ -66,7 +66,7 @@ func TestWaitOfBothGenerations(t *testing.T) {
 			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 			w.Bind(fs, false)
 			if err := fs.Parse([]string{args}); err == nil {
-				t.Errorf("%s was taken: %+v", args, w)
+				t.Errorf("%s: no error: %+v", args, w)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestNameAndChart(t *testing.T) {
 		err := n.Resolve(strings.Fields(test.args), now)
 		if test.problem != "" {
 			if err == nil || !strings.Contains(err.Error(), test.problem) {
-				t.Errorf("%s %s: got %v, wanted %q", test.flags, test.args, err, test.problem)
+				t.Errorf("%s %s: got %v, want %q", test.flags, test.args, err, test.problem)
 			}
 		} else if err != nil || n.Name != test.name || n.ChartRef != test.chart {
 			t.Errorf("%s %s: %+v, %v", test.flags, test.args, n, err)
@@ -105,7 +105,7 @@ func TestNameAndChart(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatAreWrongAreUsageErrors(t *testing.T) {
+func TestInvalidArguments(t *testing.T) {
 	root := &cobra.Command{Use: "helm"}
 	cmd := &cobra.Command{Use: "status NAME", Run: func(*cobra.Command, []string) {}}
 	root.AddCommand(cmd)
@@ -131,13 +131,13 @@ func TestArgumentsThatAreWrongAreUsageErrors(t *testing.T) {
 				t.Errorf("%q: %v", test.args, err)
 			}
 		case !errors.As(err, &usage) || usage.Error() != test.want || !strings.HasPrefix(usage.Usage, "helm status NAME"):
-			t.Errorf("%q: got %v, wanted %s", test.args, err, test.want)
+			t.Errorf("%q: got %v, want %s", test.args, err, test.want)
 		}
 	}
 }
 
-// Scripts pass one set of flags to install and template.
-func TestFlagsOfInstallAreTakenWhereNothingIsInstalled(t *testing.T) {
+// Scripts pass the same flags to install and template.
+func TestIgnoredInstallFlags(t *testing.T) {
 	var i IgnoredInstallFlags
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	i.Bind(fs)
@@ -148,7 +148,7 @@ func TestFlagsOfInstallAreTakenWhereNothingIsInstalled(t *testing.T) {
 	}
 	fs.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			t.Errorf("--%s stands in the help", f.Name)
+			t.Errorf("--%s is not hidden", f.Name)
 		}
 	})
 }

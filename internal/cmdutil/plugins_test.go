@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// withPlugins is a Factory whose directory of plugins holds these manifests.
+// withPlugins returns a Factory whose plugins directory contains these manifests.
 func withPlugins(t *testing.T, complaints *bytes.Buffer, manifests map[string]string) *Factory {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -49,7 +49,7 @@ runtimeConfig:
       args: [-c, 'echo "$@ $HELM_PLUGIN_USERNAME:$HELM_PLUGIN_PASSWORD $HELM_PLUGIN_PASS_CREDENTIALS_ALL $HELM_PLUGIN_NAME"', x]
 `
 
-func TestManyDownloadsAtOnce(t *testing.T) {
+func TestConcurrentDownloads(t *testing.T) {
 	var complaints bytes.Buffer
 	f := withPlugins(t, &complaints, map[string]string{"echoing": echoing, "broken": "name: \"\\e[2J\"\n"})
 	plugins := f.Plugins()
@@ -67,7 +67,7 @@ func TestManyDownloadsAtOnce(t *testing.T) {
 	if text := complaints.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, filepath.Join("broken", "plugin.yaml")) || strings.Contains(text, "\x1b") {
 		t.Errorf("warned %q", text)
 	}
-	if got := plugins.Schemes(); len(got) != 1 || got[0] != "echo" { // helm's own are not taken over
+	if got := plugins.Schemes(); len(got) != 1 || got[0] != "echo" { // helm's own schemes are not replaced
 		t.Errorf("schemes %q", got)
 	}
 	if err := plugins.Get(t.Context(), "s3://ann:hunter2@x", fetch.HostOptions{}, &complaints); err == nil || strings.Contains(err.Error(), "hunter2") {

@@ -16,14 +16,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// podCA is a certificate authority, as a service account has one.
+// podCA is the CA certificate of a service account.
 const podCA = `-----BEGIN CERTIFICATE-----
 CERT
 -----END CERTIFICATE-----
 `
 
-// newPod is a Factory in a pod in the namespace "podns", with variables, flags, and the
-// text of a kubeconfig file.
+// newPod returns a Factory in a pod in the namespace "podns", with environment variables, flags,
+// and the text of a kubeconfig file.
 func newPod(t *testing.T, vars map[string]string, kubeconfig string, flags ...string) *Factory {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func newPod(t *testing.T, vars map[string]string, kubeconfig string, flags ...st
 	return f
 }
 
-// connection is what of a configuration says whom to ask and as whom.
+// connection returns the server and the credentials of a configuration.
 func connection(c *rest.Config) string {
 	tls := c.TLSClientConfig
 	return fmt.Sprintf("%s token=%s file=%s ca=%s insecure=%t name=%s as=%s/%s", c.Host, c.BearerToken, base(c.BearerTokenFile),

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags that are made late read what pflag's own read, show no default, and keep one that
-// the environment gives.
-func TestRepeatedFlagsReadAsPflags(t *testing.T) {
+// Flags with lazy values parse as pflag's own, show no default, and keep a default from the
+// environment.
+func TestRepeatedFlagsMatchPflag(t *testing.T) {
 	type bound struct {
 		array, slice []string
 		pairs        map[string]string

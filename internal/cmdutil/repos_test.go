@@ -30,7 +30,7 @@ entries:
   - {apiVersion: v2, name: web, version: 1.0.0, urls: [web-1.0.0.tgz]}
 `
 
-// shop is a repository on the web that counts who asks.
+// shop is a web repository that counts requests.
 func shop(t *testing.T) (url string, asked *atomic.Int32) {
 	asked = &atomic.Int32{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func TestRepositoriesByURL(t *testing.T) {
 	}
 }
 
-func TestAnIndexIsFetchedOnce(t *testing.T) {
+func TestRepositoriesFetchIndexOnce(t *testing.T) {
 	url, asked := shop(t)
 	f := home(t, repo.Entry{Name: "mine", URL: url})
 	r := f.Repositories()
@@ -103,7 +103,7 @@ func TestAnIndexIsFetchedOnce(t *testing.T) {
 	if f.Repositories() != r {
 		t.Error("a second one would fetch again")
 	}
-	// One that was added has its index in the cache, or says how it gets there.
+	// An added repository reads its index from the cache, or says how to fetch it.
 	mine, err := r.Named("mine")
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestAnIndexIsFetchedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatARepositoryDoesNotList(t *testing.T) {
+func TestRepositoriesMissingChart(t *testing.T) {
 	url, _ := shop(t)
 	r := home(t).Repositories()
 	var none *index.NotFoundError
@@ -150,7 +150,7 @@ func TestWhatARepositoryDoesNotList(t *testing.T) {
 	}
 }
 
-func TestAServerThatHangs(t *testing.T) {
+func TestRepositoriesHangingServer(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer s.Close()
 	c := home(t).Collection()
@@ -160,18 +160,18 @@ func TestAServerThatHangs(t *testing.T) {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(c.Cache.Dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("leftover files: %v", left)
 	}
 }
 
-func TestABrokenFileIsToldNotSuggested(t *testing.T) {
+func TestRepositoriesBrokenFile(t *testing.T) {
 	f := home(t, repo.Entry{Name: "a", URL: "http://x"})
 	if err := os.WriteFile(f.Settings.RepositoryConfig, []byte("- {"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := f.Repositories()
 	if r.Added() != nil {
-		t.Error("suggests something")
+		t.Error("unexpected suggestion")
 	}
 	if _, err := r.Named("a"); !errors.As(err, new(*repo.FileError)) {
 		t.Error(err)

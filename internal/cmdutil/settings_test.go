@@ -19,7 +19,7 @@ func from(vars map[string]string) func(string) string {
 	return func(name string) string { return vars[name] }
 }
 
-func TestPathsOfEverySystem(t *testing.T) {
+func TestPathsPerOS(t *testing.T) {
 	user := filepath.Join("/", "home", "anna")
 	for _, test := range []struct {
 		name, goos string
@@ -44,14 +44,14 @@ func TestPathsOfEverySystem(t *testing.T) {
 				{p.RepositoryCache, test.cache + "/repository"},
 			} {
 				if filepath.ToSlash(pair[0]) != pair[1] {
-					t.Errorf("%s: got %s, wanted %s", test.name, pair[0], pair[1])
+					t.Errorf("%s: got %s, want %s", test.name, pair[0], pair[1])
 				}
 			}
 		})
 	}
 }
 
-func TestEachPathHasAVariable(t *testing.T) {
+func TestPathVariables(t *testing.T) {
 	p := newPaths(from(map[string]string{
 		"HELM_CONTENT_CACHE": "/1", "HELM_PLUGINS": "/2", "HELM_REGISTRY_CONFIG": "/3", "HELM_REPOSITORY_CONFIG": "/4", "HELM_REPOSITORY_CACHE": "/5",
 	}), "linux")
@@ -60,7 +60,7 @@ func TestEachPathHasAVariable(t *testing.T) {
 	}
 }
 
-func TestSettingsOfTheEnvironment(t *testing.T) {
+func TestSettingsFromEnvironment(t *testing.T) {
 	s := NewSettings(from(map[string]string{
 		"HELM_NAMESPACE": "ns", "HELM_KUBECONTEXT": "ctx", "HELM_KUBETOKEN": "tok", "HELM_KUBEASUSER": "u", "HELM_KUBEASGROUPS": "a,b",
 		"HELM_KUBEAPISERVER": "https://x", "HELM_KUBECAFILE": "ca", "HELM_KUBETLS_SERVER_NAME": "n", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY": "true",
@@ -84,7 +84,7 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestNonsenseInTheEnvironmentIsTheDefault(t *testing.T) {
+func TestSettingsInvalidEnvironment(t *testing.T) {
 	odd := NewSettings(from(map[string]string{
 		"HELM_BURST_LIMIT": "many", "HELM_QPS": "fast", "HELM_DEBUG": "perhaps", "HELM_MAX_HISTORY": "", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY": "no idea",
 	}))
@@ -93,12 +93,12 @@ func TestNonsenseInTheEnvironmentIsTheDefault(t *testing.T) {
 	}
 }
 
-func TestFlagsAreStrongerThanTheEnvironment(t *testing.T) {
+func TestFlagsOverrideEnvironment(t *testing.T) {
 	s := NewSettings(from(map[string]string{"HELM_NAMESPACE": "env", "HELM_KUBEASGROUPS": "a", "HELM_COLOR": "never", "HELM_DEBUG": "true"}))
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	s.Bind(fs)
 	if s.Namespace != "env" || s.Color != "never" || !s.Debug {
-		t.Errorf("binding changed what the environment says: %+v", s)
+		t.Errorf("Bind changed the settings of the environment: %+v", s)
 	}
 	if err := fs.Parse([]string{"-n", "flag", "--kube-as-group", "b", "--kube-as-group", "c", "--colour", "always", "--debug=false", "-v", "6", "--kubeconfig", "k"}); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestCalledAs(t *testing.T) {
 	}
 }
 
-func TestNoColorIsStrongerThanHelmColor(t *testing.T) {
+func TestNoColorOverridesHelmColor(t *testing.T) {
 	for want, vars := range map[string]map[string]string{
 		"always": {"HELM_COLOR": "always"},
 		"auto":   {"HELM_COLOR": "always", "NO_COLOR": "1"},
@@ -142,7 +142,7 @@ func TestNoColorIsStrongerThanHelmColor(t *testing.T) {
 	}
 }
 
-func TestStartRefusesWhatNoSettingCanBe(t *testing.T) {
+func TestStartRejectsInvalidSettings(t *testing.T) {
 	for want, change := range map[string]func(*Settings){
 		"--color":     func(s *Settings) { s.Color = "green" },
 		"--progress":  func(s *Settings) { s.Progress = "much" },
@@ -159,8 +159,8 @@ func TestStartRefusesWhatNoSettingCanBe(t *testing.T) {
 	}
 }
 
-// The zero value of the streams discards output, and must not be written to.
-func TestWithoutStreamsNothingIsPrinted(t *testing.T) {
+// The zero value of Streams discards output.
+func TestNewWithoutStreams(t *testing.T) {
 	f := New(term.Streams{})
 	for _, w := range []interface{ Write([]byte) (int, error) }{f.Out, f.Err} {
 		if n, err := w.Write([]byte("x")); n != 1 || err != nil {
@@ -169,11 +169,11 @@ func TestWithoutStreamsNothingIsPrinted(t *testing.T) {
 	}
 	f.Report().Send(progress.Event{Kind: progress.Warning, Text: "x"})
 	if f.Getenv("HOME") != "" {
-		t.Error("an environment that no one gave")
+		t.Error("unexpected environment")
 	}
 }
 
-func TestReportWritesToTheErrorStream(t *testing.T) {
+func TestReportWritesToStderr(t *testing.T) {
 	var out, errs bytes.Buffer
 	f := New(term.Streams{Out: &out, Err: &errs})
 	f.Report().Send(progress.Event{Kind: progress.Warning, Text: "x"})

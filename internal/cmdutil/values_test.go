@@ -37,7 +37,7 @@ func parsed(t *testing.T, args ...string) *ValueFlags {
 	return &v
 }
 
-// endless never ends.
+// endless is a reader without an end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -47,7 +47,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestValuesOfAllSourcesMeetInHelmsOrder(t *testing.T) {
+func TestValuesPrecedence(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "from: url\nurl: true\n")
 	}))
@@ -61,7 +61,7 @@ func TestValuesOfAllSourcesMeetInHelmsOrder(t *testing.T) {
 		{"nothing", nil, "map[]"},
 		{"a later file wins", []string{"-f", a, "-f", "-", "-f", server.URL}, "map[file:true from:url list:[1 2] stdin:true url:true]"},
 		{"in one flag", []string{"--values", server.URL + ",-," + a}, "map[file:true from:file list:[1 2] stdin:true url:true]"},
-		{"--set is stronger than files, wherever it stands", []string{"--set", "from=set,list[1]=x", "-f", a}, "map[file:true from:set list:[1 x]]"},
+		{"--set overrides files, in any order", []string{"--set", "from=set,list[1]=x", "-f", a}, "map[file:true from:set list:[1 x]]"},
 		{"strings stay strings", []string{"--set", "a=1", "--set-string", "b=1", "--set-literal", "c=x,y=1"}, "map[a:1 b:1 c:x,y=1]"},
 		{"files and JSON", []string{"--set-file", "f=" + text, "--set-json", `{"j": [1]}`}, "map[f:contents\n j:[1]]"},
 		{"a file of a URL", []string{"--set-file", "f=" + server.URL}, "map[f:from: url\nurl: true\n]"},
@@ -70,13 +70,13 @@ func TestValuesOfAllSourcesMeetInHelmsOrder(t *testing.T) {
 			f := New(term.Streams{In: strings.NewReader("from: stdin\nstdin: true\n")})
 			vals, err := parsed(t, test.args...).Build(t.Context(), f)
 			if err != nil || fmt.Sprint(vals) != test.want {
-				t.Errorf("%s: got %v, %v; wanted %s", test.name, vals, err, test.want)
+				t.Errorf("%s: got %v, %v; want %s", test.name, vals, err, test.want)
 			}
 		})
 	}
 }
 
-func TestValuesThatCannotBeRead(t *testing.T) {
+func TestUnreadableValues(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
 	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.CopyN(w, endless{}, maxSource+1) })
@@ -103,16 +103,16 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			vals, err := parsed(t, test.args...).Build(t.Context(), New(term.Streams{In: test.in}))
 			if err == nil || vals != nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s: got %v, %v; wanted %q", test.name, vals, err, test.want)
+				t.Errorf("%s: got %v, %v; want %q", test.name, vals, err, test.want)
 			}
 		})
 	}
 }
 
-func TestValuesOfAnotherSchemeAreNotTakenForAFile(t *testing.T) {
+func TestValuesUnknownScheme(t *testing.T) {
 	f := New(term.Streams{Getenv: func(string) string { return "" }})
 	_, err := f.ReadSource(t.Context(), "s3://bucket/values.yaml")
 	if err == nil || !strings.Contains(err.Error(), `scheme "s3" not supported`) {
-		t.Errorf("the answer to an s3 URL is %v", err)
+		t.Errorf("ReadSource(s3 URL) = %v", err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// kubeconfig writes one with two contexts and chooses it.
+// kubeconfig writes a kubeconfig with two contexts and selects it.
 func kubeconfig(t *testing.T, server string) *Factory {
 	t.Helper()
 	path := written(t, "config", fmt.Sprintf(`apiVersion: v1
@@ -43,7 +43,7 @@ contexts:
 	return f
 }
 
-func TestTheNamespaceInForce(t *testing.T) {
+func TestNamespace(t *testing.T) {
 	for _, test := range []struct {
 		name, flag, context, want string
 	}{
@@ -56,13 +56,13 @@ func TestTheNamespaceInForce(t *testing.T) {
 			f := kubeconfig(t, "https://127.0.0.1:1")
 			f.Settings.Namespace, f.Settings.KubeContext = test.flag, test.context
 			if got := f.Namespace(); got != test.want {
-				t.Errorf("%s: got %s, wanted %s", test.name, got, test.want)
+				t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 			}
 		})
 	}
 }
 
-func TestFlagsAreLaidOverTheKubeconfig(t *testing.T) {
+func TestFlagsOverrideKubeconfig(t *testing.T) {
 	f := kubeconfig(t, "https://127.0.0.1:1")
 	s := &f.Settings
 	s.APIServer, s.Token, s.AsUser, s.AsGroups, s.SkipTLS, s.TLSName = "https://other:6443", "mine", "anna", []string{"g"}, true, "name"
@@ -75,7 +75,7 @@ func TestFlagsAreLaidOverTheKubeconfig(t *testing.T) {
 	}
 }
 
-func TestAKubeconfigThatCannotBeUsedSaysWhy(t *testing.T) {
+func TestUnusableKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "nowhere"))
 	for _, test := range []struct {
 		name   string
@@ -96,14 +96,14 @@ func TestAKubeconfigThatCannotBeUsedSaysWhy(t *testing.T) {
 				t.Errorf("%s: %v", test.name, err)
 			}
 			if _, err := f.Records("ns"); err == nil {
-				t.Errorf("%s: records all the same", test.name)
+				t.Errorf("%s: Records returned no error", test.name)
 			}
 		})
 	}
 }
 
-// Nothing is connected before the first request.
-func TestAClusterIsMadeOnceAndOnlyWhenAskedFor(t *testing.T) {
+// The client connects at the first request.
+func TestClusterIsLazy(t *testing.T) {
 	f := kubeconfig(t, "https://127.0.0.1:1")
 	a, err := f.Cluster()
 	if err != nil {
@@ -124,7 +124,7 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
-func TestCompletionIsSilentWhereNothingAnswers(t *testing.T) {
+func TestCompletionWithoutCluster(t *testing.T) {
 	f := kubeconfig(t, "http://127.0.0.1:1")
 	if got, _ := f.CompleteContexts(nil, nil, "s"); !slices.Equal(got, []string{"shop\tc"}) {
 		t.Error(got)
@@ -140,12 +140,12 @@ func TestCompletionIsSilentWhereNothingAnswers(t *testing.T) {
 		})
 	}
 	if got, _ := f.CompleteReleases(1)(nil, []string{"web"}, ""); got != nil {
-		t.Errorf("a second name is offered where one is taken: %v", got)
+		t.Errorf("completed a second name: %v", got)
 	}
 }
 
-// A definition that exists is not a failure of the hook that brings it.
-func TestAHookThatIsADefinitionLeavesOneThatExists(t *testing.T) {
+// A CRD that exists already does not make its hook fail.
+func TestCRDHookKeepsExisting(t *testing.T) {
 	var posts int
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -221,7 +221,7 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-func TestHostsAreLookedUp(t *testing.T) {
+func TestLookupHost(t *testing.T) {
 	f := New(term.Streams{})
 	if got := f.LookupHost("127.0.0.1"); got != "127.0.0.1" {
 		t.Error(got)
@@ -231,15 +231,15 @@ func TestHostsAreLookedUp(t *testing.T) {
 	}
 }
 
-// --no-scripts is for a release whose scripts cannot run: what is wrong with how they
-// would be run must not keep it from being removed.
-func TestOperationsWithoutScripts(t *testing.T) {
+// --no-scripts is for a release whose scripts cannot run: invalid flags for scripts must not
+// prevent its uninstall.
+func TestNoScripts(t *testing.T) {
 	f := kubeconfig(t, "http://127.0.0.1:1")
 	f.Getenv = func(name string) string { return map[string]string{"HELM_SCRIPT_MEMORY": "much"}[name] }
 	for _, off := range []bool{false, true} {
 		config, err := f.Config(ScriptFlags{Off: off, CPU: time.Second}, ApplyFlags{}, 0)
 		if (err == nil) != off || off && config.Scripts != nil {
-			t.Errorf("off %t: got %v, %v, want an error where scripts run, and none to run them elsewhere", off, config, err)
+			t.Errorf("off %t: got %v, %v, want an error with scripts, and no error without", off, config, err)
 		}
 	}
 }

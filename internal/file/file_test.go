@@ -34,7 +34,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	if _, err := Read(filepath.Join(dir, "none"), 4); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("missing file: %v", err)
 	}
 }
 

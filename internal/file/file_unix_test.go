@@ -16,10 +16,10 @@ import (
 	"testing"
 )
 
-// special are files of every kind, by what a KindError calls them.
+// special contains a file of each kind, by its name in a KindError.
 func special(t *testing.T) map[string]string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "f") // a socket's path is short
+	dir, err := os.MkdirTemp("", "f") // the path of a socket is limited in length
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func special(t *testing.T) map[string]string {
 	return map[string]string{pipe: "a named pipe", link: "a named pipe", socket: "a socket", dir: "a directory", "/dev/zero": "a device"}
 }
 
-func TestOnlyRegularFilesAreOpened(t *testing.T) {
+func TestOpenRejectsIrregularFiles(t *testing.T) {
 	for path, want := range special(t) {
 		t.Run(want, func(t *testing.T) {
 			for name, open := range map[string]func() error{
@@ -58,7 +58,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 }
 
-func TestReadInputReadsPipes(t *testing.T) {
+func TestReadInputPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestReadInputReadsPipes(t *testing.T) {
 	}
 }
 
-func TestReadInputEndsWithItsContext(t *testing.T) {
+func TestReadInputContext(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -78,15 +78,15 @@ func TestReadInputEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := ReadInput(ctx, pipe, 100); !errors.Is(err, context.Canceled) {
-		t.Errorf("a pipe that no one writes to: got %v, want %v", err, context.Canceled)
+		t.Errorf("a pipe without a writer: got %v, want %v", err, context.Canceled)
 	}
-	f, err := os.OpenFile(pipe, os.O_RDWR, 0) // lets the reader that was left behind go
+	f, err := os.OpenFile(pipe, os.O_RDWR, 0) // unblocks the remaining reader
 	if err == nil {
 		f.Close()
 	}
 }
 
-func TestReadInputIsBounded(t *testing.T) {
+func TestReadInputLimit(t *testing.T) {
 	var size *SizeError
 	if _, err := ReadInput(t.Context(), "/dev/zero", 1<<20); !errors.As(err, &size) || size.Limit != 1<<20 {
 		t.Errorf("got %v, want a *SizeError", err)

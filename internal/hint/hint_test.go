@@ -33,7 +33,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestWithKeepsTheError(t *testing.T) {
+func TestWith(t *testing.T) {
 	inner := errors.New("x")
 	err := With(inner, "try")
 	if err.Error() != "x" || !errors.Is(err, inner) {

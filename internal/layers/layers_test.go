@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestImportsKeepTheLayers(t *testing.T) {
+func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", Module+"/...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -34,14 +34,14 @@ func TestImportsKeepTheLayers(t *testing.T) {
 		}
 	}
 	if seen < 10 {
-		t.Fatalf("go list knows %d packages only", seen)
+		t.Fatalf("go list printed only %d packages", seen)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	for _, test := range []struct {
 		from, to string
-		want     string // part of the error, "" for none
+		want     string // part of the error, or ""
 	}{
 		{"action", "chart", ""},
 		{"action", "kube", ""},

@@ -19,15 +19,15 @@ func TestContext(t *testing.T) {
 		end(cause)
 		time.Sleep(GracePeriod - time.Millisecond)
 		if longer.Err() != nil {
-			t.Errorf("it ended before its time: %v", longer.Err())
+			t.Errorf("ended early: %v", longer.Err())
 		}
 		time.Sleep(2 * time.Millisecond)
 		if !errors.Is(context.Cause(longer), cause) {
-			t.Errorf("after its time: %v, want the cause of the other", context.Cause(longer))
+			t.Errorf("Cause = %v, want the cause of the original context", context.Cause(longer))
 		}
 		after, _ := Context(ctx)
 		if after != ctx {
-			t.Error("a context that has ended goes on")
+			t.Error("a done context is extended")
 		}
 	})
 }

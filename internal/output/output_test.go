@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-func TestTablesKeepTheirTabs(t *testing.T) {
+func TestRows(t *testing.T) {
 	var b bytes.Buffer
 	err := Rows(&b, []string{"NAME", "STATUS"}, [][]string{{"a", "deployed"}, {"längs", "\x1b[31mred"}, {"two\tin\none", ""}})
 	want := "NAME      \tSTATUS     \n" +
@@ -31,12 +31,12 @@ func TestTablesKeepTheirTabs(t *testing.T) {
 	}
 	for i, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
 		if strings.Count(line, "\t") != 1 {
-			t.Errorf("line %d has not two columns for cut: %q", i, line)
+			t.Errorf("line %d does not have two columns for cut: %q", i, line)
 		}
 	}
 }
 
-func TestColoursTakeNoRoom(t *testing.T) {
+func TestStyledRowsWidths(t *testing.T) {
 	var b bytes.Buffer
 	style := func(row, column int, cell string) string {
 		if row == -1 || column == 1 {
@@ -53,7 +53,7 @@ func TestColoursTakeNoRoom(t *testing.T) {
 	}
 }
 
-func TestTablesOfOddShape(t *testing.T) {
+func TestRowsUnevenLengths(t *testing.T) {
 	for _, test := range []struct {
 		header []string
 		rows   [][]string
@@ -95,7 +95,7 @@ func TestFormats(t *testing.T) {
 	}
 	for _, f := range []Format{JSON, YAML} {
 		if err := f.Write(io.Discard, func() {}, table); err == nil || !strings.HasPrefix(err.Error(), "write ") {
-			t.Errorf("%s of a function: %v", f, err)
+			t.Errorf("%s of a func: %v, want an error", f, err)
 		}
 	}
 	full := errors.New("disk full")
@@ -110,7 +110,7 @@ type broken struct{ err error }
 
 func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
-func TestTheFlag(t *testing.T) {
+func TestFormatFlag(t *testing.T) {
 	for arg, want := range map[string]Format{"-o=json": JSON, "-oyaml": YAML, "--output=table": Table} {
 		t.Run(arg, func(t *testing.T) {
 			var f Format
@@ -123,19 +123,19 @@ func TestTheFlag(t *testing.T) {
 	}
 	var f Format
 	if f.String() != "table" || f.Set("xml") == nil || f.Type() == "" {
-		t.Error("xml was taken")
+		t.Error("Set(xml): no error")
 	}
 	cmd := &cobra.Command{Use: "x"}
 	f.Bind(cmd.Flags())
 	Complete(cmd)
 	if fn, ok := cmd.GetFlagCompletionFunc("output"); !ok {
-		t.Error("no completion")
+		t.Error("no completion function")
 	} else if got, _ := fn(cmd, nil, ""); len(got) != 3 {
 		t.Error(got)
 	}
 }
 
-func TestEscapedYAMLIsTheSameValue(t *testing.T) {
+func TestEscapedYAML(t *testing.T) {
 	for name, value := range map[string]any{
 		"harmless":       map[string]any{"a": []any{"b", 1.0, true, nil}, "c": map[string]any{}},
 		"a control":      "\x1b[2J",
@@ -159,7 +159,7 @@ func TestEscapedYAMLIsTheSameValue(t *testing.T) {
 				t.Fatal(err)
 			}
 			if term.Safe(string(escaped)) != string(escaped) {
-				t.Errorf("it is not safe: %q", escaped)
+				t.Errorf("not escaped: %q", escaped)
 			}
 			want, got := value, any(nil)
 			if err := yaml.Unmarshal(escaped, &got); err != nil || !reflect.DeepEqual(got, want) {
@@ -187,7 +187,7 @@ func FuzzEscapedYAML(f *testing.F) {
 		}
 		var want, got any
 		plain, err := json.Marshal(value)
-		if err != nil || json.Unmarshal(plain, &want) != nil { // text that is not valid UTF-8 becomes so
+		if err != nil || json.Unmarshal(plain, &want) != nil { // json.Marshal replaces invalid UTF-8
 			t.Fatal(err)
 		}
 		escaped, err := escapeYAML(text)
@@ -195,7 +195,7 @@ func FuzzEscapedYAML(f *testing.F) {
 			t.Fatalf("%q: %v", text, err)
 		}
 		if term.Safe(string(escaped)) != string(escaped) {
-			t.Errorf("%q is not safe", escaped)
+			t.Errorf("%q is not escaped", escaped)
 		}
 		if err := yaml.Unmarshal(escaped, &got); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %q, %v, want %q, as %q", got, err, want, escaped)

@@ -20,7 +20,7 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// run runs the peer on a directory of its own, and returns how often it was started so far.
+	// run runs the reference in its own directory, and returns the number of starts so far.
 	run := func(content string, args ...string) int {
 		t.Helper()
 		dir := t.TempDir()
@@ -62,11 +62,11 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestRunTellsWhatCannotBeStarted(t *testing.T) {
+func TestRunStartError(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	if _, err := (Command{Bin: filepath.Join(t.TempDir(), "none")}).Run(); err == nil {
-		t.Error("no error for a binary that is not there")
+		t.Error("Run: no error for a missing binary")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-func TestOwnGroupEndsWhatTheProgramStarted(t *testing.T) {
+func TestOwnGroup(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -47,10 +47,10 @@ func TestOwnGroupEndsWhatTheProgramStarted(t *testing.T) {
 			}
 			cancel()
 			if err := cmd.Wait(); err == nil {
-				t.Error("the program ended well")
+				t.Error("Run: no error")
 			}
 			ended()
-			for !errors.Is(syscall.Kill(child, 0), syscall.ESRCH) { // until init has taken it, or the test's time is over
+			for !errors.Is(syscall.Kill(child, 0), syscall.ESRCH) { // until init has reaped it, or the test times out
 				time.Sleep(time.Millisecond)
 			}
 		})

@@ -37,7 +37,7 @@ func printed(t *testing.T, v View, f output.Format, rel *release.Release) string
 	return b.String()
 }
 
-func TestAReleaseForPeople(t *testing.T) {
+func TestViewTable(t *testing.T) {
 	const head = "NAME: web\nLAST DEPLOYED: Sat Nov 21 12:00:00 2026\nNAMESPACE: ns\nSTATUS: deployed\nREVISION: 2\n"
 	for _, test := range []struct {
 		name string
@@ -57,11 +57,11 @@ func TestAReleaseForPeople(t *testing.T) {
 	fresh := web()
 	fresh.Info.LastDeployed = time.Time{}
 	if got := printed(t, View{}, output.Table, fresh); strings.Contains(got, "LAST DEPLOYED") {
-		t.Errorf("a time that never was: %s", got)
+		t.Errorf("zero time is printed: %s", got)
 	}
 }
 
-func TestADryRunShowsHooksAndManifest(t *testing.T) {
+func TestViewManifest(t *testing.T) {
 	got := printed(t, View{Manifest: true, HideNotes: true}, output.Table, web())
 	for _, want := range []string{"HOOKS:\n---\n# Source: web/templates/h.yaml\nkind: Secret", "MANIFEST:\n---\n# Source: web/templates/a.yaml"} {
 		if !strings.Contains(got, want) {
@@ -70,10 +70,10 @@ func TestADryRunShowsHooksAndManifest(t *testing.T) {
 	}
 }
 
-func TestTestsThatRanAreTold(t *testing.T) {
+func TestViewTestSuites(t *testing.T) {
 	rel := web()
 	if got := printed(t, View{}, output.Table, rel); strings.Contains(got, "TEST SUITE") {
-		t.Error("a test that never ran is told")
+		t.Error("a test that never ran is printed")
 	}
 	at := rel.Info.LastDeployed
 	rel.Hooks[1].LastRun = release.Run{StartedAt: at, CompletedAt: at.Add(time.Second), Phase: release.PhaseFailed}
@@ -83,8 +83,8 @@ func TestTestsThatRanAreTold(t *testing.T) {
 	}
 }
 
-// The record may be a stranger's: nothing of it may steer a terminal.
-func TestTestsOfAStrangersRecordAreSafe(t *testing.T) {
+// The record is untrusted.
+func TestTestSuitesAreEscaped(t *testing.T) {
 	rel := web()
 	rel.Hooks[1].Name = "\x1b[2J"
 	rel.Hooks[1].LastRun = release.Run{StartedAt: rel.Info.LastDeployed, Phase: "\x1b]0;x\a"}
@@ -95,7 +95,7 @@ func TestTestsOfAStrangersRecordAreSafe(t *testing.T) {
 	}
 }
 
-func TestAReleaseForMachines(t *testing.T) {
+func TestViewJSON(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		rel := web()
 		var got map[string]any
@@ -106,7 +106,7 @@ func TestAReleaseForMachines(t *testing.T) {
 			t.Errorf("without %t: %v", without, got)
 		}
 		if c, err := rel.Chart(); err != nil || c == nil {
-			t.Error("the release itself has lost its chart")
+			t.Error("the chart of the original was removed")
 		}
 	}
 	if got := printed(t, View{}, output.YAML, web()); !strings.Contains(got, "\nname: web\n") {
@@ -114,8 +114,8 @@ func TestAReleaseForMachines(t *testing.T) {
 	}
 }
 
-// CVE-2019-25210: a dry run must be able to hide Secrets, hooks included.
-func TestHiddenSecretsAreNowhere(t *testing.T) {
+// CVE-2019-25210: --hide-secret hides Secrets in hooks too.
+func TestHideSecretsFormats(t *testing.T) {
 	rel := web()
 	hook := rel.Hooks[0]
 	if err := HideSecrets(rel); err != nil {
@@ -128,15 +128,15 @@ func TestHiddenSecretsAreNowhere(t *testing.T) {
 		}
 	}
 	if !strings.Contains(hook.Manifest, "aHVudGVyMg") {
-		t.Error("the hook itself was changed")
+		t.Error("the original hook was changed")
 	}
 	rel.Manifest = "a: b: c"
 	if err := HideSecrets(rel); err == nil {
-		t.Error("what cannot be read might be a Secret, and was let through")
+		t.Error("no error for an unreadable object, which may be a Secret")
 	}
 }
 
-func TestStatusesHaveColours(t *testing.T) {
+func TestStatus(t *testing.T) {
 	st := term.Streams{Color: "always"}.Style(nil)
 	for status, code := range map[release.Status]string{
 		release.Deployed: "32", release.Failed: "31", release.PendingInstall: "33", release.PendingUpgrade: "33",
@@ -147,16 +147,16 @@ func TestStatusesHaveColours(t *testing.T) {
 			want = "\x1b[" + code + "m" + want + "\x1b[0m"
 		}
 		if got := Status(st, status); got != want {
-			t.Errorf("got %q, wanted %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
 
-func TestChartNames(t *testing.T) {
+func TestChartName(t *testing.T) {
 	for want, in := range map[string][2]string{"web-1.0.0": {"web", "1.0.0"}, "web": {"web", ""}, "MISSING": {"", "1.0.0"}} {
 		t.Run(want, func(t *testing.T) {
 			if got := ChartName(in[0], in[1]); got != want {
-				t.Errorf("got %s, wanted %s", got, want)
+				t.Errorf("got %s, want %s", got, want)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func releaseStatus() *action.ReleaseStatus {
 	}}
 }
 
-func TestStatusShowsObjectsByKindAndWhatIsMissing(t *testing.T) {
+func TestWriteStatusTable(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteStatus(term.Streams{Out: &b}, output.Table, releaseStatus()); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestStatusShowsObjectsByKindAndWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestNothingIsMissingAfterAnUninstall(t *testing.T) {
+func TestWriteStatusUninstalled(t *testing.T) {
 	var b bytes.Buffer
 	st := releaseStatus()
 	st.Release.Info.Status = release.Uninstalled
@@ -195,7 +195,7 @@ func TestNothingIsMissingAfterAnUninstall(t *testing.T) {
 	}
 }
 
-func TestStatusForMachinesHasObjectsAndNoChart(t *testing.T) {
+func TestWriteStatusJSON(t *testing.T) {
 	var b bytes.Buffer
 	st := releaseStatus()
 	if err := WriteStatus(term.Streams{Out: &b}, output.JSON, st); err != nil {
@@ -212,6 +212,6 @@ func TestStatusForMachinesHasObjectsAndNoChart(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if c, _ := st.Release.Chart(); c == nil {
-		t.Error("the release itself has lost its chart")
+		t.Error("the chart of the original was removed")
 	}
 }

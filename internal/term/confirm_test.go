@@ -15,7 +15,7 @@ func TestConfirm(t *testing.T) {
 		name    string
 		answers []string
 		fail    error
-		want    string // of a DeclinedError, "" for none
+		want    string // message of a DeclinedError, or ""
 		asked   int
 	}{
 		{"yes", []string{"y"}, nil, "", 1},
@@ -48,7 +48,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-func TestConfirmEndsWithItsContext(t *testing.T) {
+func TestConfirmContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hang := make(chan struct{})
 	defer close(hang)

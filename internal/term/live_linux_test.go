@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestATerminalMovesItsCursorUnlessItIsDumb(t *testing.T) {
+func TestMovableTerminal(t *testing.T) {
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip("this system lends no terminals:", err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestOnlyATerminalHasACursorToMove(t *testing.T) {
+func TestMovable(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// CVE-2021-21303: what a stranger wrote must not steer the terminal.
+// CVE-2021-21303: untrusted text must not control the terminal.
 func TestSafe(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                       "",
@@ -38,17 +38,17 @@ func TestSafe(t *testing.T) {
 		"surrogate \xed\xa0\x80": `surrogate \xed\xa0\x80`,
 	} {
 		if got := Safe(text); got != want {
-			t.Errorf("%q: got %q, wanted %q", text, got, want)
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }
 
-func TestSafeLineStaysOnOneLine(t *testing.T) {
+func TestSafeLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\nb": "a b", "a\r\nb": "a b", "a\tb": "a b", "a\rb": `a\x0db`, "a\vb": `a\x0bb`, "\u0085": `\x85`, "plain": "plain",
 	} {
 		if got := SafeLine(text); got != want {
-			t.Errorf("%q: got %q, wanted %q", text, got, want)
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func FuzzSafe(f *testing.F) {
 			t.Errorf("%q gave %q", text, got)
 		}
 		if again := Safe(got); again != got {
-			t.Errorf("%q: twice is not once: %q, %q", text, got, again)
+			t.Errorf("%q: Safe is not idempotent: %q, %q", text, got, again)
 		}
 		if line := SafeLine(text); strings.ContainsAny(line, "\n\t\r") {
 			t.Errorf("%q: %q", text, line)
@@ -69,14 +69,14 @@ func FuzzSafe(f *testing.F) {
 	})
 }
 
-func TestFilesAreWrittenAsTheyAre(t *testing.T) {
+func TestSafeWriterFile(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	if SafeWriter(f) != io.Writer(f) || IsTerminal(f) || Width(f) != 80 || Width(nil) != 80 {
-		t.Error("a file is taken for a terminal")
+		t.Error("IsTerminal(file) = true")
 	}
 	var b bytes.Buffer
 	n, err := safeWriter{&b}.Write([]byte("\x1b[1m"))
@@ -84,7 +84,7 @@ func TestFilesAreWrittenAsTheyAre(t *testing.T) {
 		t.Errorf("a terminal's writer: %d, %v, %q", n, err, b.String())
 	}
 	if _, err := (safeWriter{broken{}}).Write([]byte("a")); err == nil {
-		t.Error("an error was swallowed")
+		t.Error("Write: no error")
 	}
 }
 
@@ -92,7 +92,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
-func TestColourIsTheUsersChoiceThenTheEnvironments(t *testing.T) {
+func TestColored(t *testing.T) {
 	for _, test := range []struct {
 		name, color string
 		env         map[string]string
@@ -133,12 +133,12 @@ func TestAsk(t *testing.T) {
 	}
 	for _, s := range []Streams{{}, {In: strings.NewReader("")}} {
 		if _, err := s.Ask("?"); !errors.Is(err, io.EOF) || s.Interactive() {
-			t.Errorf("no one there, but %v", err)
+			t.Errorf("Ask without input: %v", err)
 		}
 	}
 }
 
-func TestReadUntilIsBoundedAndEndsWithItsContext(t *testing.T) {
+func TestReadUntil(t *testing.T) {
 	got, err := ReadUntil(t.Context(), strings.NewReader("open sesame"), 4)
 	if string(got) != "open" || err != nil {
 		t.Errorf("%q, %v", got, err)

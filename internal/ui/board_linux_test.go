@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// newTerminal returns the program's side of a terminal.
+// newTerminal returns a terminal for the program under test.
 func newTerminal(t *testing.T) *os.File {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

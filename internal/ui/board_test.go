@@ -21,8 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "accept what is drawn now")
 
-// recorded is a line of testdata/stream.jsonl: an event and when it came, or a
-// look at the screen.
+// recorded is a line of testdata/stream.jsonl: an event and its time, or a check of the screen.
 type recorded struct {
 	At     string
 	Kind   progress.Kind
@@ -48,7 +47,7 @@ func stream(t *testing.T) []recorded {
 	return out
 }
 
-// replay sends the recorded stream to b at its own times.
+// replay sends the recorded events to b at their times.
 func replay(t *testing.T, b *Board, look func(string)) {
 	t.Helper()
 	start := time.Now()
@@ -87,13 +86,13 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// onScreen is a board on a terminal.
+// onScreen returns a board on a terminal.
 func onScreen(t *testing.T, columns, rows int) (*Board, *screen) {
 	s := &screen{t: t, columns: columns, rows: rows}
 	return &Board{w: s, chatty: true, size: s.size}, s
 }
 
-func TestARecordedWaitOnTerminals(t *testing.T) {
+func TestWaitOnTerminals(t *testing.T) {
 	for _, size := range [][2]int{{20, 24}, {40, 24}, {80, 24}, {160, 50}, {80, 7}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -108,7 +107,7 @@ func TestARecordedWaitOnTerminals(t *testing.T) {
 	}
 }
 
-func TestARecordedWaitInAPipe(t *testing.T) {
+func TestWaitInPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		replay(t, NewBoard(term.Streams{Err: &out, Getenv: os.Getenv}, Plain, false), func(string) {})
@@ -123,7 +122,7 @@ func waiting(object, text string) progress.Event {
 	return progress.Event{Kind: progress.Waiting, Object: object, Text: text}
 }
 
-func TestATerminalIsResizedWhileSomebodyWaits(t *testing.T) {
+func TestResize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := onScreen(t, 60, 24)
 		b.Report(progress.Event{Kind: progress.Step, Text: "creating 2 objects"})
@@ -145,8 +144,8 @@ func TestATerminalIsResizedWhileSomebodyWaits(t *testing.T) {
 	})
 }
 
-// A busy cluster must not keep a terminal busy, and a quiet one even less.
-func TestATableIsDrawnAtItsOwnPace(t *testing.T) {
+// Neither a busy nor a quiet cluster may keep the terminal busy.
+func TestDrawInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
 		for i := range 2000 { // for two seconds
@@ -156,7 +155,7 @@ func TestATableIsDrawnAtItsOwnPace(t *testing.T) {
 		}
 		time.Sleep(minInterval)
 		synctest.Wait()
-		// Until the table stands, each line is written at once.
+		// Lines are written at once until there is a table.
 		if busy := s.written() - 100; busy > 25 {
 			t.Errorf("%d drawings in two seconds", busy)
 		}
@@ -167,13 +166,13 @@ func TestATableIsDrawnAtItsOwnPace(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if quiet := s.written() - before; quiet < 9 || quiet > 11 {
-			t.Errorf("%d drawings in ten seconds in which nothing happened", quiet)
+			t.Errorf("%d drawings in ten seconds without events", quiet)
 		}
 		b.Close()
 	})
 }
 
-func TestCloseTakesTheTableAwayAndLosesNoLine(t *testing.T) {
+func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
 		b.Report(waiting("Pod/a", "x"))
@@ -194,12 +193,12 @@ func TestCloseTakesTheTableAwayAndLosesNoLine(t *testing.T) {
 	})
 }
 
-func TestOtherLinesComeAboveTheTableAndQuestionsWithoutIt(t *testing.T) {
+func TestAbove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
 		others := b.Above(s)
 		b.Report(waiting("Pod/a", "x"))
-		time.Sleep(time.Second + minInterval/3) // not when something is drawn
+		time.Sleep(time.Second + minInterval/3) // not right after a drawing
 		fmt.Fprintln(others, "a trace")
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -222,22 +221,22 @@ func TestOtherLinesComeAboveTheTableAndQuestionsWithoutIt(t *testing.T) {
 	})
 }
 
-// Who waits for what is ready soon is not shown a table that flashes up.
-func TestAShortWaitShowsNoTable(t *testing.T) {
+// A table does not flash up for a short wait.
+func TestShortWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
 		b.Report(waiting("Job/x", "running"))
 		time.Sleep(minInterval / 2)
 		b.Report(progress.Event{Kind: progress.Ready, Object: "Job/x", Text: "complete"})
 		b.Report(progress.Event{Kind: progress.Settled})
-		b.Report(progress.Event{Kind: progress.Settled}) // another wait, for nothing
+		b.Report(progress.Event{Kind: progress.Settled}) // a wait without objects
 		if got, want := s.String(), "Job/x complete in 0s\n"; got != want || s.written() != 1 {
 			t.Errorf("%d writes:\n%s", s.written(), got)
 		}
 	})
 }
 
-func TestObjectsThatAreAwaitedToBeGone(t *testing.T) {
+func TestWaitForDeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
 		b.Report(waiting("Pod/a", "to be gone"))
@@ -256,7 +255,7 @@ func TestObjectsThatAreAwaitedToBeGone(t *testing.T) {
 	})
 }
 
-func TestJobsAreCompleteAndAllTogetherReady(t *testing.T) {
+func TestWaitVerb(t *testing.T) {
 	for _, test := range []struct {
 		texts []string
 		want  string
@@ -273,12 +272,12 @@ func TestJobsAreCompleteAndAllTogetherReady(t *testing.T) {
 			w.update(progress.Event{Kind: progress.Ready, Object: fmt.Sprint("Pod/", i), Text: text}, now)
 		}
 		if got := w.summary(now); got != test.want {
-			t.Errorf("got %q, wanted %q", got, test.want)
+			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
 }
 
-func TestTroubleIsRedAndWhatIsReadyGreen(t *testing.T) {
+func TestTableColours(t *testing.T) {
 	st := term.Streams{Color: "always"}.Style(nil)
 	var w wait
 	now := time.Now()
@@ -294,19 +293,19 @@ func TestTroubleIsRedAndWhatIsReadyGreen(t *testing.T) {
 	}
 }
 
-func TestHowLongItTook(t *testing.T) {
+func TestElapsed(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 1999 * time.Millisecond: "1s", 59 * time.Second: "59s", time.Minute: "1m00s",
 		time.Hour - time.Second: "59m59s", 26*time.Hour + 5*time.Minute: "26h05m",
 	} {
 		if got := elapsed(d); got != want {
-			t.Errorf("%s: got %s, wanted %s", d, got, want)
+			t.Errorf("%s: got %s, want %s", d, got, want)
 		}
 	}
 }
 
-// Events come from many goroutines while the table is drawn by another.
-func TestManyTellAtOnce(t *testing.T) {
+// Events come from many goroutines while another draws the table.
+func TestConcurrentReports(t *testing.T) {
 	s := &screen{t: t, columns: 80, rows: 24}
 	b := &Board{w: s, chatty: true, size: s.size}
 	var all sync.WaitGroup
@@ -335,7 +334,7 @@ func TestManyTellAtOnce(t *testing.T) {
 	}
 	for line := range strings.Lines(got) {
 		if !strings.HasSuffix(line, "| a line\n") && line != "a trace\n" && !strings.Contains(line, " ready after ") && !strings.Contains(line, " ready in ") {
-			t.Errorf("left behind: %q", line)
+			t.Errorf("leftover on the screen: %q", line)
 		}
 	}
 }
@@ -365,8 +364,8 @@ func FuzzTableFits(f *testing.F) {
 	})
 }
 
-// The middle of a name is what is left out, however long it is.
-func TestALongNameKeepsBothEnds(t *testing.T) {
+// The middle of a name is omitted, however long it is.
+func TestPadName(t *testing.T) {
 	for _, n := range []int{30, 300, 300_000} {
 		got := padName("Job/"+strings.Repeat("x", n)+"-last", 24)
 		if !strings.HasPrefix(got, "Job/x") || !strings.HasSuffix(strings.TrimSpace(got), "-last") || width(got) != 24 {

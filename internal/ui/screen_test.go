@@ -12,15 +12,14 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// screen is a terminal that understands what a board writes, and nothing else:
-// whatever else comes is a mistake. What leaves it at the top is kept, as in a
-// terminal's history. Lines that become too long are broken when it is resized,
-// as most terminals do.
+// screen is a terminal that supports exactly the escape sequences of a board; others are errors.
+// Lines that scroll off the top are kept in its history. Long lines are wrapped at a resize, as in
+// most terminals.
 type screen struct {
 	t             *testing.T
 	mu            sync.Mutex
 	columns, rows int
-	lines         [][]string // cells: a wide character is followed by an empty one
+	lines         [][]string // a wide character is followed by an empty cell
 	row, column   int
 	noWrap        bool
 	writes        int
@@ -40,7 +39,7 @@ func (s *screen) Write(p []byte) (int, error) {
 		case strings.HasPrefix(text, "\x1b["):
 			end := strings.IndexAny(text, "AJKmhl")
 			if end < 0 {
-				s.t.Fatalf("an escape code that no one knows: %q", text)
+				s.t.Fatalf("unknown escape sequence: %q", text)
 			}
 			s.code(text[2:end], text[end])
 			text = text[end+1:]
@@ -48,7 +47,7 @@ func (s *screen) Write(p []byte) (int, error) {
 			g := displaywidth.StringGraphemes(text)
 			g.Next()
 			if g.Value()[0] < ' ' {
-				s.t.Fatalf("a control character: %q", text)
+				s.t.Fatalf("control character: %q", text)
 			}
 			s.put(g.Value(), g.Width())
 			text = text[len(g.Value()):]
@@ -110,7 +109,7 @@ func (s *screen) put(char string, width int) {
 	s.column += width
 }
 
-// top is the first line that is not history.
+// top returns the first line that is not in the history.
 func (s *screen) top() int { return max(max(len(s.lines), s.row+1)-s.rows, 0) }
 
 func (s *screen) size() (int, int) {
@@ -125,7 +124,7 @@ func (s *screen) written() int {
 	return s.writes
 }
 
-// resize changes the width; the cursor stays on its line.
+// resize changes the width. The cursor stays on its line.
 func (s *screen) resize(columns, rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +145,7 @@ func (s *screen) resize(columns, rows int) {
 	s.lines, s.row, s.columns, s.rows = lines, row, columns, rows
 }
 
-// String is what the screen and its history show, and where the cursor stands.
+// String returns the history, the screen and the cursor position.
 func (s *screen) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-func TestBars(t *testing.T) {
+func TestDownloadBars(t *testing.T) {
 	var loads transfers
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	loads.update(progress.Event{Kind: progress.Download, Text: "web-1.2.3.tgz", Done: 1 << 20, Total: 4 << 20}, start)
@@ -41,6 +41,6 @@ func TestBars(t *testing.T) {
 	loads.update(progress.Event{Kind: progress.Fetched, Text: "web-1.2.3.tgz"}, start)
 	loads.update(progress.Event{Kind: progress.Fetched, Text: "never heard of"}, start)
 	if len(loads.list) != 1 {
-		t.Errorf("%d downloads are left", len(loads.list))
+		t.Errorf("%d downloads remain", len(loads.list))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// all is one event of every kind.
+// all contains an event of each kind.
 var all = []progress.Event{
 	{Kind: progress.Step, Text: "creating 2 objects"},
 	{Kind: progress.Created, Object: "Service/web"},
@@ -63,7 +63,7 @@ Warning: old chart
 	}
 }
 
-func TestVerboseTellsEverything(t *testing.T) {
+func TestVerbose(t *testing.T) {
 	var b bytes.Buffer
 	report := progress.Func(NewBoard(term.Streams{Err: &b}, Auto, true).Report)
 	for _, e := range all {
@@ -84,7 +84,7 @@ downloaded 5 B: chart
 	}
 }
 
-func TestATerminalHearsOfStepsButNotOfEveryObject(t *testing.T) {
+func TestTerminalSteps(t *testing.T) {
 	var got []string
 	for _, e := range all {
 		if (&Board{chatty: true}).describe(e) != "" {
@@ -92,11 +92,11 @@ func TestATerminalHearsOfStepsButNotOfEveryObject(t *testing.T) {
 		}
 	}
 	if want := "step kept hook warning"; strings.Join(got, " ") != want {
-		t.Errorf("got %v, wanted %s", got, want)
+		t.Errorf("got %v, want %s", got, want)
 	}
 }
 
-func TestStrangersTextCannotSteerTheTerminal(t *testing.T) {
+func TestUntrustedTextIsEscaped(t *testing.T) {
 	var b bytes.Buffer
 	NewBoard(term.Streams{Err: &b}, Auto, false).Report(progress.Event{Kind: progress.Warning, Object: "a\nb", Text: "\x1b[2J"})
 	if want := "Warning: a b: \\x1b[2J\n"; b.String() != want {
@@ -104,14 +104,14 @@ func TestStrangersTextCannotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestBoardWithoutStream(t *testing.T) {
 	b := NewBoard(term.Streams{}, Auto, true)
 	b.Report(progress.Event{Kind: progress.Warning, Text: "x"})
 	b.Report(progress.Event{Kind: progress.Waiting, Object: "x"})
 	b.Close()
 }
 
-func TestLinesOfSeveralGoroutinesStayWhole(t *testing.T) {
+func TestConcurrentLines(t *testing.T) {
 	var b bytes.Buffer
 	report := progress.Func(NewBoard(term.Streams{Err: &b}, Auto, false).Report)
 	var wg sync.WaitGroup

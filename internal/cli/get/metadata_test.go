@@ -9,8 +9,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Names are sorted, as in Helm. A record that another client wrote must not crash the command that shows it.
-func TestMetadataWithHolesIsPrinted(t *testing.T) {
+// Names are sorted, as in Helm. Invalid records of other clients must not crash the command.
+func TestMetadataWithNullDependency(t *testing.T) {
 	m := metadata{Name: "web", Labels: map[string]string{"b": "2", "a": "1"}, Dependencies: []*chart.Dependency{{Name: "db"}, nil, {Name: "cache"}}}
 	var b strings.Builder
 	if err := m.table(&b); err != nil {

@@ -23,10 +23,9 @@ import (
 
 var update = flag.Bool("update", false, "accept what is printed now, and Helm's exit codes where MOONHELM_PEER names it")
 
-// A suite is a txtar file whose entries are named CASE/...: the charts, what
-// the command prints ("want"), and in "case" the arguments, the exit codes of
-// Helm without and with --strict ("peer 0 1"), and where ours differ on purpose
-// ours ("ours 0 1") with the reason ("because ...").
+// A suite is a txtar file with entries called CASE/...: the charts, the expected output ("want"),
+// and "case" with the arguments, Helm's exit codes without and with --strict ("peer 0 1"), and
+// Moonhelm's if they differ on purpose ("ours 0 1"), with the reason ("because ...").
 type testCase struct {
 	name    string
 	args    []string
@@ -44,7 +43,7 @@ func (c *testCase) codes() [2]int {
 	return c.peer
 }
 
-// TestSuites lints charts that are broken in every way that we could think of.
+// TestSuites lints charts with all known mistakes.
 func TestSuites(t *testing.T) {
 	for _, suite := range suites(t) {
 		cases := read(t, suite)
@@ -75,7 +74,7 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// TestPeer holds the exit codes that the suites say are Helm's against Helm.
+// TestPeer compares the exit codes in the suites with Helm's.
 func TestPeer(t *testing.T) {
 	bin := os.Getenv("MOONHELM_PEER")
 	if bin == "" {
@@ -102,8 +101,8 @@ func TestPeer(t *testing.T) {
 	}
 }
 
-// TestPeerOnCharts lints real charts with both. MOONHELM_CORPUS names a directory
-// of charts.
+// TestPeerOnCharts lints real charts with Moonhelm and Helm. MOONHELM_CORPUS is a directory of
+// charts.
 func TestPeerOnCharts(t *testing.T) {
 	bin, corpus := os.Getenv("MOONHELM_PEER"), os.Getenv("MOONHELM_CORPUS")
 	if bin == "" || corpus == "" {
@@ -120,14 +119,14 @@ func TestPeerOnCharts(t *testing.T) {
 				args := append(slices.Clone(flags), dir)
 				out, ours := runOnce(t, args)
 				if theirs := peer(t, bin, args); ours != theirs {
-					t.Errorf("%v: ours exits with %d, Helm with %d; ours printed\n%s", flags, ours, theirs, out)
+					t.Errorf("%v: exit code %d, Helm's is %d; output\n%s", flags, ours, theirs, out)
 				}
 			}
 		})
 	}
 }
 
-// heads leaves out the further lines of findings, such as a template's excerpt.
+// heads drops the continuation lines of findings, such as a template's excerpt.
 func heads(out string) string {
 	var b strings.Builder
 	for line := range strings.Lines(out) {
@@ -224,7 +223,7 @@ func write(t *testing.T, suite string, cases []testCase) {
 	}
 }
 
-// unpack writes the case's files into a directory and goes there.
+// unpack writes the case's files to a directory and changes to it.
 func unpack(t *testing.T, c *testCase) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -235,7 +234,7 @@ func unpack(t *testing.T, c *testCase) string {
 	return dir
 }
 
-// runOnce runs the command once and returns its standard output and exit code.
+// runOnce runs the command and returns its standard output and exit code.
 func runOnce(t *testing.T, args []string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer

@@ -17,8 +17,8 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// What Helm 4.3.1 and, for -a, Helm 3.22 list for these flags.
-func TestStatusesAreChosen(t *testing.T) {
+// The selection of Helm 4.3.1 and, for -a, of Helm 3.22.
+func TestStatusFlags(t *testing.T) {
 	for _, test := range []struct {
 		flags []string
 		want  []release.Status
@@ -41,7 +41,7 @@ func TestStatusesAreChosen(t *testing.T) {
 	}
 }
 
-// parse reads flags as the command does.
+// parse parses flags as the command does.
 func parse(t *testing.T, flags ...string) Options {
 	t.Helper()
 	var o Options
@@ -53,7 +53,7 @@ func parse(t *testing.T, flags ...string) Options {
 	return o
 }
 
-func TestBadFiltersAreNamed(t *testing.T) {
+func TestInvalidFilters(t *testing.T) {
 	for _, flags := range [][]string{{"--filter", "["}, {"--selector", "a=b=c"}, {"-l", "a in b"}} {
 		if _, err := parse(t, flags...).request(); err == nil || !strings.HasPrefix(err.Error(), "--") {
 			t.Errorf("%q: %v", flags, err)
@@ -61,7 +61,7 @@ func TestBadFiltersAreNamed(t *testing.T) {
 	}
 }
 
-func TestATerminalShowsStatusesInColour(t *testing.T) {
+func TestStatusColours(t *testing.T) {
 	found := []release.Summary{
 		{Name: "db", Namespace: "a", Revision: 1, Status: release.Failed, Chart: "nginx", ChartVersion: "1.2.3", Updated: time.Unix(1700000000, 0).UTC()},
 		{Name: "web\x1b[2J", Namespace: "ab", Revision: 12, Status: release.Deployed, Chart: "nginx", ChartVersion: "1.2.3"},

@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-func TestConflictsOfADiff(t *testing.T) {
+func TestConflicts(t *testing.T) {
 	scaled := plan.Conflict{Path: "spec.replicas", Manager: plan.Manager{Name: "kubectl", Subresource: "scale", Time: "2026-01-02T03:04:05Z"}, Live: int64(5), Chart: int64(3), Resolution: plan.Yield, Reason: "it was scaled"}
 	hidden := plan.Conflict{Path: "data.key", Manager: plan.Manager{Name: "intruder"}, Live: "bGl2ZQ==", Chart: "Y2hhcnQ=", Secret: true, Resolution: plan.Fail}
 	d := Diff{Release: "web", Namespace: "shop", Objects: []Object{
@@ -53,12 +53,12 @@ func TestConflictsOfADiff(t *testing.T) {
 			}
 			for _, text := range tc.has {
 				if !strings.Contains(out.String(), text) {
-					t.Errorf("it lacks\n%s\n%s", text, out.String())
+					t.Errorf("missing %q in\n%s", text, out.String())
 				}
 			}
 			for _, text := range tc.lacks {
 				if strings.Contains(out.String(), text) {
-					t.Errorf("it has %s:\n%s", text, out.String())
+					t.Errorf("unexpected %q in\n%s", text, out.String())
 				}
 			}
 		})

@@ -48,7 +48,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// object reads YAML as a cluster's objects are read.
+// object parses YAML as the API server's objects are parsed.
 func object(t *testing.T, text string) map[string]any {
 	t.Helper()
 	if text == "" {
@@ -59,7 +59,7 @@ func object(t *testing.T, text string) map[string]any {
 		t.Fatal(err)
 	}
 	var m map[string]any
-	if err := k8sjson.Unmarshal(raw, &m); err != nil { // whole numbers are int64, as a cluster's are
+	if err := k8sjson.Unmarshal(raw, &m); err != nil { // integers are int64, as in objects of the API server
 		t.Fatal(err)
 	}
 	return m
@@ -99,7 +99,7 @@ status:
   replicas: 0
 `
 
-// upgrade is a plan with a step of each kind.
+// upgrade returns a plan with a step of each kind.
 func upgrade(t *testing.T) Diff {
 	live := object(t, deployment)
 	after := object(t, strings.NewReplacer("nginx:1", "nginx:2", "replicas: 0", "replicas: 3", "--two", "--three", "and no list", "and a change").Replace(deployment))
@@ -178,7 +178,7 @@ func TestFormats(t *testing.T) {
 	golden(t, "text-color.txt", strings.ReplaceAll(colored, "\x1b", "<ESC>"))
 }
 
-func TestJSONWithoutATemplateIsTheSame(t *testing.T) {
+func TestTemplateWithoutText(t *testing.T) {
 	if got, want := printDiff(t, Template, "", upgrade(t), Options{}), printDiff(t, JSON, "", upgrade(t), Options{}); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -188,7 +188,7 @@ func TestJSONWithoutATemplateIsTheSame(t *testing.T) {
 	}
 }
 
-func TestTemplatesThatAreWrong(t *testing.T) {
+func TestInvalidTemplates(t *testing.T) {
 	for text, want := range map[string]string{"{{ range": "parse error at (HELM_DIFF_TPL:1)", "{{ .Nope }}": "execute the template of HELM_DIFF_TPL"} {
 		t.Run(text, func(t *testing.T) {
 			err := Write(context.Background(), term.Streams{Out: io.Discard}, Template, upgrade(t), Options{Template: text})
@@ -199,7 +199,7 @@ func TestTemplatesThatAreWrong(t *testing.T) {
 	}
 }
 
-func TestADocument(t *testing.T) {
+func TestWriteDocument(t *testing.T) {
 	for name, o := range map[string]Options{"document.json": {}, "document-unchanged.json": {ShowUnchanged: true}} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -217,14 +217,14 @@ func TestADocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(empty["objects"], empty["hooks"]) != "[] []" {
-		t.Errorf("lists are lists, even empty ones: %v", empty)
+		t.Errorf("empty lists must not be null: %v", empty)
 	}
 }
 
-func TestValuesOfSecretsAreNowhereUnlessAskedFor(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	d := upgrade(t)
 	d.Objects[1].Before["metadata"].(map[string]any)["annotations"] = map[string]any{"kubectl.kubernetes.io/last-applied-configuration": `{"data":{"token":"aHVudGVyMg=="}}`}
-	delete(d.Objects[1].Before, "kind") // as in a list
+	delete(d.Objects[1].Before, "kind") // as in items of a list
 	d.Hooks = append(d.Hooks, d.Objects[1])
 	d.Hooks[2].Action, d.Hooks[2].After = plan.Delete, nil
 	for name, show := range map[string]func(Options) string{
@@ -243,23 +243,22 @@ func TestValuesOfSecretsAreNowhereUnlessAskedFor(t *testing.T) {
 			}
 			for _, key := range []string{"token", "gone", "fresh"} {
 				if !strings.Contains(got, key) {
-					t.Errorf("%s does not tell that %s changes", name, key)
+					t.Errorf("%s does not show that %s changes", name, key)
 				}
 			}
 			if got := show(Options{ShowSecrets: true}); !strings.Contains(got, "aHVudGVyMg==") {
-				t.Errorf("%s hides what was asked for", name)
+				t.Errorf("%s redacts despite --show-secrets", name)
 			}
 			if got := show(Options{DecodeSecrets: true}); !strings.Contains(got, "hunter2") {
-				t.Errorf("%s does not decode what was asked for", name)
+				t.Errorf("%s does not decode", name)
 			}
 		})
 	}
 }
 
-// TestWhatIsSuppressedIsNowhere holds for every format: of a suppressed kind not even
-// what --show-secrets asks for is shown, and of an object whose changed lines are all
-// suppressed no field.
-func TestWhatIsSuppressedIsNowhere(t *testing.T) {
+// TestSuppressedKinds checks for every format that the contents of suppressed kinds are not printed
+// even with --show-secrets, and that an object with only suppressed lines prints none of them.
+func TestSuppressedKinds(t *testing.T) {
 	d := upgrade(t)
 	d.Objects[2].Drift = nil
 	for i := range d.Objects {
@@ -280,20 +279,20 @@ func TestWhatIsSuppressedIsNowhere(t *testing.T) {
 				}
 			}
 			if !strings.Contains(got, "Secret") {
-				t.Errorf("it does not tell that a Secret changes:\n%s", got)
+				t.Errorf("the change of a Secret is missing:\n%s", got)
 			}
-			if name == "document" { // lines are none of its
+			if name == "document" { // the document has no lines
 				return
 			}
 			all := regexp.MustCompile("replicas|image|three|two|and")
 			if got := show(Options{SuppressLines: []*regexp.Regexp{all}}); strings.Contains(got, "nginx") {
-				t.Errorf("an object all of whose changed lines are suppressed shows them:\n%s", got)
+				t.Errorf("suppressed lines are printed:\n%s", got)
 			}
 		})
 	}
 }
 
-func TestNothingToDo(t *testing.T) {
+func TestNoChanges(t *testing.T) {
 	d := Diff{Objects: []Object{{Action: plan.Unchanged}, {Action: plan.Keep, Reason: "it is kept"}}, Hooks: []Object{{Action: plan.Unchanged}}}
 	for f, want := range map[Format]string{Text: "", Simple: "Plan: 0 to add, 0 to change, 0 to destroy.\n", JSON: "[]\n", Structured: "[]\n", Dyff: ""} {
 		if got := printDiff(t, f, "", d, Options{}); got != want || d.Changes() {
@@ -302,11 +301,11 @@ func TestNothingToDo(t *testing.T) {
 	}
 	d.Hooks[0].Action = plan.Create
 	if !d.Changes() {
-		t.Error("a hook that changes is a change")
+		t.Error("Changes() = false for a changed hook")
 	}
 }
 
-func TestAnUpdateWithoutADifferenceSaysSo(t *testing.T) {
+func TestUpdateWithoutDifference(t *testing.T) {
 	o := object(t, deployment)
 	d := Diff{Namespace: "ns", Objects: []Object{{Ref: plan.Ref{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, Action: plan.Update, Before: o, After: o}}}
 	want := "ns, web, Deployment (apps) has changed:\n  # no field changes its value\n\nPlan: 0 to add, 1 to change, 0 to destroy.\n"
@@ -315,8 +314,8 @@ func TestAnUpdateWithoutADifferenceSaysSo(t *testing.T) {
 	}
 }
 
-// dyff names objects only where there are several.
-func TestDyffNamesASingleObject(t *testing.T) {
+// dyff prints the names of objects only if there are several.
+func TestDyffSingleObject(t *testing.T) {
 	d := upgrade(t)
 	d.Objects, d.Hooks = d.Objects[2:3], nil
 	got := printDiff(t, Dyff, "", d, Options{})
@@ -325,7 +324,7 @@ func TestDyffNamesASingleObject(t *testing.T) {
 	}
 }
 
-func TestAPlanAsADiff(t *testing.T) {
+func TestPlanSteps(t *testing.T) {
 	live, after := object(t, deployment), object(t, strings.ReplaceAll(deployment, "replicas: 0", "replicas: 3"))
 	ref := plan.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "web"}
 	old := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"}, "spec": map[string]any{"replicas": int64(3)}}
@@ -342,7 +341,7 @@ func TestAPlanAsADiff(t *testing.T) {
 	}
 }
 
-// compared are two manifests as they are compared.
+// compared returns the diff of two manifests.
 func compared(t *testing.T, old, now string, o Options) Diff {
 	t.Helper()
 	read := func(text string) *release.Release {
@@ -357,12 +356,12 @@ func compared(t *testing.T, old, now string, o Options) Diff {
 	return Of(change, o)
 }
 
-func TestRecordedManifests(t *testing.T) {
+func TestStoredManifests(t *testing.T) {
 	const config = "---\n# Source: web/templates/c.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  text: |\n    one\n    two\n"
 	for _, test := range []struct {
 		name, old, now string
 		o              Options
-		want           string // simple's lines, without the sum
+		want           string // lines of simple, without the summary
 	}{
 		{"the same", config, config, Options{}, ""},
 		{"a comment", config, config + "# new\n", Options{}, "default, a, ConfigMap (v1) to be changed.\n"},
@@ -399,7 +398,7 @@ func TestRecordedManifests(t *testing.T) {
 	}
 }
 
-func TestHooksThatAreCompared(t *testing.T) {
+func TestHookOptions(t *testing.T) {
 	hook := func(name, events string) Object {
 		o := object(t, "apiVersion: v1\nkind: Pod\nmetadata:\n  name: "+name+"\n  annotations: {helm.sh/hook: \""+events+"\"}\n")
 		return Object{Ref: plan.Ref{APIVersion: "v1", Kind: "Pod", Name: name}, Action: plan.Create, After: o}
@@ -411,8 +410,8 @@ func TestHooksThatAreCompared(t *testing.T) {
 	}
 }
 
-// A list with the annotation makes each of its items a hook, which the items do not say.
-func TestHooksThatAreItemsOfAList(t *testing.T) {
+// An annotation of a list makes each item a hook, although the items lack it.
+func TestHooksInList(t *testing.T) {
 	list := func(events, value string) *release.Release {
 		text := "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: " + events + "}}\nitems:\n" +
 			"- {apiVersion: v1, kind: ConfigMap, metadata: {name: item}, data: {a: " + value + "}}\n"
@@ -423,7 +422,7 @@ func TestHooksThatAreItemsOfAList(t *testing.T) {
 		name     string
 		from, to *release.Release
 		o        Options
-		want     string // a line of the text, "" for no text
+		want     string // a line of the text, or ""
 	}{
 		{"a test", list("test", "1"), list("test", "2"), Options{}, ""},
 		{"a test that comes", none, list("test", "1"), Options{}, ""},
@@ -444,14 +443,14 @@ func TestHooksThatAreItemsOfAList(t *testing.T) {
 	}
 }
 
-func TestAHookThatDoesNotSayWhenItRuns(t *testing.T) {
+func TestHookWithoutEvent(t *testing.T) {
 	d := Diff{Hooks: []Object{{Ref: plan.Ref{APIVersion: "v1", Kind: "ConfigMap", Name: "item"}, Action: plan.Create, After: object(t, "kind: ConfigMap")}}}
 	if got := printDiff(t, Text, "", d, Options{}); !strings.Contains(got, "  # a hook\n") {
 		t.Errorf("got\n%s\nwant the comment that it is a hook", got)
 	}
 }
 
-func TestPathsOfLines(t *testing.T) {
+func TestYAMLPath(t *testing.T) {
 	text := splitLines(`metadata:
   annotations:
     note: |
@@ -480,12 +479,12 @@ data: {}
 	for i := range text {
 		got := p.at(i)
 		if i < len(want) && got != want[i] && !(got == "" && want[i] == strings.TrimSuffix(text[i], ":")) {
-			t.Errorf("line %d, %q: got %q, wanted %q", i, text[i], got, want[i])
+			t.Errorf("line %d, %q: got %q, want %q", i, text[i], got, want[i])
 		}
 	}
 }
 
-func TestFieldsThatChange(t *testing.T) {
+func TestFieldChanges(t *testing.T) {
 	for _, test := range []struct{ before, after, want string }{
 		{"a: 1", "a: 1.0", "[]"},
 		{"a: {b: 1}", "a: {b: 2}", `[{"path":"a.b","before":1,"after":2}]`},
@@ -506,7 +505,7 @@ func TestFieldsThatChange(t *testing.T) {
 	}
 }
 
-// rewritten is a megabyte that becomes another one altogether.
+// rewritten returns objects of a megabyte without common lines.
 func rewritten() Diff {
 	large := func(seed int) map[string]any {
 		var b strings.Builder
@@ -519,8 +518,8 @@ func rewritten() Diff {
 	return Diff{Objects: []Object{{Ref: ref, Action: plan.Update, Before: large(7), After: large(11)}}}
 }
 
-// A search for the fewest changes would not end within this test's time.
-func TestLargeObjectsTakeBoundedTime(t *testing.T) {
+// A minimal diff would exceed this test's timeout.
+func TestLargeObjects(t *testing.T) {
 	d := rewritten()
 	if got := printDiff(t, Text, "", d, Options{}); !strings.Contains(got, "\n... data.text\n") {
 		t.Errorf("got %d bytes", len(got))
@@ -530,8 +529,8 @@ func TestLargeObjectsTakeBoundedTime(t *testing.T) {
 	}
 }
 
-// The library behind the format cannot be interrupted, and would take seconds here.
-func TestALongComparisonEndsWithItsContext(t *testing.T) {
+// The library cannot be interrupted, and would take seconds.
+func TestDyffContext(t *testing.T) {
 	list := func(step int) map[string]any {
 		items := make([]any, 4000)
 		for i := range items {
@@ -560,7 +559,7 @@ func BenchmarkLargeDiff(b *testing.B) {
 	}
 }
 
-func TestADiffThatCannotBeWritten(t *testing.T) {
+func TestWriteError(t *testing.T) {
 	full := errors.New("disk full")
 	for _, f := range Formats() {
 		if err := Write(context.Background(), term.Streams{Out: broken{full}}, f, upgrade(t), Options{}); !errors.Is(err, full) {
@@ -576,7 +575,7 @@ type broken struct{ err error }
 
 func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
-// Whatever two texts are, the hunks turn one into the other.
+// Applying the hunks to one text results in the other.
 func FuzzHunks(f *testing.F) {
 	f.Add("a: 1\nb:\n- x\n", "a: 2\nb:\n- y\n", 1)
 	f.Add("- |\n", "\"\":\n'a: - \n  - -", 3)
