@@ -3,13 +3,18 @@
 package cli
 
 import (
+	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
 // page returns the text of a page of docs/.
@@ -26,7 +31,8 @@ func page(t *testing.T, name string) string {
 // docs/coming-from-helm.md, and each line its entry.
 func TestMigrationDeviations(t *testing.T) {
 	var listed []string
-	for _, m := range regexp.MustCompile(`(?m)^- \*\*((?s:.+?))\*\*`).FindAllStringSubmatch(page(t, "differences.md"), -1) {
+	entry := regexp.MustCompile(`(?m)^- \*\*((?s:.+?))\*\*`)
+	for _, m := range entry.FindAllStringSubmatch(page(t, "differences.md"), -1) {
 		listed = append(listed, strings.TrimSuffix(strings.Join(strings.Fields(m[1]), " "), "."))
 	}
 	_, text, ok := strings.Cut(page(t, "coming-from-helm.md"), "\n## Every deviation\n")
@@ -124,4 +130,64 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("docs/environment.md has %s, which is not in the code", variable)
 		}
 	}
+}
+
+// TestFiveMinutes runs the commands of docs/five-minutes.md on the control plane, one after the other. Blanks
+// count once, since columns are as wide as what is in them, and "..." stands for anything: behind other
+// words for the rest of a part of the line, alone for any lines.
+func TestFiveMinutes(t *testing.T) {
+	server := apiserver.Connect(t)
+	namespace := fmt.Sprintf("five-minutes-%d", os.Getpid())
+	body := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": %q}}`, namespace)
+	_, status, err := server.Call(t.Context(), http.MethodPost, "/api/v1/namespaces", "", body)
+	if err != nil || status >= 300 {
+		t.Fatalf("creating the namespace: status %d, %v", status, err)
+	}
+	dir := t.TempDir()
+	doc, problems := parseGuide(page(t, "five-minutes.md"))
+	for _, p := range problems {
+		t.Errorf("docs/five-minutes.md:%s", p)
+	}
+	for _, s := range doc.sections {
+		for _, b := range s.blocks {
+			if b.file != "" {
+				b.write(t, dir)
+				continue
+			}
+			for _, c := range b.commands() {
+				cmd := exec.Command("sh", "-c", c.line)
+				cmd.Dir = dir
+				cmd.Env = []string{
+					"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb",
+					"KUBECONFIG=" + os.Getenv(apiserver.Kubeconfig), "HELM_NAMESPACE=" + namespace,
+				}
+				out, _ := cmd.CombinedOutput() // a command that fails prints what the page does not show
+				got := strings.ReplaceAll(string(out), namespace, "default")
+				if !loosely(c.output).MatchString(squeeze(got)) {
+					t.Fatalf("docs/five-minutes.md:%d: $ %s\nprints\n%s\nnot what the page shows:\n%s",
+						b.line, c.line, got, c.output)
+				}
+			}
+		}
+	}
+}
+
+var blanks = regexp.MustCompile(`[ \t]+`)
+
+// squeeze returns text with single blanks, and none at the ends of lines.
+func squeeze(text string) string {
+	return strings.ReplaceAll(blanks.ReplaceAllString(text, " "), " \n", "\n")
+}
+
+// loosely returns the expression for an output in which "..." stands for anything.
+func loosely(shown string) *regexp.Regexp {
+	var pattern strings.Builder
+	for line := range strings.Lines(squeeze(shown)) {
+		if strings.TrimSpace(line) == "..." {
+			pattern.WriteString(`(?:.*\n)*?`)
+			continue
+		}
+		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), `\.\.\.`, ".*"))
+	}
+	return regexp.MustCompile("^" + pattern.String() + "$")
 }
