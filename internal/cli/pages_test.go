@@ -191,3 +191,27 @@ func loosely(shown string) *regexp.Regexp {
 	}
 	return regexp.MustCompile("^" + pattern.String() + "$")
 }
+
+// TestHowItWorksBars checks that the numbers of the bars of docs/how-it-works.md are those of
+// docs/performance.md.
+func TestHowItWorksBars(t *testing.T) {
+	blocks := strings.Split(page(t, "how-it-works.md"), "```bars\n")[1:]
+	if len(blocks) == 0 {
+		t.Fatal("docs/how-it-works.md has no bars")
+	}
+	measured := strings.Split(strings.ReplaceAll(page(t, "performance.md"), "`", ""), "\n")
+	for _, b := range blocks {
+		b, _, _ := strings.Cut(b, "```")
+		for line := range strings.Lines(b) {
+			want := strings.Split(strings.TrimSpace(line), " | ")
+			if !slices.ContainsFunc(measured, func(row string) bool {
+				cells := strings.Split(strings.Trim(row, "| "), " | ")
+				return len(cells) > 2 && strings.HasPrefix(cells[0], want[0]) &&
+					slices.Contains(strings.Split(cells[1], ", "), want[1]) &&
+					slices.Contains(strings.Split(cells[2], ", "), want[2])
+			}) {
+				t.Errorf("docs/performance.md has no row with %q", line)
+			}
+		}
+	}
+}
