@@ -10,15 +10,15 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// coalescer lays values over the defaults of a tree of charts.
+// coalescer merges values into the defaults of a tree of charts.
 type coalescer struct {
-	// keep lets nulls stand, those of the defaults too, because what comes out
-	// are defaults again that something else is laid over.
-	keep bool
-	// nulls are the charts whose defaults hold a null somewhere. They are few,
-	// and where there are none, no default is looked through for them.
+	// keepNulls is set if the result is used as defaults, in which nulls still have an
+	// effect.
+	keepNulls bool
+	// nulls are the charts with a null in their defaults. Most charts have none, and
+	// their defaults are shared instead of copied.
 	nulls    map[*chart.Chart]bool
-	dirty    bool // the chart at hand is one of nulls
+	hasNulls bool // the current chart is one of nulls
 	warnings []string
 }
 
@@ -26,11 +26,11 @@ func (co *coalescer) warn(format string, args ...any) {
 	co.warnings = append(co.warnings, fmt.Sprintf(format, args...))
 }
 
-// scope computes what chart c sees, given the values that come from above.
-// over is read only; the result is a new map that shares tables with over and
-// with the charts' defaults.
+// scope returns the values of chart c if over are the values that the user and the chart's
+// parents set. The result is a new map that shares tables with over and with the
+// defaults, neither of which scope modifies.
 func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (map[string]any, error) {
-	co.dirty = co.nulls[c]
+	co.hasNulls = co.nulls[c]
 	out := make(map[string]any, len(over)+len(c.Values)+1)
 	subcharts := c.Subcharts()
 	subs := make(map[string]bool, len(subcharts))
@@ -43,14 +43,14 @@ func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (ma
 		case !ok:
 			out[k] = v
 		case v != nil:
-			out[k] = co.value(v, def, join(path, k), co.keep || subs[k])
-		case co.keep:
+			out[k] = co.value(v, def, join(path, k), co.keepNulls || subs[k])
+		case co.keepNulls:
 			out[k] = nil
 		}
 	}
 	for k, v := range c.Values {
-		if _, ok := over[k]; !ok && (v != nil || co.keep) {
-			out[k] = co.fallback(v, co.keep)
+		if _, ok := over[k]; !ok && (v != nil || co.keepNulls) {
+			out[k] = co.fallback(v, co.keepNulls)
 		}
 	}
 	for _, d := range subcharts {
@@ -61,9 +61,9 @@ func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (ma
 			own = v
 		case nil:
 		default:
-			return nil, fmt.Errorf("the values of %s hold %s for the subchart %q, must hold a table", path, kind(v), name)
+			return nil, fmt.Errorf("the values of %s have %s for the subchart %q, want a table", path, kind(v), name)
 		}
-		own = co.withGlobal(own, out, path+"."+name)
+		own = co.mergeGlobal(own, out, path+"."+name)
 		sub, err := co.scope(d, own, path+"."+name)
 		if err != nil {
 			return nil, err
@@ -73,24 +73,24 @@ func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (ma
 	return out, nil
 }
 
-// value is what a key holds that both over and the defaults have. keep tells
-// that nulls of over are still needed further down.
-func (co *coalescer) value(over, def any, path string, keep bool) any {
+// value returns the value of a key that is in both over and the defaults. If keepNulls is
+// set, nulls of over stay, for the charts below.
+func (co *coalescer) value(over, def any, path string, keepNulls bool) any {
 	ot, otable := over.(map[string]any)
 	dt, dtable := def.(map[string]any)
 	switch {
 	case otable && dtable:
-		return co.tables(ot, dt, path, keep)
+		return co.tables(ot, dt, path, keepNulls)
 	case dtable:
-		co.warn("cannot overwrite table with non table for %s: %s takes the place of the chart's table", path, kind(over))
+		co.warn("cannot overwrite table with non table for %s: %s replaces the chart's table", path, kind(over))
 	case otable && def != nil:
-		co.warn("destination for %s is a table: it takes the place of the chart's default, which is %s", path, kind(def))
+		co.warn("destination for %s is a table: it replaces the chart's default, which is %s", path, kind(def))
 	}
 	return over
 }
 
-// tables merges over on the defaults into a new table.
-func (co *coalescer) tables(over, defaults map[string]any, path string, keep bool) map[string]any {
+// tables merges over into a copy of defaults.
+func (co *coalescer) tables(over, defaults map[string]any, path string, keepNulls bool) map[string]any {
 	if same(over, defaults) {
 		return over
 	}
@@ -101,36 +101,35 @@ func (co *coalescer) tables(over, defaults map[string]any, path string, keep boo
 		case def == nil:
 			out[k] = v
 		case v != nil:
-			out[k] = co.value(v, def, join(path, k), keep)
-		case keep:
+			out[k] = co.value(v, def, join(path, k), keepNulls)
+		case keepNulls:
 			out[k] = nil
 		}
 	}
 	for k, v := range defaults {
-		if _, ok := over[k]; !ok && (v != nil || keep) {
-			out[k] = co.fallback(v, keep)
+		if _, ok := over[k]; !ok && (v != nil || keepNulls) {
+			out[k] = co.fallback(v, keepNulls)
 		}
 	}
 	return out
 }
 
-// same reports whether two maps are one, as they are where a subchart's defaults
-// went through the defaults of its parent.
+// same reports whether a and b are the same map. This is common: a subchart's defaults are
+// also part of its parent's imported defaults.
 func same(a, b map[string]any) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
-// fallback is a default that nothing is laid over.
-func (co *coalescer) fallback(def any, keep bool) any {
-	if keep || !co.dirty {
+// fallback returns a default that is not overridden.
+func (co *coalescer) fallback(def any, keepNulls bool) any {
+	if keepNulls || !co.hasNulls {
 		return def
 	}
-	return withoutNulls(def)
+	return removeNulls(def)
 }
 
-// withoutNulls takes the nulls out of a table of defaults. Those in lists are
-// values and stay.
-func withoutNulls(v any) any {
+// removeNulls returns a copy of v without the nulls in tables. Nulls in lists stay.
+func removeNulls(v any) any {
 	table, ok := v.(map[string]any)
 	if !ok {
 		return v
@@ -138,22 +137,22 @@ func withoutNulls(v any) any {
 	out := make(map[string]any, len(table))
 	for k, e := range table {
 		if e != nil {
-			out[k] = withoutNulls(e)
+			out[k] = removeNulls(e)
 		}
 	}
 	return out
 }
 
-// withGlobal returns the values own of a subchart with its parent's globals
-// laid over its own. A global that is not a table is left to itself.
-func (co *coalescer) withGlobal(own, parent map[string]any, path string) map[string]any {
+// mergeGlobal returns own, the values of a subchart, with the parent's globals merged into
+// its own. If a global is not a table, it returns own unchanged.
+func (co *coalescer) mergeGlobal(own, parent map[string]any, path string) map[string]any {
 	global, ok := parent[Global].(map[string]any)
-	if _, there := parent[Global]; there && !ok {
+	if _, exists := parent[Global]; exists && !ok {
 		co.warn("the global of the chart above %s is %s, must be a table", path, kind(parent[Global]))
 		return own
 	}
 	mine, ok := own[Global].(map[string]any)
-	if _, there := own[Global]; there && !ok {
+	if _, exists := own[Global]; exists && !ok {
 		co.warn("%s.global is %s, must be a table", path, kind(own[Global]))
 		return own
 	}
@@ -170,20 +169,19 @@ func (co *coalescer) withGlobal(own, parent map[string]any, path string) map[str
 	return out
 }
 
-// globals lays a parent's globals over those that are meant for one of its
-// subcharts. Where a table and something else meet at the top, the subchart's
-// stays.
+// globals merges a parent's globals into mine, the globals of a subchart. If a key is a
+// table in only one of them, the subchart's value stays.
 func (co *coalescer) globals(global, mine map[string]any, path string) map[string]any {
 	out := maps.Clone(mine)
 	for k, v := range global {
-		own, there := mine[k]
+		own, exists := mine[k]
 		gt, gtable := v.(map[string]any)
 		ot, otable := own.(map[string]any)
 		switch {
 		case gtable && otable:
 			out[k] = co.tables(gt, ot, join(path, k), true)
-		case there && gtable != otable:
-			co.warn("%s is %s, but %s in the chart above; it stays so", join(path, k), kind(own), kind(v))
+		case exists && gtable != otable:
+			co.warn("%s is %s and stays so, although it is %s in the chart above", join(path, k), kind(own), kind(v))
 		default:
 			out[k] = v
 		}

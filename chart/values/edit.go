@@ -4,11 +4,10 @@ package values
 
 import "github.com/moonhelm/moonhelm/internal/yaml"
 
-// Edit changes the text of a values file, raw, so that [Parse] reads now from
-// it, and changes as little of it as it can: keys that stay keep their place,
-// their comments and the way they are written, numbers of the same value
-// included. Of a file of several documents, or one in a form of YAML that is
-// not understood to the letter, one plain document may be left.
+// Edit returns the text of a values file, raw, changed so that [Parse] returns now for it.
+// It changes as little as possible: keys that stay keep their position, their comments and
+// their formatting. A file with several documents or with YAML that Edit cannot edit may
+// be replaced by a single document without comments.
 func Edit(raw []byte, now map[string]any) ([]byte, error) {
 	out, err := yaml.Edit(string(raw), now, yaml.Rules{
 		Decode: func(text string) (map[string]any, error) { return Parse("values.yaml", []byte(text)) },

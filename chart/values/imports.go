@@ -9,22 +9,22 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// importer copies values of subcharts into the defaults of the charts that
-// list them.
+// importer applies the import-values of dependencies: it copies values of subcharts into
+// the defaults of their parents.
 type importer struct {
-	// parentWins lets a chart's own defaults win over what it imports, as Helm
-	// has it, and not as it is documented.
+	// parentWins gives a chart's own defaults precedence over imported values, as in
+	// Helm and contrary to its documentation.
 	parentWins bool
 	nulls      map[*chart.Chart]bool
 	warnings   []string
 }
 
-// run works from the leaves to the root, so that what a subchart imported can
-// be imported again. In a chart that lists dependencies it replaces the
-// defaults by those that its templates would see without any user: its own,
-// its subcharts' below their names, and what it imports from there.
+// run applies imports from the leaves to the root, so that imported values can be imported
+// again. It replaces the defaults of a chart with dependencies by the values that its
+// templates have without user values: its own defaults, those of its subcharts below their
+// names, and the imported values.
 func (im *importer) run(n *node, path string) error {
-	for _, k := range n.kids {
+	for _, k := range n.children {
 		if err := im.run(k, path+"."+k.chart.Name()); err != nil {
 			return err
 		}
@@ -32,16 +32,16 @@ func (im *importer) run(n *node, path string) error {
 	if len(entriesOf(n.chart)) == 0 {
 		return nil
 	}
-	co := &coalescer{keep: true}
+	co := &coalescer{keepNulls: true}
 	vals, err := co.scope(n.chart, nil, path)
 	if err != nil {
 		return err
 	}
 	imported := map[string]any{}
 	for _, e := range entriesOf(n.chart) {
-		name := called(e)
+		name := effectiveName(e)
 		if !n.listed {
-			name = e.Name // nothing has given the chart its alias
+			name = e.Name // the alias was not applied
 		}
 		own, _ := vals[name].(map[string]any)
 		for i, iv := range e.ImportValues {
@@ -49,7 +49,7 @@ func (im *importer) run(n *node, path string) error {
 			if err != nil {
 				return fmt.Errorf("import-values of %s for %s: %w", path, name, err)
 			}
-			if n.listed { // the entry is the tree's own
+			if n.listed { // relist has copied the entry
 				e.ImportValues[i] = map[string]any{"child": from, "parent": to}
 			}
 			table, err := tableAt(own, from)
@@ -63,18 +63,18 @@ func (im *importer) run(n *node, path string) error {
 	if len(imported) > 0 {
 		vals = co.tables(vals, imported, path, true)
 		if !im.parentWins {
-			vals = co.tables(withoutNulls(imported).(map[string]any), vals, path, true)
+			vals = co.tables(removeNulls(imported).(map[string]any), vals, path, true)
 		}
 	}
 	n.chart.Values = vals
-	n.walk(func(below *node) { // whose defaults are n's now
+	n.walk(func(below *node) { // n's defaults now include those of the charts below
 		im.nulls[n.chart] = im.nulls[n.chart] || im.nulls[below.chart]
 	})
 	return nil
 }
 
-// importPaths reads an entry of import-values: where the table is in the
-// child and where it goes in the parent.
+// importPaths parses an entry of import-values. It returns the path of the table in the
+// child and the path to import it to in the parent.
 func importPaths(iv any) (from, to string, err error) {
 	switch iv := iv.(type) {
 	case string:
@@ -86,10 +86,10 @@ func importPaths(iv any) (from, to string, err error) {
 			return from, to, nil
 		}
 	}
-	return "", "", fmt.Errorf("%v must be text, or a map with the texts child and parent", iv)
+	return "", "", fmt.Errorf("%v must be a string, or a map with the strings child and parent", iv)
 }
 
-// tableAt finds the table at a path.
+// tableAt returns the table at path.
 func tableAt(vals map[string]any, path string) (map[string]any, error) {
 	v, err := Path(vals, path)
 	if err != nil {
@@ -102,7 +102,7 @@ func tableAt(vals map[string]any, path string) (map[string]any, error) {
 	return table, nil
 }
 
-// nest puts a table below a path; "." is the top.
+// nest returns table nested in a table for each step of path. The path "." is the top.
 func nest(path string, table map[string]any) map[string]any {
 	if path == "." {
 		return table

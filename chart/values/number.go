@@ -10,31 +10,30 @@ import (
 	"strings"
 )
 
-// Templates see every number of a values file as a float64, as Helm has it, and
-// scripts see what the author wrote. Where a float64 cannot serve both, a number
-// is of one of the types below until [Rounded] makes it a float64. Both are
-// written as that float64 wherever values are encoded.
+// In templates, as in Helm, every number of a values file is a float64, while scripts
+// distinguish integers and floats. Numbers for which a float64 does not suffice have one
+// of the types below until [Rounded] converts them. They are encoded like the float64.
 
-// Long is a whole number that a float64 cannot hold: 9007199254740993.
+// Long is an integer that a float64 cannot represent: 9007199254740993.
 type Long int64
 
-// Real is a number that was written with a point or an exponent, although its
-// value is whole: 1.0, 2e3.
+// Real is a number with a decimal point or an exponent that has an integer value: 1.0,
+// 2e3.
 type Real float64
 
-// MarshalJSON writes the float64 that templates see.
+// MarshalJSON encodes n as a float64.
 func (n Long) MarshalJSON() ([]byte, error) { return json.Marshal(float64(n)) }
 
-// MarshalJSON writes the float64 that templates see.
+// MarshalJSON encodes n as a float64.
 func (n Real) MarshalJSON() ([]byte, error) { return json.Marshal(float64(n)) }
 
-// MarshalYAML gives the float64 that templates see.
+// MarshalYAML returns n as a float64.
 func (n Long) MarshalYAML() (any, error) { return float64(n), nil }
 
-// MarshalYAML gives the float64 that templates see.
+// MarshalYAML returns n as a float64.
 func (n Real) MarshalYAML() (any, error) { return float64(n), nil }
 
-// number is what becomes of a number of a values file.
+// number returns a number of a values file as a float64, Long or Real.
 func number(isWhole bool, whole int64, float float64) any {
 	if isWhole {
 		return wholeNumber(whole)
@@ -43,9 +42,9 @@ func number(isWhole bool, whole int64, float float64) any {
 }
 
 func wholeNumber(n int64) any {
-	const exact = 1 << 53 // up to here a float64 holds every whole number
+	const exact = 1 << 53 // a float64 represents every integer up to here
 	if n > exact || n < -exact {
-		// The largest int64 rounds to 2^63, which is none.
+		// The largest int64 rounds to 2^63, which is not an int64.
 		if f := float64(n); f >= 1<<63 || int64(f) != n {
 			return Long(n)
 		}
@@ -60,7 +59,7 @@ func floatNumber(n float64) any {
 	return n
 }
 
-// jsonTable reads one JSON object, with its numbers as Parse has them.
+// jsonTable parses a JSON object, with the same types of numbers as Parse.
 func jsonTable(data []byte) (map[string]any, bool) {
 	if !json.Valid(data) {
 		return nil, false
@@ -70,7 +69,7 @@ func jsonTable(data []byte) (map[string]any, bool) {
 	return table, ok && (isTable || v == nil)
 }
 
-// jsonValue reads one JSON value, with its numbers as Parse has them.
+// jsonValue decodes a JSON value, with the same types of numbers as Parse.
 func jsonValue(dec *json.Decoder) (any, bool) {
 	dec.UseNumber()
 	var v any
@@ -115,9 +114,9 @@ func jsonNumbers(v any) (any, bool) {
 	return v, true
 }
 
-// Rounded turns every [Long] and [Real] into the float64 that templates see. It
-// changes nothing in vals: the result shares with it what holds no such number,
-// and is vals itself where there is none.
+// Rounded returns vals with every [Long] and [Real] converted to a float64. It does not
+// modify vals. The result shares tables and lists without such numbers with vals, and is
+// vals itself if there are none.
 func Rounded(vals map[string]any) map[string]any {
 	out, _ := roundedTable(vals)
 	return out
@@ -138,7 +137,7 @@ func roundedTable(table map[string]any) (map[string]any, bool) {
 	return out, !same(out, table)
 }
 
-// rounded is v with its numbers rounded, and whether that changes it.
+// rounded returns v with its numbers rounded, and reports whether it differs from v.
 func rounded(v any) (any, bool) {
 	switch v := v.(type) {
 	case Long:
@@ -166,34 +165,34 @@ func rounded(v any) (any, bool) {
 	return v, false
 }
 
-// traits are what a chart's defaults, or a user's values, hold somewhere.
+// traits describe the content of a chart's defaults or a user's values.
 type traits struct {
-	null  bool // in a table
-	exact bool // a Long or a Real
+	null  bool // has a null in a table
+	exact bool // has a Long or a Real
 }
 
-// look adds the traits of a table.
-func (t *traits) look(table map[string]any) {
+// addTable adds the traits of a table.
+func (t *traits) addTable(table map[string]any) {
 	for _, e := range table {
 		if e == nil {
 			t.null = true
 		} else {
-			t.lookAt(e)
+			t.addValue(e)
 		}
 	}
 }
 
-func (t *traits) lookAt(v any) {
+func (t *traits) addValue(v any) {
 	switch v := v.(type) {
 	case Long, Real:
 		t.exact = true
 	case map[string]any:
-		t.look(v)
+		t.addTable(v)
 	case []any:
 		null := t.null
 		for _, e := range v {
-			t.lookAt(e)
+			t.addValue(e)
 		}
-		t.null = null // those in lists are values
+		t.null = null // nulls in lists do not delete defaults
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// Options are the values that a user gave on the command line, each list in
-// the order of its flags.
+// Options are the values flags of a command line. Each list is in the order of the flags.
 type Options struct {
 	Files   []string // --values
 	JSON    []string // --set-json
@@ -18,12 +17,11 @@ type Options struct {
 	Literal []string // --set-literal
 }
 
-// Build computes the user's values: the files first, each over those before
-// it, then the flags of each kind, kind by kind in the order of the fields of
-// Options, whatever their order on the command line was. A null stays in the
-// result, so that it can delete a chart's default.
+// Build returns the user's values. It merges the files in their order and then applies the
+// other flags in the order of the fields of Options. Nulls stay in the result, so that they
+// can delete a chart's defaults.
 //
-// read is asked for every file, "-" and URLs included.
+// Build calls read for every file, including "-" and URLs.
 func (o Options) Build(read func(path string) ([]byte, error)) (map[string]any, error) {
 	if read == nil {
 		read = func(string) ([]byte, error) { return nil, errors.New("files cannot be read here") }

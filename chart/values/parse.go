@@ -15,16 +15,16 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// A ParseError is returned for a file that values cannot be read from.
+// A ParseError is returned for a values file that is not valid.
 type ParseError struct {
-	Name    string // the file, as the caller named it
-	Line    int    // 1-based, 0 where no single line is to blame
+	Name    string // the file name that the caller passed
+	Line    int    // 1-based, or 0 if the error is not about a single line
 	Problem string
-	// Syntax is set where the file is not YAML.
+	// Syntax is set if the file is not YAML.
 	Syntax bool
 }
 
-// Error is in Helm's words as far as they go.
+// Error returns a message that begins like Helm's.
 func (e *ParseError) Error() string {
 	text := "failed to parse " + e.Name + ": "
 	if e.Syntax {
@@ -36,34 +36,34 @@ func (e *ParseError) Error() string {
 	return text + e.Problem
 }
 
-// maxDepth bounds how deep maps and lists may nest in a values file; nothing
-// that a person writes comes near it, and what walks values recursively stays
-// far from the end of its stack.
+// maxDepth limits the nesting of maps and lists in a values file, so that recursion over
+// values does not exhaust the stack.
 const maxDepth = 1000
 
-// maxDocuments bounds how many documents one file may hold.
+// maxDocuments limits the number of documents in a file.
 const maxDocuments = 10_000
 
-// Parse reads the values of one YAML or JSON file: maps are map[string]any,
-// lists []any, scalars string, bool, float64 (every number) or nil, as
-// templates know them from Helm; only where a float64 does not tell the whole
-// truth, a number is a [Long] or a [Real]. YAML is read by the rules of version 1.1 that
-// Helm charts are written for: yes, no, on and off are booleans, 0777 is octal,
-// dates are strings, of two equal keys the last wins. Keys that are numbers or
-// booleans become strings. Nothing but comments is an empty map.
+// Parse parses a YAML or JSON values file. A map becomes a map[string]any, a list a []any,
+// and a scalar a string, bool, float64 or nil, as in Helm's templates, except that a number
+// for which a float64 does not suffice becomes a [Long] or a [Real].
 //
-// Of several documents each is laid over those before it. Lines end in a line
-// feed, the last one too: "\r\n" is one, and where the last line has none it is
-// read as if it had, which a block scalar at the end of the file can see.
+// As in Helm, YAML is that of version 1.1: yes, no, on and off are booleans, 0777 is octal,
+// dates are strings, and the last of duplicate keys wins. Keys that are numbers or booleans
+// become strings. A file that is empty or has only comments is an empty map.
 //
-// name stands for the file in errors, which are of type [*ParseError]. The
-// result shares nothing with data.
+// If a file has several documents, Parse merges each into those before it. It treats
+// "\r\n" as a line feed and adds a missing line feed at the end of the file, which matters
+// for a block scalar there.
+//
+// Errors are of type [*ParseError], with name as the file name. The result does not refer
+// to data.
 func Parse(name string, data []byte) (map[string]any, error) {
 	out := map[string]any{}
 	rest, line := wholeLines(data), 0
 	for n, first := 0, true; first || len(rest) > 0; n, first = n+1, false {
 		if n == maxDocuments {
-			return nil, &ParseError{Name: name, Line: line, Problem: fmt.Sprintf("it has more than %d documents", maxDocuments)}
+			return nil, &ParseError{Name: name, Line: line,
+				Problem: fmt.Sprintf("it has more than %d documents", maxDocuments)}
 		}
 		doc, lines, next := cut(rest)
 		layer, err := document(name, doc, line)
@@ -80,8 +80,8 @@ func Parse(name string, data []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// wholeLines ends every line of data in a line feed, as Helm's reader of
-// documents does before the YAML parser sees them. It does not change data.
+// wholeLines returns data with every line ended by a line feed, like Helm, which does so
+// before it parses YAML. It does not modify data.
 func wholeLines(data []byte) []byte {
 	if bytes.Contains(data, []byte("\r\n")) {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
@@ -92,9 +92,8 @@ func wholeLines(data []byte) []byte {
 	return data
 }
 
-// cut takes the first document off a stream: what precedes a line that
-// begins with "---". It also tells how many lines that were. What follows the
-// dashes on their line belongs to the next document.
+// cut returns the first document of data, which ends before a line that begins with "---",
+// its number of lines, and the rest of data.
 func cut(data []byte) (doc []byte, lines int, rest []byte) {
 	directives := bytes.HasPrefix(data, []byte("%"))
 	for at := 0; ; {
@@ -114,8 +113,7 @@ func cut(data []byte) (doc []byte, lines int, rest []byte) {
 	}
 }
 
-// document reads one YAML document that begins behind so many lines of its
-// file.
+// document parses a YAML document that begins after the given number of lines of its file.
 func document(name string, data []byte, line int) (map[string]any, error) {
 	if v, ok := yaml.Quick(string(data), number); ok {
 		return top(name, v, line)
@@ -123,11 +121,11 @@ func document(name string, data []byte, line int) (map[string]any, error) {
 	return slowDocument(name, data, line)
 }
 
-// slowDocument reads a document with the real YAML parser.
+// slowDocument parses a document with the complete YAML parser.
 func slowDocument(name string, data []byte, line int) (map[string]any, error) {
 	var doc any
 	if err := yaml.UnmarshalV2(data, &doc); err != nil {
-		if table, ok := jsonTable(data); ok { // JSON knows escapes that YAML does not
+		if table, ok := jsonTable(data); ok { // JSON has escapes that YAML does not have
 			return table, nil
 		}
 		return nil, syntaxError(name, line, err)
@@ -139,7 +137,7 @@ func slowDocument(name string, data []byte, line int) (map[string]any, error) {
 	return top(name, v, line)
 }
 
-// top is a document that is a table, as it must be, or empty.
+// top returns a document's value as a table, or an error if it is neither a table nor null.
 func top(name string, v any, line int) (map[string]any, error) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -148,12 +146,12 @@ func top(name string, v any, line int) (map[string]any, error) {
 		return map[string]any{}, nil
 	}
 	return nil, &ParseError{Name: name, Line: line + 1,
-		Problem: fmt.Sprintf("holds %s, must hold keys and values (key: value)", kind(v))}
+		Problem: fmt.Sprintf("is %s, must be keys and values (key: value)", kind(v))}
 }
 
-// syntaxError turns the YAML reader's error into ours. The reader counts lines
-// from one but leaves out the first, and knows no line of what is wrong behind
-// the syntax.
+// syntaxError converts an error of the YAML parser, whose document begins after offset
+// lines of its file. The parser does not name line 1, and it has no lines for errors other
+// than syntax errors.
 func syntaxError(name string, offset int, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
@@ -169,7 +167,7 @@ func syntaxError(name string, offset int, err error) error {
 	return &ParseError{Name: name, Line: line, Problem: text, Syntax: true}
 }
 
-// pathError is a problem with the value at a path.
+// pathError is an error about the value at a path.
 type pathError struct {
 	path    string
 	problem string
@@ -182,7 +180,7 @@ func (e *pathError) Error() string {
 	return clip(e.path) + ": " + e.problem
 }
 
-// below puts a step in front of a problem's path.
+// below prepends a step to the path of an error.
 func below(step string, err error) error {
 	e, ok := err.(*pathError)
 	switch {
@@ -190,14 +188,13 @@ func below(step string, err error) error {
 		return err
 	case e.path == "" || e.path[0] == '[':
 		return &pathError{step + e.path, e.problem}
-	case len(e.path) > 200: // deep nesting, no one reads on
+	case len(e.path) > 200: // long enough
 		return err
 	}
 	return &pathError{step + "." + e.path, e.problem}
 }
 
-// plain turns what the YAML reader makes of a document into the types of
-// values.
+// plain converts the result of the YAML parser into the types of values.
 func plain(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, &pathError{problem: fmt.Sprintf("nests deeper than %d levels", maxDepth)}
@@ -222,11 +219,11 @@ func plain(v any, depth int) (any, error) {
 		return float64(v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, &pathError{problem: fmt.Sprintf("is %v, values can only hold finite numbers", v)}
+			return nil, &pathError{problem: fmt.Sprintf("is %v, must be a finite number", v)}
 		}
 		return floatNumber(v), nil
 	case string:
-		if !utf8.ValidString(v) { // from a !!binary
+		if !utf8.ValidString(v) { // a !!binary
 			return string([]rune(v)), nil
 		}
 		return v, nil
@@ -246,7 +243,7 @@ func plainTable(v map[any]any, depth int) (any, error) {
 		return p, nil
 	})
 	if key, ok := errors.AsType[*yaml.KeyError](err); ok {
-		return nil, &pathError{problem: fmt.Sprintf("the key %v is %s, must be text, a number or a boolean", key.Key,
+		return nil, &pathError{problem: fmt.Sprintf("the key %v is %s, must be a string, a number or a boolean", key.Key,
 			kind(key.Key))}
 	}
 	if err != nil {
@@ -255,7 +252,7 @@ func plainTable(v map[any]any, depth int) (any, error) {
 	return out, nil
 }
 
-// kind names the kind of a value for a person.
+// kind returns the kind of v for messages: "a list".
 func kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -265,7 +262,7 @@ func kind(v any) string {
 	case []any:
 		return "a list"
 	case string:
-		return "text"
+		return "a string"
 	case bool:
 		return "a boolean"
 	case int, int64, uint64, float64, Long, Real:
@@ -281,7 +278,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// clip shortens a path that would make an error unreadable.
+// clip shortens a path for an error message.
 func clip(path string) string {
 	const most = 120
 	if len(path) <= most {

@@ -51,14 +51,14 @@ func TestParse(t *testing.T) {
 
 func TestParseSaysWhere(t *testing.T) {
 	for text, want := range map[string]string{
-		"- a\n":                        "failed to parse my.yaml: line 1: holds a list, must hold keys and values (key: value)",
-		"just text\n":                  "failed to parse my.yaml: line 1: holds text, must hold keys and values (key: value)",
+		"- a\n":                        "failed to parse my.yaml: line 1: is a list, must be keys and values (key: value)",
+		"just text\n":                  "failed to parse my.yaml: line 1: is a string, must be keys and values (key: value)",
 		"a: 1\nb:\n\tc: 2\n":           "failed to parse my.yaml: error converting YAML to JSON: yaml: line 3: found character that cannot start any token",
 		"a: x: y\n":                    "failed to parse my.yaml: error converting YAML to JSON: yaml: line 1: mapping values are not allowed in this context",
 		"a: 1\n---\nb: 1\nc: d: e\n":   "failed to parse my.yaml: error converting YAML to JSON: yaml: line 4: mapping values are not allowed in this context",
-		"a: 1\n---\n- x\n":             "failed to parse my.yaml: line 2: holds a list, must hold keys and values (key: value)",
-		"a:\n  b: [{c: .nan}]\n":       "failed to parse my.yaml: a.b[0].c: is NaN, values can only hold finite numbers",
-		"a:\n  null: b\n":              "failed to parse my.yaml: a: the key <nil> is null, must be text, a number or a boolean",
+		"a: 1\n---\n- x\n":             "failed to parse my.yaml: line 2: is a list, must be keys and values (key: value)",
+		"a:\n  b: [{c: .nan}]\n":       "failed to parse my.yaml: a.b[0].c: is NaN, must be a finite number",
+		"a:\n  null: b\n":              "failed to parse my.yaml: a: the key <nil> is null, must be a string, a number or a boolean",
 		"a: *nope\n":                   "failed to parse my.yaml: error converting YAML to JSON: yaml: unknown anchor 'nope' referenced",
 		"a: &x {b: *x}\n":              "failed to parse my.yaml: error converting YAML to JSON: yaml: anchor 'x' value contains itself",
 		"a: \x00\n":                    "failed to parse my.yaml: error converting YAML to JSON: yaml: control characters are not allowed",

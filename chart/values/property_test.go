@@ -142,7 +142,7 @@ func TestNoNullOfAChartSurvivesAtTheRoot(t *testing.T) {
 			delete(own, d.Name())
 		}
 		var found traits
-		if found.look(own); found.null {
+		if found.addTable(own); found.null {
 			t.Fatalf("seed %d: %s", seed, dump(own))
 		}
 	})
@@ -265,10 +265,10 @@ func TestPath(t *testing.T) {
 		t.Errorf("got %v, %v", v, err)
 	}
 	for path, want := range map[string]string{
-		"a.x":   `values hold no "a.x": there is no "a.x"`,
-		"x.y.z": `values hold no "x.y.z": there is no "x"`,
-		"a.c.d": `values hold no "a.c.d": "a.c" is a number`,
-		"":      `values hold no "": there is no ""`,
+		"a.x":   `values have no "a.x": there is no "a.x"`,
+		"x.y.z": `values have no "x.y.z": there is no "x"`,
+		"a.c.d": `values have no "a.c.d": "a.c" is a number`,
+		"":      `values have no "": there is no ""`,
 	} {
 		if _, err := Path(vals, path); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

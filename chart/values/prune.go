@@ -11,8 +11,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// conditional reports whether any chart of the tree can be switched off.
-func (n *node) conditional() bool {
+// isConditional reports whether any dependency of the tree has a condition or tags.
+func (n *node) isConditional() bool {
 	found := false
 	n.walk(func(n *node) {
 		if !n.listed {
@@ -25,31 +25,30 @@ func (n *node) conditional() bool {
 	return found
 }
 
-// pruner takes the charts out of a tree that conditions and tags switch off.
+// pruner removes the charts that conditions and tags disable from a tree.
 type pruner struct {
 	warnings []string
 	misfits  []string
 }
 
-// prune looks at the charts below n. vals are the values that n's chart sees,
-// tags those that hold for its list: its own defaults and what the charts above it
-// have set.
+// prune removes the disabled charts below n. vals are the values of n's chart, and tags the
+// tags for its dependencies: its own defaults, overridden by the charts above it.
 func (p *pruner) prune(n *node, vals, tags map[string]any, path string) {
 	if !n.listed {
 		return
 	}
 	off := map[string]bool{}
 	for _, e := range entriesOf(n.chart) {
-		if !p.enabled(e, vals, tags, path) {
-			off[called(e)] = true
+		if !p.isEnabled(e, vals, tags, path) {
+			off[effectiveName(e)] = true
 		}
 	}
-	// An entry that is switched off takes along all charts of its name, also those
-	// in versions that it does not want.
-	n.kids = slices.DeleteFunc(n.kids, func(k *node) bool { return !k.chart.FromLibrary && off[k.chart.Name()] })
+	// A disabled entry removes all charts with its name, even if their versions do not
+	// satisfy it.
+	n.children = slices.DeleteFunc(n.children, func(k *node) bool { return !k.chart.FromLibrary && off[k.chart.Name()] })
 	n.relist(off)
 	p.warnMisfits(n, off, path)
-	for _, k := range n.kids {
+	for _, k := range n.children {
 		var own map[string]any // a library has none
 		if !k.chart.FromLibrary {
 			own, _ = vals[k.chart.Name()].(map[string]any)
@@ -62,27 +61,27 @@ func (p *pruner) prune(n *node, vals, tags map[string]any, path string) {
 	}
 }
 
-// relist makes the chart's list of dependencies say what became of them:
-// those that are switched off are gone, the others enabled and named as values
-// know them, as Helm has it in its records.
+// relist replaces the chart's list of dependencies as Helm does in release records: it
+// removes disabled entries, and marks the others as enabled and gives them their alias as
+// their name.
 func (n *node) relist(off map[string]bool) {
 	md := *n.chart.Metadata
 	md.Dependencies = nil
 	for _, e := range entriesOf(n.chart) {
-		if off[called(e)] {
+		if off[effectiveName(e)] {
 			continue
 		}
 		d := *e
-		d.Enabled, d.Name = true, called(e)
+		d.Enabled, d.Name = true, effectiveName(e)
 		d.ImportValues = slices.Clone(e.ImportValues)
 		md.Dependencies = append(md.Dependencies, &d)
 	}
 	n.chart.Metadata = &md
 }
 
-// enabled decides over one entry: by the first path of its condition that
-// holds a value, else by its tags, of which one that is true is enough.
-func (p *pruner) enabled(e *chart.Dependency, vals, tags map[string]any, path string) bool {
+// isEnabled reports whether e is enabled: by the first path of its condition that has a
+// boolean, otherwise by its tags. A single true tag suffices.
+func (p *pruner) isEnabled(e *chart.Dependency, vals, tags map[string]any, path string) bool {
 	for _, cond := range strings.Split(strings.TrimSpace(e.Condition), ",") {
 		if cond == "" {
 			continue
@@ -96,7 +95,8 @@ func (p *pruner) enabled(e *chart.Dependency, vals, tags map[string]any, path st
 			return v
 		case map[string]any, nil:
 		default:
-			p.warn("the condition %s of the subchart %s holds %s, must hold true or false", join(path, cond), called(e), kind(v))
+			p.warn("the condition %s of the subchart %s is %s, must be true or false",
+				join(path, cond), effectiveName(e), kind(v))
 		}
 	}
 	on, off := false, false
@@ -106,7 +106,7 @@ func (p *pruner) enabled(e *chart.Dependency, vals, tags map[string]any, path st
 			on, off = on || v, off || !v
 		case nil:
 		default:
-			p.warn("the tag %s of the subchart %s holds %s, must hold true or false", tag, called(e), kind(v))
+			p.warn("the tag %s of the subchart %s is %s, must be true or false", tag, effectiveName(e), kind(v))
 		}
 	}
 	return on || !off
@@ -116,9 +116,9 @@ func (p *pruner) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }
 
-// warnMisfits warns of charts in versions that nothing wants, except those that
-// are switched off all the same, and those that an entry without version and alias
-// names: nothing is different for them.
+// warnMisfits warns of charts whose versions satisfy no entry. It leaves out those that are
+// disabled anyway and those whose entries have neither a version nor an alias, because they
+// are used either way.
 func (p *pruner) warnMisfits(n *node, off map[string]bool, path string) {
 	for _, m := range n.misfits {
 		name := m.chart.Name()
@@ -150,7 +150,7 @@ func (p *pruner) warnMisfits(n *node, off map[string]bool, path string) {
 	}
 }
 
-// listFile is the file that lists the dependencies of c.
+// listFile returns the name of the file that lists the dependencies of c.
 func listFile(c *chart.Chart) string {
 	if c.Metadata.APIVersion == chart.APIVersionV1 {
 		return chart.FileRequirements

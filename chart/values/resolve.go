@@ -8,28 +8,27 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Resolved is a chart tree with the values that it is rendered with.
+// Resolved is a chart tree with the values for rendering it.
 type Resolved struct {
-	// Chart is the tree that is left: aliases named, disabled subcharts gone,
-	// imported values in the defaults of the importing charts. Its charts are
-	// shallow copies of the loaded ones.
+	// Chart is the tree with aliases and imported values applied and without disabled
+	// subcharts. Its charts are shallow copies of the loaded ones.
 	Chart *chart.Chart
-	// Values are the root's final values. The values of a subchart stand below
-	// its name; see [Scope]. They share tables with the loaded charts and with
-	// the user's values: who changes them changes a [Copy].
+	// Values are the root's final values, with the values of a subchart below its name;
+	// see [Scope]. They share tables with the loaded charts and with the user's values:
+	// to change them, change a [Copy].
 	Values map[string]any
-	// Exact is set where the values may hold a [Long] or a [Real]: they must be
-	// [Rounded] before templates or schemas see them.
+	// Exact is set if Values may contain a [Long] or a [Real]. They must then be
+	// [Rounded] for templates and schemas.
 	Exact bool
-	// Warnings are sentences about values that contradict each other.
+	// Warnings are messages about values that contradict each other.
 	Warnings []string
-	// Misfits are sentences about charts in charts/ in versions that no entry of
-	// their name wants. Lint has findings of its own about them.
+	// Misfits are messages about charts in charts/ whose versions satisfy no entry with
+	// their name. They are separate because lint reports such charts itself.
 	Misfits []string
 }
 
-// Rounded is [Rounded] for what has become of r.Values. It looks for numbers
-// only where there may be some: not where these are r.Values still, and not Exact.
+// Rounded returns [Rounded] of vals. It is faster than the function if vals is r.Values and
+// r.Exact is not set.
 func (r *Resolved) Rounded(vals map[string]any) map[string]any {
 	if !r.Exact && same(vals, r.Values) {
 		return vals
@@ -37,8 +36,8 @@ func (r *Resolved) Rounded(vals map[string]any) map[string]any {
 	return Rounded(vals)
 }
 
-// Resolve computes which subcharts of c take part and what each of them sees,
-// given the user's values. Neither c nor user is changed.
+// Resolve returns the enabled subcharts of c and the values of each chart for the user's
+// values. It modifies neither c nor user.
 func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
 	return resolve(c, user, &importer{})
 }
@@ -46,12 +45,12 @@ func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
 func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, error) {
 	tree := grow(c, true)
 	tree.link()
-	nulls, exact := tree.look()
+	nulls, exact := tree.findTraits()
 	users := traits{exact: exact}
-	users.look(user)
+	users.addTable(user)
 	pr := &pruner{}
 	var vals map[string]any
-	if tree.conditional() {
+	if tree.isConditional() {
 		var err error
 		if vals, err = (&coalescer{nulls: nulls}).scope(tree.chart, user, c.Name()); err != nil {
 			return nil, err

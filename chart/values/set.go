@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Mode is the flag that an expression was given with.
+// Mode is the flag with which an expression was given.
 type Mode int
 
-// The modes, by their flags.
+// The modes, one for each flag.
 const (
-	Set        Mode = iota // --set: true, false, null and whole numbers are typed, all else is text
-	SetString              // --set-string: everything is text
-	SetJSON                // --set-json: values are JSON, or the expression is one JSON object
-	SetFile                // --set-file: values are paths of files, read as text
-	SetLiteral             // --set-literal: one path, everything behind its '=' is text
+	Set        Mode = iota // --set: true, false, null and integers are typed, other values are strings
+	SetString              // --set-string: values are strings
+	SetJSON                // --set-json: values are JSON, or the expression is a JSON object
+	SetFile                // --set-file: values are paths of files, whose contents are strings
+	SetLiteral             // --set-literal: a single path; all text after its '=' is a string
 )
 
-// String is the flag's name, with its dashes.
+// String returns the flag with its dashes: "--set-json".
 func (m Mode) String() string {
 	switch m {
 	case SetString:
@@ -38,11 +38,10 @@ func (m Mode) String() string {
 	return "--set"
 }
 
-// Limits of an expression, against those that would take all memory or the
-// whole stack.
+// Limits of an expression. They bound the memory for lists and the stack.
 const (
 	MaxIndex   = 65536 // the highest index of a list
-	MaxNesting = 30    // how many names and indexes a path may hold
+	MaxNesting = 30    // the highest number of names and indexes in a path
 )
 
 // A SetError is returned for an expression of a --set flag that cannot be parsed or
@@ -51,7 +50,7 @@ type SetError struct {
 	Mode    Mode
 	Expr    string
 	Problem string
-	Err     error // the cause, nil where Problem says it all
+	Err     error // the cause, or nil
 }
 
 func (e *SetError) Error() string {
@@ -60,10 +59,9 @@ func (e *SetError) Error() string {
 
 func (e *SetError) Unwrap() error { return e.Err }
 
-// Apply puts one expression of a --set flag into dst, which it changes, lists
-// and tables within dst included. read is asked for the files that --set-file
-// names; other modes do not use it. After an error, of type [*SetError], dst
-// may hold a part of the expression.
+// Apply applies an expression of a --set flag to dst. It modifies dst and the tables and
+// lists in it. For [SetFile], it calls read for every file. Errors are of type
+// [*SetError]; after one, a part of the expression may have been applied.
 func Apply(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
 	p := &setParser{in: expr, mode: mode, read: read}
 	err := p.run(dst)
@@ -74,18 +72,18 @@ func Apply(dst map[string]any, mode Mode, expr string, read func(path string) ([
 	return &SetError{Mode: mode, Expr: expr, Problem: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// setParser walks one expression from left to right and writes as it goes.
+// setParser parses an expression from left to right and writes each value to the
+// destination when it is complete.
 type setParser struct {
 	in   string
 	pos  int
 	mode Mode
 	read func(path string) ([]byte, error)
 
-	inList bool // the table that is read next is an item of a list
+	inList bool // the next table is an item of a list
 }
 
-// run reads the whole expression: assignments between commas, or one of the
-// forms that are not.
+// run parses the whole expression: assignments separated by commas, or a JSON object.
 func (p *setParser) run(dst map[string]any) error {
 	if p.mode == SetJSON {
 		switch text := strings.TrimSpace(p.in); {
@@ -103,7 +101,7 @@ func (p *setParser) run(dst map[string]any) error {
 	return nil
 }
 
-// object merges an expression that is one JSON object.
+// object merges an expression that is a JSON object into dst.
 func (p *setParser) object(dst map[string]any) error {
 	var obj map[string]any
 	if err := json.Unmarshal([]byte(p.in), &obj); err != nil {
@@ -129,10 +127,11 @@ func mergeInto(dst, over map[string]any) {
 	}
 }
 
-// table reads "name=value", "name.…" or "name[…" and writes it into dst.
-// Helm writes nothing for a name that is empty, so a script's "--set $KEY=x"
-// with an empty KEY has to pass; further down an empty name is a mistake where the
-// table would stay empty, except where --set and --set-string give it an empty value.
+// table parses "name=value", "name.…" or "name[…" and writes the value to dst.
+//
+// As in Helm, an empty name at the top sets no value, so a script's "--set $KEY=x" with an
+// empty KEY is not an error. An empty name in a table that would stay empty is an error,
+// unless --set or --set-string gives it an empty value.
 func (p *setParser) table(dst map[string]any, depth int) error {
 	if depth > MaxNesting {
 		return errTooDeep
@@ -185,8 +184,7 @@ func (p *setParser) table(dst map[string]any, depth int) error {
 
 var errTooDeep = errors.New("nests deeper than 30 levels")
 
-// item reads an index and what follows it, and returns the list with that
-// written into it.
+// item parses an index and the assignment after it, and returns the list with the item set.
 func (p *setParser) item(list []any, depth int) ([]any, error) {
 	if depth > MaxNesting {
 		return nil, errTooDeep
@@ -199,7 +197,7 @@ func (p *setParser) item(list []any, depth int) ([]any, error) {
 	if junk != "" {
 		return nil, fmt.Errorf("%q follows an index, only '=', '.' or '[' may", junk)
 	}
-	if stop == 0 { // "a[0]" leaves the list as it is, and an empty one where there was none
+	if stop == 0 { // "a[0]" changes only a missing list, to an empty one
 		if list == nil {
 			list = []any{}
 		}
@@ -229,7 +227,7 @@ func (p *setParser) item(list []any, depth int) ([]any, error) {
 	return list, err
 }
 
-// index reads the number of an index and its closing bracket.
+// index parses the number of an index and its closing bracket.
 func (p *setParser) index() (int, error) {
 	text, stop := p.word("]")
 	if stop != ']' {
@@ -247,7 +245,7 @@ func (p *setParser) index() (int, error) {
 	return i, nil
 }
 
-// value reads what follows '=', up to and with the comma that ends it.
+// value parses a value after '=' and the comma that ends it.
 func (p *setParser) value() (any, error) {
 	rest := p.in[p.pos:]
 	switch {
@@ -267,7 +265,7 @@ func (p *setParser) value() (any, error) {
 	return p.typed(text)
 }
 
-// list reads the values of "{a,b}". "{}" holds one empty text, as Helm has it.
+// list parses "{a,b}". As in Helm, "{}" is a list with an empty string.
 func (p *setParser) list() (any, error) {
 	out := []any{}
 	for {
@@ -287,7 +285,7 @@ func (p *setParser) list() (any, error) {
 	}
 }
 
-// jsonValue reads one JSON value, null where there is none.
+// jsonValue parses a JSON value. A missing value is null.
 func (p *setParser) jsonValue() (any, error) {
 	rest := p.in[p.pos:]
 	if rest == "" || rest[0] == ',' {
@@ -311,15 +309,15 @@ func (p *setParser) jsonValue() (any, error) {
 	return v, nil
 }
 
-// skipComma steps over the comma behind a list or a JSON value. What else
-// is there begins the next key.
+// skipComma skips a comma after a list or a JSON value. Any other character begins the next
+// key.
 func (p *setParser) skipComma() {
 	if strings.HasPrefix(p.in[p.pos:], ",") {
 		p.pos++
 	}
 }
 
-// typed turns the text of a value into what the mode makes of it.
+// typed returns the value that text has in the parser's mode.
 func (p *setParser) typed(text string) (any, error) {
 	switch p.mode {
 	case SetFile:
@@ -338,7 +336,7 @@ func (p *setParser) typed(text string) (any, error) {
 			return nil, nil
 		case text == "0":
 			return int64(0), nil
-		case strings.HasPrefix(text, "0"): // 007 is not a number but a name
+		case strings.HasPrefix(text, "0"): // as in Helm, 007 is a string
 			return text, nil
 		}
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -348,7 +346,7 @@ func (p *setParser) typed(text string) (any, error) {
 	return text, nil
 }
 
-// stops are the characters that end a key.
+// stops returns the characters that end a key.
 func (p *setParser) stops() string {
 	if p.mode == SetLiteral {
 		return ".[="
@@ -356,9 +354,9 @@ func (p *setParser) stops() string {
 	return ".[=,"
 }
 
-// word reads up to one of the stops, which it consumes and returns; 0 is the
-// end of the expression. A backslash takes the meaning from what follows it,
-// but in literal expressions it is a character like any other.
+// word parses text up to one of the characters in stops. It consumes and returns that
+// character, or returns 0 at the end of the expression. A backslash escapes the next
+// character, except in mode SetLiteral.
 func (p *setParser) word(stops string) (string, byte) {
 	var b strings.Builder
 	for p.pos < len(p.in) {

@@ -99,7 +99,7 @@ func TestApplyRefuses(t *testing.T) {
 		{Set, "a[0]b=c", `failed parsing --set data: "b" follows an index, only '=', '.' or '[' may (in "a[0]b=c")`},
 		{Set, "a={b", `failed parsing --set data: a list is not closed with '}' (in "a={b")`},
 		{Set, "a=1,a.b=2", `failed parsing --set data: cannot set a key below "a", which is a number (in "a=1,a.b=2")`},
-		{Set, "a=x,a[0]=2", `failed parsing --set data: cannot set an index of "a", which is text (in "a=x,a[0]=2")`},
+		{Set, "a=x,a[0]=2", `failed parsing --set data: cannot set an index of "a", which is a string (in "a=x,a[0]=2")`},
 		{Set, "a[99999999]=1", `failed parsing --set data: the index [99999999] is higher than 65536 (in "a[99999999]=1")`},
 		{Set, "a[65537]=1", `failed parsing --set data: the index [65537] is higher than 65536 (in "a[65537]=1")`},
 		{SetJSON, "a={", `failed parsing --set-json data: the value is not JSON: it ends too early (in "a={")`},

@@ -10,28 +10,27 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// node is a chart of the tree under work: a shallow copy of a loaded chart.
+// node is a chart of the tree that Resolve changes: a shallow copy of a loaded chart.
 type node struct {
 	chart *chart.Chart
-	// listed reports that the chart's list of dependencies decides over the
-	// charts below it. Below a chart that lists nothing all charts are taken as
-	// they are in charts/, whatever they list themselves.
-	listed bool
-	kids   []*node
-	// misfits are charts below it that its list names and wants in other versions.
+	// listed is set if the chart's list of dependencies applies to the charts below it.
+	// As in Helm, the lists of all charts below a chart without dependencies are ignored.
+	listed   bool
+	children []*node
+	// misfits are the charts below it whose versions satisfy no entry with their name.
 	misfits []misfit
 }
 
-// misfit is a chart in a version that no entry of its name wants.
+// misfit is a chart whose version satisfies none of the entries with its name.
 type misfit struct {
 	chart   *chart.Chart
 	entries []*chart.Dependency
 }
 
-// grow copies the tree of c: first the charts that no entry of its list fits,
-// those of library/ among them, which are not dependencies, in their own order and
-// under their own names; then one for each entry, in the list's order and under its
-// alias: the first of its name whose version satisfies it.
+// grow returns a copy of the tree of c. The copy has first the charts that satisfy no entry
+// of the chart's dependencies, and those in library/, in their order and with their names.
+// Then it has, for each entry in the list's order, the first chart that satisfies it, with
+// the entry's alias.
 func grow(c *chart.Chart, listed bool) *node {
 	n := &node{chart: c.Shallow()}
 	entries := entriesOf(c)
@@ -42,11 +41,11 @@ func grow(c *chart.Chart, listed bool) *node {
 			if fits[d] {
 				continue
 			}
-			if wanted := named(entries, d.Name()); len(wanted) > 0 {
+			if wanted := entriesNamed(entries, d.Name()); len(wanted) > 0 {
 				n.misfits = append(n.misfits, misfit{d, wanted})
 			}
 		}
-		n.kids = append(n.kids, grow(d, n.listed))
+		n.children = append(n.children, grow(d, n.listed))
 	}
 	if !n.listed {
 		return n
@@ -61,13 +60,13 @@ func grow(c *chart.Chart, listed bool) *node {
 			k.chart.Unaliased, md.Name = md.Name, e.Alias
 			k.chart.Metadata = &md
 		}
-		n.kids = append(n.kids, k)
+		n.children = append(n.children, k)
 	}
 	return n
 }
 
-// match finds each entry's chart, nil where there is none, and which charts fit
-// an entry, the first or not.
+// match returns, for each entry, the first chart that satisfies it, or nil, and the set of
+// all charts that satisfy an entry.
 func match(entries []*chart.Dependency, charts []*chart.Chart) (found []*chart.Chart, fits map[*chart.Chart]bool) {
 	byName := make(map[string][]*chart.Chart, len(charts))
 	for _, d := range charts {
@@ -88,20 +87,21 @@ func match(entries []*chart.Dependency, charts []*chart.Chart) (found []*chart.C
 	return found, fits
 }
 
-// named are the entries of that name.
-func named(entries []*chart.Dependency, name string) []*chart.Dependency {
+// entriesNamed returns the entries with the given name.
+func entriesNamed(entries []*chart.Dependency, name string) []*chart.Dependency {
 	return slices.DeleteFunc(slices.Clone(entries), func(e *chart.Dependency) bool { return e.Name != name })
 }
 
-// called is the name that values and templates know an entry's chart by.
-func called(e *chart.Dependency) string {
+// effectiveName returns the name of an entry's chart in values and templates: the alias, if any,
+// or the name.
+func effectiveName(e *chart.Dependency) string {
 	if e.Alias != "" {
 		return e.Alias
 	}
 	return e.Name
 }
 
-// entriesOf are the dependencies that c lists.
+// entriesOf returns the dependencies in c's metadata without null entries.
 func entriesOf(c *chart.Chart) []*chart.Dependency {
 	if c.Metadata == nil {
 		return nil
@@ -112,9 +112,8 @@ func entriesOf(c *chart.Chart) []*chart.Dependency {
 	return slices.DeleteFunc(slices.Clone(c.Metadata.Dependencies), func(e *chart.Dependency) bool { return e == nil })
 }
 
-// satisfies reports whether a version is within a range. A version that is not a
-// semantic version satisfies only its equal, and none satisfies a range that is
-// left out.
+// satisfies reports whether version satisfies the constraint want. A version that is not
+// a semantic version satisfies only itself, and no version satisfies an empty constraint.
 func satisfies(version, want string) bool {
 	if want == "" || version == want {
 		return want != ""
@@ -127,10 +126,10 @@ func satisfies(version, want string) bool {
 	return err == nil && constraint.Check(v)
 }
 
-// link makes the nodes' charts a tree of charts.
+// link sets the dependencies of the nodes' charts.
 func (n *node) link() {
-	charts := make([]*chart.Chart, len(n.kids))
-	for i, k := range n.kids {
+	charts := make([]*chart.Chart, len(n.children))
+	for i, k := range n.children {
 		k.link()
 		charts[i] = k.chart
 	}
@@ -140,18 +139,18 @@ func (n *node) link() {
 // walk calls fn for n and all nodes below it, parents first.
 func (n *node) walk(fn func(*node)) {
 	fn(n)
-	for _, k := range n.kids {
+	for _, k := range n.children {
 		k.walk(fn)
 	}
 }
 
-// look finds the charts of the tree whose defaults hold a null, and tells
-// whether any holds a number that must be rounded.
-func (n *node) look() (nulls map[*chart.Chart]bool, exact bool) {
+// findTraits returns the charts of the tree that have a null in their defaults, and reports
+// whether any chart's defaults have a number to round.
+func (n *node) findTraits() (nulls map[*chart.Chart]bool, exact bool) {
 	nulls = map[*chart.Chart]bool{}
 	n.walk(func(n *node) {
 		var t traits
-		t.look(n.chart.Values)
+		t.addTable(n.chart.Values)
 		if t.null {
 			nulls[n.chart] = true
 		}
@@ -160,9 +159,8 @@ func (n *node) look() (nulls map[*chart.Chart]bool, exact bool) {
 	return nulls, exact
 }
 
-// Missing are the names that c lists as dependencies but has no chart for in
-// charts/, in the order of the list. Conditions do not matter: what is switched
-// off today may be switched on by the next upgrade.
+// Missing returns the names of dependencies of c that have no chart in charts/, in the order
+// of the list. It includes disabled dependencies, because an upgrade may enable them.
 func Missing(c *chart.Chart) []string {
 	have := make(map[string]bool, len(c.Dependencies()))
 	for _, d := range c.Subcharts() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package values computes what a chart's templates see as .Values.
+// Package values computes the .Values of a chart's templates.
 //
-// In come values files, --set expressions and a loaded chart tree; out come
-// plain maps, and for a tree the pruned, aliased tree that they belong to.
+// [Options] builds the user's values from values files and --set flags, [Resolve] merges
+// them into the defaults of a chart tree, and [Scope] returns the values of a chart in it.
 //
 //	user, err := values.Options{Files: []string{"prod.yaml"}, Set: []string{"replicas=3"}}.Build(os.ReadFile)
 //	...
@@ -11,53 +11,50 @@
 //	...
 //	own := values.Scope(resolved.Values, resolved.Chart)
 //
-// The package reads no files (callers hand in a reader), validates no schema and
-// renders nothing.
+// The package does not read files (callers pass a function) and does not validate values;
+// see package chart/schema.
 //
 // # The user's values
 //
-// [Options.Build] reads the files and lays each over those before it, then
-// applies the --set flags kind by kind. Nulls stay in: they delete later.
+// [Options.Build] merges the files in their order and then applies the --set flags kind by
+// kind. Nulls stay, because they delete defaults later.
 //
 // # The tree
 //
 // [Resolve] works in four steps on shallow copies of the charts:
 //
-//  1. Grow. Below a chart that lists dependencies stand the charts of charts/
-//     that no entry of the list fits, by name and version, then one for every
-//     entry, under its alias: the first that fits. A chart that lists nothing is
-//     taken as it stands, with all that is below it.
-//  2. Prune. An entry is switched off by the first path of its condition that
-//     holds a boolean in the values that the listing chart sees, else by its
-//     tags: one that is true keeps it, one that is false removes it. Tags are
-//     looked for in the root's values, then in the defaults of the charts on the
-//     way down. All charts go that have the name that values know the entry by,
-//     its alias if it has one; so one in another version than the entry wants
-//     goes as well if there is no alias, and stays, with a warning, if there is.
-//  3. Import. From the leaves up, a chart that lists dependencies gets new
-//     defaults: its own, its subcharts' below their names, and what
-//     import-values takes from there. Imported values win over the chart's own
-//     defaults, as it is documented, the first of several imports over later
-//     ones, and the user over all of them. What the user sets below a subchart
-//     is not imported.
-//  4. Coalesce. From the root down, what comes from above is laid over a
-//     chart's defaults: tables are merged, all else from above wins. What then
-//     is below a subchart's name, with the chart's globals laid over its
-//     own, comes from above for the subchart. So globals go down and never up,
-//     and no chart sees what is next to it.
+//  1. Grow. A chart with dependencies gets the charts in charts/ that satisfy no
+//     entry by name and version, and then, for each entry, the first chart that
+//     satisfies it, renamed to the entry's alias. A chart without dependencies
+//     keeps the whole tree below it.
+//  2. Prune. The condition of an entry is the first of its paths that has a
+//     boolean in the values of the chart that lists it. If there is none, the
+//     entry is disabled if it has a false tag and no true tag. Tags are looked up
+//     in the root's values and then in the defaults of the charts on the way down.
+//     A disabled entry removes all charts with its alias or, if it has none, with
+//     its name. A chart that does not satisfy its entry's version is thus removed
+//     too if the entry has no alias; otherwise it stays, with a warning.
+//  3. Import. From the leaves up, a chart with dependencies gets new defaults: its
+//     own, those of its subcharts below their names, and its import-values. As
+//     documented for Helm, imported values override the chart's own defaults. The
+//     first of several imports overrides later ones, and the user's values override
+//     all. Values that the user sets for a subchart are not imported.
+//  4. Coalesce. From the root down, the values from above are merged into a chart's
+//     defaults; a value from above that is not a table replaces the default. The
+//     table below a subchart's name, with the chart's globals merged into its
+//     globals, are the values from above for the subchart. So globals are passed
+//     down and never up, and a chart does not have the values of its siblings.
 //
-// A null from above deletes the default that it meets. Where it meets none it
-// stays, as null; below a subchart's name it goes on down until it meets one.
-// Nulls in a chart's own defaults are left out where nothing is laid over them.
-// Lists are values: nothing looks into them.
+// A null from above deletes the default with the same path. If there is none, it stays;
+// below a subchart's name it is passed down and may delete a default of the subchart. A
+// null in a chart's defaults is removed unless it is overridden. Lists are not merged.
 //
-// Charts of library/ stay in the tree and have no values: nothing is laid over
-// theirs, no condition applies to them, and a dependency of the same name is
-// another chart.
+// Charts in library/ stay in the tree and have no values: the values from above and
+// conditions do not apply to them, and a dependency with the same name is another chart.
 //
-// Nothing is changed that came in. Maps are made only where two tables meet and
-// for each chart's top; everything else is shared, so the work is that of one
-// look at every default. Who wants to write takes a [Copy].
+// Resolve does not modify its arguments. It makes new maps only for the top of each chart
+// and for tables that are merged; all others are shared. To modify the result, make a
+// [Copy].
 package values
 
 import (
@@ -67,15 +64,14 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Global is the key whose table every chart of a tree sees.
+// Global is the key of the table that is passed to every chart of a tree.
 const Global = "global"
 
-// Merge lays over on top of base, as a later values file on an earlier one:
-// where both hold a table the tables are merged, else over wins. A null in over
-// stays a null in the result, so that it can still delete a chart's default.
+// Merge merges over into a copy of base, like a later values file into an earlier one: if
+// both have a table for a key it merges the tables, otherwise it takes the value of over. A
+// null in over stays in the result, so that it can delete a chart's default.
 //
-// The inputs are not changed; the result shares what only one of them holds
-// with that input.
+// Merge modifies neither argument, and the result shares tables with both.
 func Merge(base, over map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(over))
 	for k, v := range base {
@@ -93,25 +89,25 @@ func Merge(base, over map[string]any) map[string]any {
 	return out
 }
 
-// Path finds the value at a path such as "image.tag". A missing step is an
-// error that names it.
+// Path returns the value at a path such as "image.tag". It returns an error that names the
+// missing step if there is none.
 func Path(vals map[string]any, path string) (any, error) {
 	var at any = vals
 	steps := strings.Split(path, ".")
 	for i, step := range steps {
 		table, ok := at.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("values hold no %q: %q is %s", path, strings.Join(steps[:i], "."), kind(at))
+			return nil, fmt.Errorf("values have no %q: %q is %s", path, strings.Join(steps[:i], "."), kind(at))
 		}
 		if at, ok = table[step]; !ok {
-			return nil, fmt.Errorf("values hold no %q: there is no %q", path, strings.Join(steps[:i+1], "."))
+			return nil, fmt.Errorf("values have no %q: there is no %q", path, strings.Join(steps[:i+1], "."))
 		}
 	}
 	return at, nil
 }
 
-// Scope picks from the root's final values those that chart c sees. It is an
-// empty map where the root holds nothing for c, as it does for libraries.
+// Scope returns the values of chart c from vals, the root's final values. It returns an
+// empty map if there are none, as for library charts.
 func Scope(vals map[string]any, c *chart.Chart) map[string]any {
 	if c.IsRoot() {
 		return vals
@@ -125,7 +121,7 @@ func Scope(vals map[string]any, c *chart.Chart) map[string]any {
 	return map[string]any{}
 }
 
-// Copy returns a deep copy of vals: it shares no map and no list with it.
+// Copy returns a deep copy of vals.
 func Copy(vals map[string]any) map[string]any {
 	out := make(map[string]any, len(vals))
 	for k, v := range vals {
@@ -148,12 +144,12 @@ func copyValue(v any) any {
 	return v
 }
 
-// Override lays new user values over those that a release has, as an upgrade
-// that reuses them does (observed from Helm 3 and 4): it differs from [Merge]
-// in that a null takes away the old value, and stays only where there is none
-// to take away, so that it still deletes a chart's default. nil for no values.
+// Override merges new user values into those of a release, for an upgrade that reuses
+// values (observed from Helm 3 and 4). Unlike in [Merge], a null deletes the old value; it
+// stays only if there is no old value, so that it can delete a chart's default. Override
+// returns nil if there are no values.
 //
-// The inputs are not changed; the result shares tables with them.
+// Override modifies neither argument, and the result shares tables with both.
 func Override(old, over map[string]any) map[string]any {
 	if len(old) == 0 && len(over) == 0 {
 		return nil
