@@ -9,46 +9,45 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Ask is one chart's wish for a library.
+// Ask is a chart's requirement of a library.
 type Ask struct {
 	Library string
-	// By is who asks: the chart's path from the root ("web/charts/db").
+	// By is the path of the chart that requires the library: "web/charts/db".
 	By string
-	// Range is a semantic version range; "" takes every version.
+	// Range is a semantic version range. Every version satisfies "".
 	Range string
-	// Unlisted reports that By lists nothing, but has the library in library/.
+	// Unlisted is set if By has the library in library/ without listing it.
 	Unlisted bool
 }
 
-// Choose picks from have the highest version that is within the ranges of all
-// asks. Of versions that are equal but for their build metadata it is the
-// first. A version with a pre-release part is only within ranges that have one,
-// and, where no one gives a range at all, the last choice.
+// Choose returns the highest version in have that satisfies the ranges of all asks. If
+// versions differ only in build metadata, it returns the first. A pre-release satisfies only
+// ranges with a pre-release; if no ask has a range, it is chosen only if there is no release.
 //
-// The error is a [*RangeError] for an ask that has no range, or a
-// [*ConflictError] where no version suits.
+// Choose returns a [*RangeError] for an ask with an invalid range, and a [*ConflictError] if
+// no version satisfies all asks.
 func Choose(asks []Ask, have []string) (string, error) {
-	ranked, err := (&judge{}).rank(asks, have)
+	ranked, err := (&matcher{}).rank(asks, have)
 	if err != nil {
 		return "", err
 	}
 	return have[ranked[0]], nil
 }
 
-// judge reports whether versions are within ranges. It reads each of them once.
-type judge struct {
+// matcher reports whether versions satisfy ranges. It parses each of them once.
+type matcher struct {
 	ranges   map[string]*semver.Constraints
 	versions map[string]*semver.Version
-	work     int // how many versions were held against a range
+	checks   int // the number of versions checked against a range
 }
 
-// rank are the indexes of the versions that suit, the best first: one at least
-// where there is no error.
-func (j *judge) rank(asks []Ask, have []string) ([]int, error) {
+// rank returns the indexes of the versions that satisfy all asks, best first. It returns an
+// error if there are none.
+func (m *matcher) rank(asks []Ask, have []string) ([]int, error) {
 	free := true
 	distinct := make(map[string]bool, len(asks))
 	for _, a := range asks {
-		if err := j.parse(a); err != nil {
+		if err := m.parse(a); err != nil {
 			return nil, err
 		}
 		distinct[a.Range] = true
@@ -58,7 +57,7 @@ func (j *judge) rank(asks []Ask, have []string) ([]int, error) {
 	for i, version := range have {
 		suits := true
 		for text := range distinct {
-			suits = suits && j.holds(text, version)
+			suits = suits && m.satisfies(text, version)
 		}
 		if suits {
 			fit = append(fit, i)
@@ -74,29 +73,29 @@ func (j *judge) rank(asks []Ask, have []string) ([]int, error) {
 		}
 		return nil, e
 	}
-	slices.SortStableFunc(fit, func(a, b int) int { return compare(j.version(have[b]), j.version(have[a]), free) })
+	slices.SortStableFunc(fit, func(a, b int) int { return compare(m.version(have[b]), m.version(have[a]), free) })
 	return fit, nil
 }
 
-// parse reads the range of an ask into ranges; "" takes every version.
-func (j *judge) parse(a Ask) error {
-	if a.Range == "" || j.ranges[a.Range] != nil {
+// parse parses the range of an ask and adds it to ranges.
+func (m *matcher) parse(a Ask) error {
+	if a.Range == "" || m.ranges[a.Range] != nil {
 		return nil
 	}
 	c, err := semver.NewConstraint(a.Range)
 	if err != nil {
 		return &RangeError{Ask: a}
 	}
-	if j.ranges == nil {
-		j.ranges = map[string]*semver.Constraints{}
+	if m.ranges == nil {
+		m.ranges = map[string]*semver.Constraints{}
 	}
-	j.ranges[a.Range] = c
+	m.ranges[a.Range] = c
 	return nil
 }
 
-// version is nil for a text that is not a version.
-func (j *judge) version(text string) *semver.Version {
-	v, ok := j.versions[text]
+// version returns the parsed version, or nil if text is not a version.
+func (m *matcher) version(text string) *semver.Version {
+	v, ok := m.versions[text]
 	if ok {
 		return v
 	}
@@ -104,25 +103,24 @@ func (j *judge) version(text string) *semver.Version {
 	if err != nil {
 		v = nil
 	}
-	if j.versions == nil {
-		j.versions = map[string]*semver.Version{}
+	if m.versions == nil {
+		m.versions = map[string]*semver.Version{}
 	}
-	j.versions[text] = v
+	m.versions[text] = v
 	return v
 }
 
-// holds reports whether a version is within a range that constraint has read.
-func (j *judge) holds(text, version string) bool {
+// satisfies reports whether version satisfies the range text, which must have been parsed.
+func (m *matcher) satisfies(text, version string) bool {
 	if text == "" || text == version {
 		return true
 	}
-	j.work++
-	c, v := j.ranges[text], j.version(version)
+	m.checks++
+	c, v := m.ranges[text], m.version(version)
 	return c != nil && v != nil && c.Check(v)
 }
 
-// compare orders versions; with stable, those with a pre-release part come
-// before all others.
+// compare compares versions. If stable is set, pre-releases are lower than releases.
 func compare(a, b *semver.Version, stable bool) int {
 	switch {
 	case a == nil || b == nil:

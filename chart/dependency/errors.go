@@ -9,49 +9,48 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// A Candidate is a version of a library and where it was found: its path from the root
-// chart, "" where that is not known.
+// A Candidate is an available version of a library. Path is the library's path from the root
+// chart, or "" if it is not known.
 type Candidate struct{ Version, Path string }
 
-// A ConflictError is returned when no version of a library is within the ranges of all
-// charts that ask for it.
+// A ConflictError is returned if no version of a library satisfies the ranges of all charts
+// that require it.
 type ConflictError struct {
 	Library string
 	Asks    []Ask
-	Have    []Candidate // empty where there is none at all
+	Have    []Candidate // empty if there is no version
 }
 
 func (e *ConflictError) Error() string {
-	wishes := listed(e.Asks)
-	there := "there is no version of it"
+	asks := withRange(e.Asks)
+	available := "there is no version of it"
 	if len(e.Have) > 0 {
-		there = "there is " + places(e.Have)
+		available = "there is " + joinCandidates(e.Have)
 	}
-	if len(wishes) == 1 {
+	if len(asks) == 1 {
 		return fmt.Sprintf("%s wants the library %s in version %s, but %s; change the range under libraries: in its %s, or "+
 			"put a version within it into %s/",
-			wishes[0].By, e.Library, wishes[0].Range, there, chart.FileMetadata, chart.DirLibrary)
+			asks[0].By, e.Library, asks[0].Range, available, chart.FileMetadata, chart.DirLibrary)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "no version of the library %s suits all charts that use it:", e.Library)
-	for _, a := range wishes {
+	for _, a := range asks {
 		fmt.Fprintf(&b, "\n  %s wants %s", a.By, a.Range)
 	}
-	fmt.Fprintf(&b, "\n%s; change a range under libraries: in %s, or put a version that suits all of them into %s/", there,
-		chart.FileMetadata, chart.DirLibrary)
+	fmt.Fprintf(&b, "\n%s; change a range under libraries: in %s, or put a version that suits all of them into %s/",
+		available, chart.FileMetadata, chart.DirLibrary)
 	return b.String()
 }
 
-// LibraryName is the library that the error is about.
+// LibraryName returns the name of the library.
 func (e *ConflictError) LibraryName() string { return e.Library }
 
-// A MissingError is returned when a library is listed and no library/ directory of
-// the tree has it.
+// A MissingError is returned if a listed library is in no library/ directory of the tree.
 type MissingError struct {
 	Library string
 	Asks    []Ask
-	// Elsewhere is the path of a chart of that name that is not in a library/
-	// directory, "" where there is none.
+	// Elsewhere is the path of a chart with that name that is not in a library/
+	// directory, or "" if there is none.
 	Elsewhere string
 }
 
@@ -73,10 +72,10 @@ func (e *MissingError) Error() string {
 	return text
 }
 
-// LibraryName is the library that the error is about.
+// LibraryName returns the name of the library.
 func (e *MissingError) LibraryName() string { return e.Library }
 
-// A RangeError is returned when an ask's range is none.
+// A RangeError is returned if the range of an ask is not a valid version range.
 type RangeError struct{ Ask Ask }
 
 func (e *RangeError) Error() string {
@@ -85,11 +84,11 @@ func (e *RangeError) Error() string {
 		e.Ask.By, e.Ask.Library, e.Ask.Range, chart.FileMetadata)
 }
 
-// LibraryName is the library that the error is about.
+// LibraryName returns the name of the library.
 func (e *RangeError) LibraryName() string { return e.Ask.Library }
 
-// listed are the asks that say something about versions.
-func listed(asks []Ask) []Ask {
+// withRange returns the asks that have a range.
+func withRange(asks []Ask) []Ask {
 	var out []Ask
 	for _, a := range asks {
 		if a.Range != "" {
@@ -99,7 +98,7 @@ func listed(asks []Ask) []Ask {
 	return out
 }
 
-func places(have []Candidate) string {
+func joinCandidates(have []Candidate) string {
 	var out []string
 	for _, p := range have {
 		text := p.Version

@@ -15,26 +15,26 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Lock is Chart.lock, or requirements.lock of a chart of apiVersion v1: what a
-// chart's dependencies and libraries were resolved to. What Helm does not know
-// (contents, libraries) it reads past, and leaves out when it writes.
+// Lock is the content of Chart.lock, or of requirements.lock for a chart with apiVersion v1:
+// the versions to which a chart's dependencies and libraries were resolved. Helm ignores
+// digests of contents and libraries, and removes them when it writes the file.
 type Lock struct {
 	Generated time.Time
-	// Digest is [LockDigest] of what the chart listed and Dependencies.
+	// Digest is [LockDigest] of the chart's list and Dependencies.
 	Digest       string
 	Dependencies []*Locked
 	Libraries    []*Locked
 }
 
-// Locked is a dependency in the version that was chosen.
+// Locked is a dependency with its resolved version.
 type Locked struct {
 	chart.Dependency
-	// Content is the digest of the chart's archive, "sha256:<hex>"; "" where it
-	// is not known.
+	// Content is the digest of the chart's archive, "sha256:<hex>", or "" if it is
+	// not known.
 	Content string `json:"digest,omitempty"`
 }
 
-// ParseLock reads a lock file. name stands for it in errors.
+// ParseLock parses a lock file. Errors are [*chart.InvalidError] with name as the file.
 func ParseLock(name string, data []byte) (*Lock, error) {
 	base, err := chart.ParseLock(name, data)
 	if err != nil {
@@ -50,7 +50,7 @@ func ParseLock(name string, data []byte) (*Lock, error) {
 		}
 	}
 	if err := yaml.Unmarshal(data, &more); err != nil {
-		return nil, chart.Locate(name, data, &chart.InvalidError{File: name, Problem: "a digest is not text"})
+		return nil, chart.Locate(name, data, &chart.InvalidError{File: name, Problem: "a digest is not a string"})
 	}
 	l := &Lock{Generated: base.Generated, Digest: base.Digest}
 	contents := func(list string, i int) (string, error) {
@@ -61,7 +61,7 @@ func ParseLock(name string, data []byte) (*Lock, error) {
 		if i >= len(from) {
 			return "", nil
 		}
-		if text := from[i].Digest; text == "" || isContent(text) {
+		if text := from[i].Digest; text == "" || isDigest(text) {
 			return text, nil
 		}
 		return "", chart.Locate(name, data, &chart.InvalidError{File: name, Field: fmt.Sprintf("%s[%d].digest", list, i),
@@ -98,16 +98,15 @@ func lockedList(list string, deps []*chart.Dependency, content func(string, int)
 	return out, nil
 }
 
-// isContent reports whether text is the digest of some content.
-func isContent(text string) bool {
+// isDigest reports whether text has the form of a SHA-256 digest.
+func isDigest(text string) bool {
 	digits, ok := strings.CutPrefix(text, "sha256:")
 	raw, err := hex.DecodeString(digits)
 	return ok && err == nil && len(raw) == sha256.Size && strings.ToLower(digits) == digits
 }
 
-// Text is the lock file, as Helm writes it where it holds nothing of ours.
-// Entries keep name, repository, version and digest; nothing else is known of
-// what was chosen.
+// Text returns the content of the lock file. It is the same as Helm's if l has no contents
+// and no libraries. Entries have only name, repository, version and digest.
 func (l *Lock) Text() ([]byte, error) {
 	var b strings.Builder
 	writeLocked(&b, "dependencies", l.Dependencies)
@@ -141,17 +140,17 @@ func writeLocked(b *strings.Builder, key string, list []*Locked) {
 	}
 }
 
-// scalar is a text as YAML, on one line.
+// scalar returns text as YAML on a single line.
 func scalar(text string) string {
 	out, err := yaml.Marshal(text)
 	if one := strings.TrimSuffix(string(out), "\n"); err == nil && !strings.Contains(one, "\n") {
 		return one
 	}
-	quoted, _ := json.Marshal(text) // a string always can be
+	quoted, _ := json.Marshal(text) // cannot fail for a string
 	return string(quoted)
 }
 
-// Same reports whether l and o hold the same, whenever they were made.
+// Same reports whether l and o are equal apart from Generated.
 func (l *Lock) Same(o *Lock) bool {
 	same := func(a, b *Locked) bool {
 		return a.Name == b.Name && a.Version == b.Version && a.Repository == b.Repository && a.Content == b.Content
@@ -160,8 +159,8 @@ func (l *Lock) Same(o *Lock) bool {
 		slices.EqualFunc(l.Libraries, o.Libraries, same)
 }
 
-// hashed is what a lock's digest knows of a dependency: depends-on and digests
-// of contents, which Helm knows nothing of, are not in it.
+// hashed are the fields of a dependency that are part of a lock's digest, as in Helm. So
+// depends-on and digests of contents are not.
 type hashed struct {
 	Name         string   `json:"name"`
 	Version      string   `json:"version,omitempty"`
@@ -173,17 +172,17 @@ type hashed struct {
 	Alias        string   `json:"alias,omitempty"`
 }
 
-// LockDigest is Helm's digest over the dependencies that a chart lists and what
-// they are locked to: "sha256:<hex>" of [[listed],[locked]] as compact JSON.
-// A list that is not there at all counts as null, as with Helm; and of a
-// repository that is named (@stable), the URL that the lock has for it.
+// LockDigest returns Helm's digest of the dependencies that a chart lists and those in the
+// lock: "sha256:<hex>" of [[listed],[locked]] as compact JSON. As in Helm, a nil list is
+// null in the JSON, and the name of a repository (@stable) is replaced by the URL that the
+// lock has for it.
 func LockDigest(listed []*chart.Dependency, locked []*Locked) (string, error) {
-	return plainDigest(unnamed(listed, locked), locked)
+	return plainDigest(resolveNames(listed, locked), locked)
 }
 
-// unnamed is listed with the URLs of locked in place of names. Several entries
-// of one chart go together in their order.
-func unnamed(listed []*chart.Dependency, locked []*Locked) []*chart.Dependency {
+// resolveNames returns listed with the names of repositories replaced by the URLs of locked.
+// Entries with the same name are matched in their order.
+func resolveNames(listed []*chart.Dependency, locked []*Locked) []*chart.Dependency {
 	out := slices.Clone(listed)
 	next := map[string]int{}
 	for i, d := range out {
@@ -196,7 +195,7 @@ func unnamed(listed []*chart.Dependency, locked []*Locked) []*chart.Dependency {
 			continue
 		}
 		next[d.Name] = from + at + 1
-		if isName(d.Repository) {
+		if isRepositoryName(d.Repository) {
 			with := *d
 			with.Repository = locked[from+at].Repository
 			out[i] = &with
@@ -205,12 +204,13 @@ func unnamed(listed []*chart.Dependency, locked []*Locked) []*chart.Dependency {
 	return out
 }
 
-// isName reports whether a repository is called as it was added, not by its URL.
-func isName(repository string) bool {
+// isRepositoryName reports whether repository is the name of a configured repository and
+// not a URL.
+func isRepositoryName(repository string) bool {
 	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
 }
 
-// plainDigest is LockDigest of listed as it stands.
+// plainDigest is LockDigest without replacing the names of repositories.
 func plainDigest(listed []*chart.Dependency, locked []*Locked) (string, error) {
 	var have []*chart.Dependency
 	if locked != nil {
@@ -222,7 +222,7 @@ func plainDigest(listed []*chart.Dependency, locked []*Locked) (string, error) {
 	return digest([][]*hashed{hashable(listed), hashable(have)})
 }
 
-// legacyDigest is what Helm 2 wrote: over what requirements.yaml lists only.
+// legacyDigest returns the digest of Helm 2, which is only over requirements.yaml.
 func legacyDigest(listed []*chart.Dependency) (string, error) {
 	return digest(map[string][]*hashed{"dependencies": hashable(listed)})
 }

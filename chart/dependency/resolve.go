@@ -1,43 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dependency chooses versions: of a chart among those that there are
-// ([Version]), and of library charts one of each for a whole tree ([Libraries]).
+// Package dependency resolves versions: [Version] chooses the version of a chart from those
+// available, and [Libraries] chooses one version of each library chart for a whole tree. It
+// also reads, writes and checks lock files ([Lock]).
 //
-// For the latter, in comes a chart tree whose dependencies are decided (values.Resolve), with
-// the charts of its library/ directories in it; out comes the same tree with each
-// library once, below the root. The package reads no files, asks no repository
-// and knows nothing of dependencies: they stay where they are, also those of
-// type library, which are only charts without objects.
+// [Libraries] takes a chart tree from values.Resolve, which has removed disabled
+// dependencies, and leaves each library in it once, below the root. It does not change
+// dependencies, including those of type library. The package reads no files and does not
+// access repositories.
 //
-// # Who asks, and what is there
+// # How libraries are resolved
 //
-// A chart asks for what is under libraries: in its Chart.yaml (or
-// requirements.yaml), each with a range. A chart that is in a library/ directory
-// without standing in that chart's list is asked for without a range. A library
-// asks like any chart, once it is chosen itself. What is there are the charts of
-// all library/ directories of the tree, those of libraries included: a chart need
-// not bring what a chart above it, or beside it, has.
+// A chart requires the libraries under "libraries:" in its Chart.yaml or
+// requirements.yaml, each with a version range, and those that are in its library/
+// directory without being listed, in any version. A chosen library has requirements like
+// any other chart. The available versions are the charts in all library/ directories of the
+// tree, including those of libraries: a chart need not contain a library that another chart
+// of the tree contains.
 //
-// Of each library the highest version is used that is within the range of
-// everybody who asks. Where two libraries leave a choice, the one that was
-// asked for first gets the highest that allows the other any version at all.
-// Where nothing suits everybody there is no result, but a [*ConflictError].
+// Of each library, the highest version that satisfies all requirements is used. If the
+// choice of one library restricts that of another, the library that was required first gets
+// the highest version for which there is a version of the other. If no versions satisfy all
+// requirements, the error is a [*ConflictError].
 //
-// # What hoisting means
+// # Hoisting
 //
-// The chosen libraries become the root's first dependencies, a library before
-// those that use it, with [chart.Chart.FromLibrary] set as before; all others
-// leave the tree. So exactly one version of each library's definitions exists,
-// and its scripts are loaded once, before those that require them. A library's
-// definitions are for its users to replace: one of the same name in any chart
-// that is not a library wins, and among libraries that of the user.
+// The chosen libraries become the root's first dependencies, a library before those that
+// use it, with [chart.Chart.FromLibrary] still set. All other libraries are removed. So there
+// is one version of each library's definitions, and its scripts are loaded once, before
+// those that require them. A definition in a chart that is not a library overrides one with
+// the same name in a library, and a definition in a library overrides one in a library that
+// it uses.
 //
-// Of a library nothing else counts. What its templates hold outside of
-// definitions is not rendered, its NOTES.txt not shown, its crds/ not
-// installed; its values.yaml has no scope and nothing overlays it (a definition
-// sees what its caller passes); what is below it in charts/ comes along, as
-// definitions only. Hence hoisting changes no chart's values and moves none of
-// its objects: the charts that are not libraries keep their places and order.
+// A library provides only definitions and scripts: its other template text is not rendered,
+// its NOTES.txt not shown and its crds/ not installed, and its values.yaml has no effect (a
+// definition has the values that its caller passes). Charts in a library's charts/ also
+// provide only definitions. So hoisting changes neither the values nor the objects of a
+// chart, and charts that are not libraries stay in their order.
 package dependency
 
 import (
@@ -47,24 +46,23 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Library is a library as the tree uses it.
+// Library is a resolved library of a tree.
 type Library struct {
 	Chart *chart.Chart
-	// Asks are who asked for it, in the order of the tree.
+	// Asks are the requirements for it, in the order of the tree.
 	Asks []Ask
 }
 
-// Libraries gives the tree of c its libraries, as the package comment says.
-// The tree must be the caller's own: its charts are linked again, and their
-// metadata replaced where a library that is in library/ without being
-// listed is added to the list. After an error it is as it was.
+// Libraries resolves and hoists the libraries of the tree of c; see the package comment. It
+// changes the dependencies of the tree's charts, and replaces the metadata of a chart whose
+// library/ directory has a library that it does not list. If it returns an error, the tree
+// is unchanged.
 //
-// The result lists the libraries in the order in which they hang below c: those
-// that use others come after them. It is nil where no chart has anything to do
-// with libraries.
+// Libraries returns the libraries in their order below c, each after those that it uses. It
+// returns nil if no chart has or requires a library.
 //
-// Errors are a [*MissingError], a [*ConflictError] or a [*RangeError]; several
-// missing ones are joined.
+// Errors are of type [*MissingError], [*ConflictError] or [*RangeError]. Several errors for
+// missing libraries are joined.
 func Libraries(c *chart.Chart) ([]Library, error) {
 	s := newSearch(c)
 	if len(s.have) == 0 && len(s.queue) == 0 {
@@ -82,10 +80,9 @@ func Libraries(c *chart.Chart) ([]Library, error) {
 	return libs, nil
 }
 
-// Named are the charts that c may name, by their names and aliases: its direct
-// dependencies, and of the libraries of its tree those that it lists. Where a
-// dependency and a library have one name it means the dependency. The tree must
-// have been through [Libraries].
+// Named returns the charts to which c may refer, by their names and aliases: its direct
+// dependencies and the libraries that it lists. If a dependency and a library have the same
+// name, it returns the dependency. [Libraries] must have been called for the tree.
 func Named(c *chart.Chart) map[string]*chart.Chart {
 	out := map[string]*chart.Chart{}
 	hoisted := map[string]*chart.Chart{}
@@ -109,7 +106,7 @@ func Named(c *chart.Chart) map[string]*chart.Chart {
 		subs[d.Name()] = d
 	}
 	for _, d := range c.Subcharts() {
-		// Of two that are one chart under two aliases, the name means the first.
+		// If a chart has two aliases, its name refers to the first.
 		if name := d.Unaliased; name != "" && subs[name] == nil {
 			subs[name] = d
 		}
@@ -118,21 +115,20 @@ func Named(c *chart.Chart) map[string]*chart.Chart {
 	return out
 }
 
-// hoist makes libs the libraries of the tree of c, and the only ones.
+// hoist makes libs the only libraries of the tree of c.
 func hoist(c *chart.Chart, libs []*chart.Chart) {
 	for _, l := range append([]*chart.Chart{c}, libs...) {
 		walk(l, func(x *chart.Chart) {
-			list(x)
+			listUnlisted(x)
 			x.SetDependencies(x.Subcharts()...)
 		})
 	}
 	c.SetDependencies(slices.Concat(libs, c.Dependencies())...)
 }
 
-// list adds to the list of libraries of c those that it has in library/
-// without listing them: once they are hoisted, nothing else tells whose they
-// were.
-func list(c *chart.Chart) {
+// listUnlisted adds the libraries that c has in library/ without listing them to its list,
+// because hoisting removes them from c.
+func listUnlisted(c *chart.Chart) {
 	more := unlisted(c)
 	if len(more) == 0 || c.Metadata == nil {
 		return
@@ -145,8 +141,8 @@ func list(c *chart.Chart) {
 	c.Metadata = &md
 }
 
-// unlisted are the names of the charts in the library/ directory of c that c does
-// not list.
+// unlisted returns the names of the charts in the library/ directory of c that c does not
+// list.
 func unlisted(c *chart.Chart) []string {
 	var out []string
 	for _, d := range c.Dependencies() {
@@ -159,7 +155,7 @@ func unlisted(c *chart.Chart) []string {
 	return out
 }
 
-// entriesOf are the libraries that c lists.
+// entriesOf returns the libraries that c lists.
 func entriesOf(c *chart.Chart) []*chart.Dependency {
 	if c.Metadata == nil {
 		return nil
@@ -167,8 +163,7 @@ func entriesOf(c *chart.Chart) []*chart.Dependency {
 	return slices.DeleteFunc(slices.Clone(c.Metadata.Libraries), func(e *chart.Dependency) bool { return e == nil })
 }
 
-// walk calls fn for c and the charts below it, parents first, without those of
-// library/ directories.
+// walk calls fn for c and the charts below it, except those in library/, parents first.
 func walk(c *chart.Chart, fn func(*chart.Chart)) {
 	subs := c.Subcharts()
 	fn(c)

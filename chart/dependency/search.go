@@ -10,27 +10,27 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Bounds of the search. Charts that people write need as many steps as they
-// have libraries; what needs more was made to need it.
+// Limits of the search. It usually takes one step for each library; untrusted charts can
+// require many more.
 const (
-	maxSteps = 10_000    // versions tried
-	maxWork  = 1_000_000 // versions held against ranges
+	maxSteps  = 10_000    // versions tried
+	maxChecks = 1_000_000 // versions checked against ranges
 )
 
-// search looks for one version of each library, so that all suit each other.
+// search finds a version of each library so that all requirements are satisfied.
 type search struct {
-	have      map[string][]*chart.Chart // by name, those nearest to the root first
-	roots     []string                  // the names that charts ask for that are not libraries
-	elsewhere map[string]string         // where a chart stands that is in no library/ directory
+	have      map[string][]*chart.Chart // by name, nearest to the root first
+	roots     []string                  // names of the libraries that other charts require
+	elsewhere map[string]string         // paths of charts that are not in library/, by name
 
-	queue  []string // the names asked for, in the order in which that was found out
+	queue  []string // names of the required libraries, in the order of discovery
 	asks   map[string][]Ask
 	chosen map[string]*chart.Chart
 
-	judge  judge
-	steps  int
-	over   bool  // nothing else is to be tried
-	failed error // what went wrong first: with the highest versions of all
+	matcher matcher
+	steps   int
+	stopped bool  // the search has failed
+	failed  error // the first error, which is about the highest versions
 }
 
 func newSearch(c *chart.Chart) *search {
@@ -47,15 +47,15 @@ func newSearch(c *chart.Chart) *search {
 			s.elsewhere[x.Name()] = x.FullPath()
 		}
 	})
-	for _, there := range s.have {
-		slices.SortStableFunc(there, func(a, b *chart.Chart) int { return cmp.Compare(depth[a], depth[b]) })
+	for _, charts := range s.have {
+		slices.SortStableFunc(charts, func(a, b *chart.Chart) int { return cmp.Compare(depth[a], depth[b]) })
 	}
 	s.add(asksOf(c))
 	s.roots = slices.Clone(s.queue)
 	return s
 }
 
-// asksOf is what c and the charts below it ask for.
+// asksOf returns the requirements of c and the charts below it.
 func asksOf(c *chart.Chart) []Ask {
 	var out []Ask
 	walk(c, func(x *chart.Chart) {
@@ -86,7 +86,7 @@ func (s *search) add(asks []Ask) {
 	}
 }
 
-// remove takes back what was added last.
+// remove removes asks, which must have been added last.
 func (s *search) remove(asks []Ask) {
 	for _, a := range slices.Backward(asks) {
 		s.asks[a.Library] = s.asks[a.Library][:len(s.asks[a.Library])-1]
@@ -96,8 +96,8 @@ func (s *search) remove(asks []Ask) {
 	}
 }
 
-// solve chooses a version of the queue's names from the one at at on, and tells
-// whether there is one for all.
+// solve chooses versions for the libraries of the queue, beginning with index at. It reports
+// whether there is a version for each.
 func (s *search) solve(at int) bool {
 	if at == len(s.queue) {
 		return true
@@ -109,13 +109,13 @@ func (s *search) solve(at int) bool {
 		return false
 	}
 	for _, c := range ranked {
-		if s.steps++; s.over || s.steps > maxSteps || s.judge.work > maxWork {
+		if s.steps++; s.stopped || s.steps > maxSteps || s.matcher.checks > maxChecks {
 			return false
 		}
 		asks := asksOf(c)
 		s.chosen[name] = c
 		s.add(asks)
-		if s.suits(asks) && s.solve(at+1) {
+		if s.satisfies(asks) && s.solve(at+1) {
 			return true
 		}
 		s.remove(asks)
@@ -124,15 +124,15 @@ func (s *search) solve(at int) bool {
 	return false
 }
 
-// suits reports whether what asks want does not contradict what is chosen.
-func (s *search) suits(asks []Ask) bool {
+// satisfies reports whether the chosen versions satisfy asks.
+func (s *search) satisfies(asks []Ask) bool {
 	for _, a := range asks {
 		c := s.chosen[a.Library]
 		if c == nil {
 			continue
 		}
-		err := s.judge.parse(a)
-		if err == nil && s.judge.holds(a.Range, c.Version()) {
+		err := s.matcher.parse(a)
+		if err == nil && s.matcher.satisfies(a.Range, c.Version()) {
 			continue
 		}
 		if err == nil {
@@ -144,28 +144,28 @@ func (s *search) suits(asks []Ask) bool {
 	return true
 }
 
-// fail notes what went wrong. What another version would not mend ends the
-// search, unless it is itself the outcome of trying another.
+// fail records the first error. If it is not a conflict, no other version helps, and the
+// search stops. Later errors come from trying other versions.
 func (s *search) fail(err error) {
 	if s.failed != nil {
 		return
 	}
 	s.failed = err
 	var conflict *ConflictError
-	s.over = !errors.As(err, &conflict)
+	s.stopped = !errors.As(err, &conflict)
 }
 
-// rank are the charts that suit everybody who asks for that name, the best first.
+// rank returns the charts that satisfy all requirements of the library name, best first.
 func (s *search) rank(name string) ([]*chart.Chart, error) {
-	there := s.have[name]
-	if len(there) == 0 {
+	charts := s.have[name]
+	if len(charts) == 0 {
 		return nil, s.missing()
 	}
-	versions := make([]string, len(there))
-	for i, c := range there {
+	versions := make([]string, len(charts))
+	for i, c := range charts {
 		versions[i] = c.Version()
 	}
-	ranked, err := s.judge.rank(s.asks[name], versions)
+	ranked, err := s.matcher.rank(s.asks[name], versions)
 	var conflict *ConflictError
 	if errors.As(err, &conflict) {
 		err = s.conflict(name)
@@ -175,9 +175,9 @@ func (s *search) rank(name string) ([]*chart.Chart, error) {
 	}
 	var out []*chart.Chart
 	for i, at := range ranked {
-		// The same version from another directory would change nothing.
+		// Trying the same version from another directory has the same result.
 		if i == 0 || versions[at] != versions[ranked[i-1]] {
-			out = append(out, there[at])
+			out = append(out, charts[at])
 		}
 	}
 	return out, nil
@@ -191,7 +191,7 @@ func (s *search) conflict(name string) error {
 	return e
 }
 
-// missing names all that is asked for by now and not there.
+// missing returns an error for the required libraries that no directory has.
 func (s *search) missing() error {
 	var errs []error
 	for _, name := range s.queue {
@@ -205,8 +205,8 @@ func (s *search) missing() error {
 	return errors.Join(errs...)
 }
 
-// result are the libraries that were chosen, each after those that it uses.
-// Where two use each other, the one that was asked for first comes last.
+// result returns the chosen libraries, each after those that it uses. If two use each other,
+// the library that was required first is last.
 func (s *search) result() []Library {
 	var out []Library
 	seen := map[string]bool{}

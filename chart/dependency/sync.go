@@ -10,16 +10,16 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// A SyncError is returned when a lock is not the lock of what its chart lists.
+// A SyncError is returned if a lock does not match the dependencies that its chart lists.
 type SyncError struct {
 	Lock, Lists string // the files' names
-	// Differences are clauses, one for each dependency: "mysql: Chart.yaml wants
-	// ^2.0.0, the lock has 1.9.1".
+	// Differences has a message for each dependency that differs: "mysql: Chart.yaml
+	// wants ^2.0.0, the lock has 1.9.1".
 	Differences []string
 }
 
 func (e *SyncError) Error() string {
-	// Helm's words first, which scripts look for.
+	// It begins with Helm's message, which scripts look for.
 	text := fmt.Sprintf("the lock file (%s) is out of sync with the dependencies file (%s)", e.Lock, e.Lists)
 	if len(e.Differences) > 0 {
 		text += ":\n  " + strings.Join(e.Differences, "\n  ")
@@ -27,8 +27,8 @@ func (e *SyncError) Error() string {
 	return text
 }
 
-// Check reports whether the lock is the one of what m lists: a [*SyncError] where
-// it is not. lock and lists name the two files.
+// Check returns a [*SyncError] if the lock does not match the dependencies and libraries that
+// m lists. lock and lists are the names of the two files.
 func (l *Lock) Check(lock, lists string, m *chart.Metadata) error {
 	diffs := differences(lists, m.Libraries, l.Libraries)
 	sum, err := LockDigest(m.Dependencies, l.Dependencies)
@@ -58,9 +58,9 @@ func (l *Lock) Check(lock, lists string, m *chart.Metadata) error {
 	return nil
 }
 
-// Fits reports whether the lock can serve other dependencies than those that its
-// chart lists in its files (scripts may change them): a [*SyncError] where one
-// of them is not locked, or not in a version that is wanted.
+// Fits returns a [*SyncError] if one of the dependencies want is not locked, or is locked
+// to a version that does not satisfy it. Unlike [Lock.Check], it is for dependencies that a
+// script has changed.
 func (l *Lock) Fits(lock string, want []*chart.Dependency) error {
 	if diffs := differences("the chart's script", want, l.Dependencies); diffs != nil {
 		return &SyncError{Lock: lock, Lists: "as the chart's script changed it", Differences: diffs}
@@ -68,11 +68,11 @@ func (l *Lock) Fits(lock string, want []*chart.Dependency) error {
 	return nil
 }
 
-// differences says how what is locked differs from what is listed. Several
-// entries of one name go together in their order.
+// differences describes how the locked dependencies differ from the listed ones. Entries
+// with the same name are matched in their order.
 func differences(lists string, want []*chart.Dependency, have []*Locked) []string {
 	var out []string
-	say := func(name, format string, args ...any) {
+	add := func(name, format string, args ...any) {
 		out = append(out, fmt.Sprintf("%s: ", name)+fmt.Sprintf(format, args...))
 	}
 	left := map[string][]*Locked{}
@@ -83,24 +83,25 @@ func differences(lists string, want []*chart.Dependency, have []*Locked) []strin
 		if w == nil {
 			continue
 		}
-		of := left[w.Name]
-		if len(of) == 0 {
-			say(w.Name, "%s lists it%s, the lock does not have it", lists, inVersion(w.Version))
+		matching := left[w.Name]
+		if len(matching) == 0 {
+			add(w.Name, "%s lists it%s, the lock does not have it", lists, inVersion(w.Version))
 			continue
 		}
-		h := of[0]
-		left[w.Name] = of[1:]
+		h := matching[0]
+		left[w.Name] = matching[1:]
 		switch _, err := Version([]string{h.Version}, w.Version, true); {
 		case err != nil:
-			say(w.Name, "%s wants %s, the lock has %s", lists, w.Version, h.Version)
+			add(w.Name, "%s wants %s, the lock has %s", lists, w.Version, h.Version)
 		case !sameRepository(w.Repository, h.Repository):
-			say(w.Name, "%s says the repository is %q, the lock has it from %q", lists, Shown(w.Repository), Shown(h.Repository))
+			add(w.Name, "%s says the repository is %q, the lock has it from %q", lists,
+				Shown(w.Repository), Shown(h.Repository))
 		}
 	}
 	for _, h := range have {
 		for _, l := range left[h.Name] {
 			if l == h {
-				say(h.Name, "the lock has %s, %s does not list it", h.Version, lists)
+				add(h.Name, "the lock has %s, %s does not list it", h.Version, lists)
 			}
 		}
 	}
@@ -114,20 +115,20 @@ func inVersion(version string) string {
 	return " (" + version + ")"
 }
 
-// sameRepository reports whether two may be one. A lock holds URLs where the
-// chart says what the repository is called on some machine.
+// sameRepository reports whether a and b can be the same repository. A chart may have a
+// repository's name, for which a lock has the URL.
 func sameRepository(a, b string) bool {
-	return isName(a) || isName(b) || strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
+	return isRepositoryName(a) || isRepositoryName(b) || strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// Shown is a repository as it may be shown to anybody: without what its URL may
-// hold of user, password and token.
+// Shown returns a repository's URL without credentials: without the user, the password and
+// the query.
 func Shown(repository string) string {
 	u, err := url.Parse(repository)
 	if err != nil {
 		scheme, rest, ok := strings.Cut(repository, "://")
 		if ok && strings.ContainsAny(rest, "@?") {
-			return scheme + "://..." // malformed, and no one knows where the secret is
+			return scheme + "://..." // malformed, so the credentials may be anywhere
 		}
 		return repository
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Versions puts the semantic versions among list in order, newest first, and
-// drops the rest. Of versions that differ in build metadata only, the later in
-// the order of text comes first, so that the result does not depend on the list's.
+// Versions returns the semantic versions in list, newest first, without the other strings.
+// Versions that differ only in build metadata are in descending order of their text, so
+// that the result does not depend on the order of list.
 func Versions(list []string) []string {
 	sorted := parseAll(list)
 	out := make([]string, len(sorted))
@@ -22,13 +22,13 @@ func Versions(list []string) []string {
 	return out
 }
 
-// Version picks of list, in any order, the one that want means: a version that
-// is there in these very words (with or without a leading v), else the newest
-// within the range ("^1.2", "~1.2", "1.x", ">=1 <3", "1.2 || 2.x"). "" is the
-// newest release; with devel, the newest of all. A range takes pre-releases only
-// where it names one, or with devel where want is "".
+// Version returns the version in list that want selects: the version that is equal to want,
+// with or without a leading v, or otherwise the newest version in the range want ("^1.2",
+// "~1.2", "1.x", ">=1 <3", "1.2 || 2.x"). If want is "", it returns the newest release or,
+// if devel is set, the newest version. A range includes pre-releases only if it has one
+// itself.
 //
-// Errors are a [*VersionError].
+// Errors are of type [*VersionError].
 func Version(list []string, want string, devel bool) (string, error) {
 	want = strings.TrimSpace(want)
 	if want != "" {
@@ -50,7 +50,7 @@ func Version(list []string, want string, devel bool) (string, error) {
 	}
 	sorted := parseAll(list)
 	if v, err := semver.StrictNewVersion(strings.TrimPrefix(want, "v")); err == nil {
-		for _, have := range sorted { // build metadata counts in a version that is written out
+		for _, have := range sorted { // a complete version must also have the same build metadata
 			if have.Equal(v) && have.Metadata() == v.Metadata() {
 				return have.Original(), nil
 			}
@@ -64,12 +64,12 @@ func Version(list []string, want string, devel bool) (string, error) {
 	return "", &VersionError{Want: want, Have: originals(sorted)}
 }
 
-// A VersionError is returned when no version fits.
+// A VersionError is returned if no version satisfies Want, or if Want is not valid.
 type VersionError struct {
 	Want string // "" for the newest
-	// Problem says what is wrong with Want itself, "" where nothing is.
+	// Problem is the reason why Want is not valid, or "" if it is.
 	Problem string
-	// Have are the versions that there are, newest first.
+	// Have are the available versions, newest first.
 	Have []string
 }
 
@@ -85,7 +85,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("no version of it is %s; there is %s", e.Want, few(e.Have))
 }
 
-// few lists the first of versions.
+// few returns the first versions as a list.
 func few(versions []string) string {
 	const most = 5
 	if len(versions) <= most {

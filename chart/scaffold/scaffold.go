@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scaffold makes new charts.
+// Package scaffold creates new charts.
 //
-// In come a name and, if the user has one, a starter chart; out come the files
-// of a chart that lints clean and installs. The files, helpers and values keys
-// are those that users of Helm expect of "helm create", the texts are our own.
-// The package runs no events and prints nothing.
+//	files, err := scaffold.Chart{Name: "web"}.Files()
+//	...
+//	_, err = scaffold.Write("web", files)
+//
+// A new chart has the files, helpers and values of Helm's "helm create", or those of a
+// starter chart. It passes lint and can be installed.
 package scaffold
 
 import (
@@ -25,20 +27,20 @@ import (
 //go:embed all:files
 var embedded embed.FS
 
-// placeholder stands for the chart's name in starters and in our own files.
+// placeholder is replaced by the chart's name in starters and in the embedded files.
 const placeholder = "<CHARTNAME>"
 
 // maxName is the longest name of a chart that can be created.
 const maxName = 250
 
-// A NameError is returned when a new chart cannot have that name.
+// A NameError is returned for a name that a new chart cannot have.
 type NameError struct{ Name, Problem string }
 
 func (e *NameError) Error() string { return fmt.Sprintf("chart name %q %s", e.Name, e.Problem) }
 
-// ValidateName checks the name of a new chart, which is stricter than what
-// existing charts may be called: 1 to 250 letters, digits, dots, dashes and
-// underscores, and not dots alone. The error is a [*NameError].
+// ValidateName checks the name of a new chart: 1 to 250 letters, digits, dots, dashes and
+// underscores, but not only dots. This is stricter than [chart.ValidateName], which existing
+// charts must satisfy. The error is a [*NameError].
 func ValidateName(name string) error {
 	switch {
 	case name == "":
@@ -46,7 +48,7 @@ func ValidateName(name string) error {
 	case len(name) > maxName:
 		return &NameError{name, fmt.Sprintf("is longer than %d characters", maxName)}
 	case strings.Trim(name, ".") == "":
-		return &NameError{name, "is made of dots alone"}
+		return &NameError{name, "has only dots"}
 	}
 	for _, r := range name {
 		switch {
@@ -58,18 +60,18 @@ func ValidateName(name string) error {
 	return nil
 }
 
-// Chart says what to make.
+// Chart describes the chart to create.
 type Chart struct {
 	Name string
-	// Starter is the directory or archive of a chart to start from, "" for our own.
+	// Starter is the directory or archive of a starter chart, or "" for the default.
 	Starter string
-	// APIVersion is chart.APIVersionV2, which "" means, or chart.APIVersionV3.
+	// APIVersion is chart.APIVersionV2, the default, or chart.APIVersionV3.
 	APIVersion string
 	// Loader reads the starter.
 	Loader loader.Loader
 }
 
-// Files are the files of a new chart, named from its top directory.
+// Files returns the files of a new chart. Names are relative to the chart's directory.
 func (c Chart) Files() (files []*chart.File, err error) {
 	if err := ValidateName(c.Name); err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (c Chart) Files() (files []*chart.File, err error) {
 			return err
 		}
 		p = strings.TrimPrefix(p, "files/")
-		// It would apply to this repository under its own name.
+		// dot.helmignore and the like: under its real name it would affect this repository.
 		p = strings.Replace(p, "dot.", ".", 1)
 		files = append(files, &chart.File{Name: p, Data: c.named(p, data)})
 		return nil
@@ -100,8 +102,8 @@ func (c Chart) Files() (files []*chart.File, err error) {
 //go:embed scripts/chart.lua
 var script []byte
 
-// WithScripts adds a script to the files of a new chart, unless they have one:
-// one that does nothing yet, with comments that say what it could do.
+// WithScripts adds a chart script to the files of a new chart, unless they have one. The
+// script has only comments that describe what a script can do.
 func WithScripts(files []*chart.File) []*chart.File {
 	for _, f := range files {
 		if f.Name == chart.FileScript {
@@ -111,7 +113,8 @@ func WithScripts(files []*chart.File) []*chart.File {
 	return append(files, &chart.File{Name: chart.FileScript, Data: script})
 }
 
-// named puts the chart's name into a text, and its version into Chart.yaml.
+// named returns text with the placeholder replaced by the chart's name and, for Chart.yaml,
+// with the API version.
 func (c Chart) named(file string, text []byte) []byte {
 	out := bytes.ReplaceAll(text, []byte(placeholder), []byte(c.Name))
 	if file != chart.FileMetadata {
@@ -121,12 +124,12 @@ func (c Chart) named(file string, text []byte) []byte {
 	if m, err := chart.ParseMetadata(file, out); err == nil && m.Name == c.Name {
 		return out
 	}
-	// A name that YAML takes for something else: "on", "1e3".
+	// Quote a name that is not a string in YAML: "on", "1e3".
 	return bytes.Replace(out, []byte("\nname: "+c.Name), fmt.Appendf(nil, "\nname: %q", c.Name), 1)
 }
 
-// fromStarter are the starter's files with a Chart.yaml of their own and the
-// name filled in. Its dependencies stay, as their charts do.
+// fromStarter returns the starter's files with the name filled in and a new Chart.yaml. The
+// new chart keeps the starter's dependencies.
 func (c Chart) fromStarter() ([]*chart.File, error) {
 	files, _, err := c.Loader.Files(c.Starter)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,14 +14,12 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// stagePrefix begins the names of directories in which files come to be before
-// they take their places.
+// stagePrefix begins the names of temporary directories.
 const stagePrefix = ".tmp-create-"
 
-// Write writes a chart's files into the directory target, which is made where it
-// is missing, but not its parent. All of them are written or none: after an error
-// target is as it was. Nothing is written outside it, links that are in it
-// notwithstanding. It returns the paths of the files that it overwrote.
+// Write writes a chart's files to the directory target and returns the paths of the files
+// that it overwrote. It creates target if needed, but not its parent. If Write returns an
+// error, target is unchanged. It does not follow symbolic links out of target.
 func Write(target string, files []*chart.File) (overwritten []string, err error) {
 	info, err := os.Stat(target)
 	switch {
@@ -35,7 +33,7 @@ func Write(target string, files []*chart.File) (overwritten []string, err error)
 	return writeInto(target, files)
 }
 
-// writeNew makes target complete beside its place, and moves it there.
+// writeNew writes the files to a temporary directory and renames it to target.
 func writeNew(target string, files []*chart.File) error {
 	target = filepath.Clean(target)
 	stage := filepath.Join(filepath.Dir(target), stagePrefix+rand.Text())
@@ -52,7 +50,7 @@ func writeNew(target string, files []*chart.File) error {
 	return nil
 }
 
-// writeAll writes the files of a chart into the empty directory dir.
+// writeAll writes the files of a chart to the empty directory dir.
 func writeAll(dir string, files []*chart.File) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -74,8 +72,8 @@ func writeFile(root *os.Root, name string, data []byte) error {
 	return root.WriteFile(name, data, 0o644)
 }
 
-// writeInto writes the files into a directory that is there: all of them next to
-// what it holds first, and then each into its place.
+// writeInto writes the files to a directory that exists. It writes all of them to a
+// temporary directory in it and then renames each.
 func writeInto(target string, files []*chart.File) (overwritten []string, err error) {
 	root, err := os.OpenRoot(target)
 	if err != nil {
@@ -95,7 +93,7 @@ func writeInto(target string, files []*chart.File) (overwritten []string, err er
 	}()
 	places := make([]string, len(files))
 	for i, f := range files {
-		if places[i], err = place(root, target, filepath.FromSlash(f.Name)); err != nil {
+		if places[i], err = resolvePath(root, target, filepath.FromSlash(f.Name)); err != nil {
 			return nil, err
 		}
 		if err := writeFile(root, filepath.Join(m.from, filepath.FromSlash(f.Name)), f.Data); err != nil {
@@ -103,7 +101,7 @@ func writeInto(target string, files []*chart.File) (overwritten []string, err er
 		}
 	}
 	for i, f := range files {
-		replaced, err := m.take(filepath.FromSlash(f.Name), places[i])
+		replaced, err := m.file(filepath.FromSlash(f.Name), places[i])
 		if err != nil {
 			return nil, err
 		}
@@ -114,9 +112,9 @@ func writeInto(target string, files []*chart.File) (overwritten []string, err er
 	return overwritten, m.directory(chart.DirCharts)
 }
 
-// place is where a file goes: to its name, or to what a link of its name leads to
-// within target.
-func place(root *os.Root, target, name string) (string, error) {
+// resolvePath returns the path to which a file is written: its name or, if that is a
+// symbolic link, the link's target in target.
+func resolvePath(root *os.Root, target, name string) (string, error) {
 	info, err := root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -137,15 +135,15 @@ func place(root *os.Root, target, name string) (string, error) {
 	return filepath.Rel(top, resolved)
 }
 
-// move puts files from one directory of root into their places, and remembers
-// what to undo. What it replaces waits in the directory aside.
+// move renames files from one directory of root to their paths. It moves files that it
+// replaces to the directory aside and records how to undo each change.
 type move struct {
 	root        *os.Root
 	from, aside string
 	undos       []func() error
 }
 
-// undo takes back what was done, the last thing first.
+// undo undoes all changes, the last first.
 func (m *move) undo() error {
 	var errs []error
 	for _, f := range slices.Backward(m.undos) {
@@ -154,8 +152,8 @@ func (m *move) undo() error {
 	return errors.Join(errs...)
 }
 
-// take moves the file name to its place, and reports whether another was there.
-func (m *move) take(name, place string) (replaced bool, err error) {
+// file renames the file name to place and reports whether it replaced a file.
+func (m *move) file(name, place string) (replaced bool, err error) {
 	if err := m.directory(filepath.Dir(place)); err != nil {
 		return false, err
 	}
@@ -173,8 +171,7 @@ func (m *move) take(name, place string) (replaced bool, err error) {
 	return replaced, nil
 }
 
-// setAside moves away what is at place. What comes there from the path from
-// has its permissions.
+// setAside moves the file at place aside. It gives the new file, from, the same permissions.
 func (m *move) setAside(place, from string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		if err := m.root.Chmod(from, info.Mode().Perm()); err != nil {
@@ -192,7 +189,7 @@ func (m *move) setAside(place, from string, info fs.FileInfo) error {
 	return nil
 }
 
-// directory makes a directory and those that it lies in.
+// directory creates a directory and its parents.
 func (m *move) directory(name string) error {
 	if info, err := m.root.Stat(name); err == nil {
 		if !info.IsDir() {
