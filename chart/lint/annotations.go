@@ -10,13 +10,13 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// annotation is one of metadata.annotations that is meant for Helm.
+// annotation is an annotation for Helm, or a duplicate key.
 type annotation struct {
 	key, value string
-	line       int // in its document
+	line       int // relative to the document
 }
 
-// annotations are an object's own.
+// annotations returns an object's annotations for Helm.
 func annotations(n *yaml.Node) []annotation {
 	var out []annotation
 	m := child(child(n, "metadata"), "annotations")
@@ -32,7 +32,7 @@ func annotations(n *yaml.Node) []annotation {
 	return out
 }
 
-// itemAnnotations are those of a List's items.
+// itemAnnotations returns the annotations for Helm of a List's items.
 func itemAnnotations(n *yaml.Node) []annotation {
 	var out []annotation
 	if items := child(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
@@ -43,10 +43,10 @@ func itemAnnotations(n *yaml.Node) []annotation {
 	return out
 }
 
-// child is the value of a map's key, nil where there is none.
+// child returns the value of a key, or nil if there is none.
 func child(n *yaml.Node, name string) *yaml.Node { return yaml.Target(yaml.Value(n, name)) }
 
-// duplicates are the keys that a map has already.
+// duplicates returns the keys that occur more than once in a map.
 func duplicates(n *yaml.Node, depth int) []annotation {
 	if n == nil || depth > 1000 {
 		return nil
@@ -74,8 +74,7 @@ func isInteger(text string) bool {
 	return err == nil
 }
 
-// hookEvents are the events that annotations may name; "test-success" is what
-// Helm 2 called "test".
+// hookEvents returns the valid hook events. "test-success" is Helm 2's name of "test".
 func hookEvents() []string { return append(words(release.HookEvents()), "test-success") }
 
 func deletePolicies() []string { return words(release.DeletePolicies()) }

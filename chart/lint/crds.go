@@ -10,7 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// crds checks the files of crds/, which are applied as they stand.
+// crds checks the files in crds/, which are applied without rendering.
 func (l *linter) crds() {
 	const dir = chart.DirCRDs
 	if l.files[dir] != nil {
@@ -33,7 +33,7 @@ func (l *linter) crd(f *chart.File) {
 		if err != nil {
 			hint := ""
 			if strings.Contains(d.text, "{{") {
-				hint = " (files of crds/ are not templates; if this must be one, move it to templates/)"
+				hint = " (files in crds/ are not templates; to render this file, move it to templates/)"
 			}
 			l.add(Error, f.Name, err.line, "unable to parse YAML: %s%s", err.text, hint)
 			continue
@@ -56,16 +56,16 @@ func (l *linter) crd(f *chart.File) {
 	}
 }
 
-// directives warns of template directives, which no one executes in crds/. Text
-// that only speaks of them, such as a description, is fine.
+// directives warns of template directives, which have no effect in crds/. It ignores them in
+// descriptions.
 func (l *linter) directives(f *chart.File, d *document) {
 	for _, line := range directiveLines(d.node(), 0) {
 		l.add(Warning, f.Name, d.first+line-1, "a template directive in crds/ is not executed; move the file to "+
-			"templates/, or write the text out")
+			"templates/, or replace the directive by its result")
 	}
 }
 
-// directiveLines finds comments and scalars that are directives.
+// directiveLines returns the lines of comments and scalars that are directives.
 func directiveLines(n *yaml.Node, depth int) []int {
 	if n == nil || depth > 1000 {
 		return nil
@@ -97,7 +97,7 @@ func directiveLines(n *yaml.Node, depth int) []int {
 	return lines
 }
 
-// isDirective reports whether text begins as a chart's template would.
+// isDirective reports whether text begins like a directive of a chart's template.
 func isDirective(text string) bool {
 	rest, ok := strings.CutPrefix(text, "{{")
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// dependencies compares the list of dependencies with the charts that are
-// there. Of a chart that does not load they are not known.
+// dependencies compares the list of dependencies with the charts in charts/, unless the
+// chart cannot be loaded.
 func (l *linter) dependencies() {
 	c := l.in.Chart
 	if c == nil || c.Metadata == nil {
@@ -31,13 +31,13 @@ func (l *linter) dependencies() {
 	var issues []issue
 	for i, d := range c.Metadata.Dependencies {
 		at := fmt.Sprintf("dependencies[%d]", i)
-		if there := named(c, d.Name); len(there) == 0 {
+		if charts := chartsNamed(c, d.Name); len(charts) == 0 {
 			issues = append(issues,
 				issue{Warning, at, "chart directory is missing these dependencies: " + cmp.Or(d.Name, "one without a name")})
-		} else if !anyVersion(there, d.Version) {
+		} else if !anyVersion(charts, d.Version) {
 			issues = append(issues,
 				issue{Info, at,
-					fmt.Sprintf("charts/ has version %s of %s, which is not '%s'", there[0].Version(), d.Name, d.Version)})
+					fmt.Sprintf("charts/ has version %s of %s, which is not '%s'", charts[0].Version(), d.Name, d.Version)})
 		}
 	}
 	l.locate(file, issues)
@@ -53,8 +53,8 @@ func (l *linter) dependencies() {
 	}
 }
 
-// named are the charts of charts/ of that name.
-func named(c *chart.Chart, name string) []*chart.Chart {
+// chartsNamed returns the charts in charts/ with the given name.
+func chartsNamed(c *chart.Chart, name string) []*chart.Chart {
 	var out []*chart.Chart
 	for _, sub := range c.Subcharts() {
 		if sub.Name() == name {
@@ -64,7 +64,8 @@ func named(c *chart.Chart, name string) []*chart.Chart {
 	return out
 }
 
-// anyVersion reports whether the range, where it is one, takes one of the charts.
+// anyVersion reports whether one of the charts satisfies the range want. An invalid range
+// and a version that is not semantic always satisfy it.
 func anyVersion(charts []*chart.Chart, want string) bool {
 	c, err := semver.NewConstraint(want)
 	if want == "" || err != nil {

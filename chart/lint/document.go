@@ -11,19 +11,19 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// document is one YAML document of a file or of what a template rendered.
+// document is a YAML document of a file or of a template's output.
 type document struct {
 	text  string
 	first int // its first line, from 1
-	// junk is what follows the dashes of the separator before it, where only a
-	// comment may.
+	// junk is the text on the separator line before the document, after the dashes, if
+	// it is not a comment.
 	junk string
 
 	parsed *yaml.Node
 }
 
-// head is what rules want to know of an object. The reader is that of Helm's
-// linter: keys of any case, numbers taken as text.
+// head has the fields of an object that the checks use. As in Helm's linter, keys are
+// case-insensitive and numbers are decoded as strings.
 type head struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -33,17 +33,16 @@ type head struct {
 	} `json:"metadata"`
 }
 
-// textError is what is wrong with a document.
+// textError is an error about a document.
 type textError struct {
-	line int // in the stream; the document's first where exact is false
+	line int // in the stream; the document's first line if exact is not set
 	text string
-	// exact reports that the line is the one that is wrong.
+	// exact is set if line is that of the error.
 	exact bool
 }
 
-// documents cuts a stream at its separators: lines that begin with "---".
-// Unlike [manifest.Split] it keeps empty documents and looks at what follows
-// the dashes.
+// documents splits a stream at its separators, the lines that begin with "---". Unlike
+// [manifest.Split], it keeps empty documents and the text after the dashes.
 func documents(text string) []document {
 	if docs, ok := jsonDocuments(text); ok {
 		return docs
@@ -72,7 +71,7 @@ func documents(text string) []document {
 	return docs
 }
 
-// jsonDocuments cuts a stream of JSON objects.
+// jsonDocuments splits a stream of JSON objects.
 func jsonDocuments(text string) ([]document, bool) {
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return nil, false
@@ -93,11 +92,11 @@ func jsonDocuments(text string) ([]document, bool) {
 	}
 }
 
-// head reads the document; nil is one without content.
+// head decodes the document. It returns nil for an empty document.
 func (d *document) head() (*head, *textError) {
 	if d.junk != "" {
-		return nil, &textError{line: d.first - 1, text: "only a comment may follow the document separator ---, this is: " +
-			d.junk, exact: true}
+		return nil, &textError{line: d.first - 1, exact: true,
+			text: "only a comment may follow the document separator ---, not: " + d.junk}
 	}
 	var h *head
 	if err := yaml.Unmarshal([]byte(d.text), &h); err != nil {
@@ -106,11 +105,11 @@ func (d *document) head() (*head, *textError) {
 	return h, nil
 }
 
-// problem makes a sentence of the reader's complaint and finds its line.
+// problem converts an error of the YAML parser and finds its line.
 func (d *document) problem(err error) *textError {
 	text := yaml.Complaint(err)
 	at := func(line int, text string) *textError { return &textError{d.first + line - 1, text, true} }
-	// The reader of nodes knows lines better.
+	// Decoding into a node reports more precise lines.
 	var node yaml.Node
 	if err := yaml.UnmarshalV3([]byte(d.text), &node); err != nil {
 		if line, rest, ok := yaml.CutLine(yaml.Complaint(err)); ok {
@@ -131,7 +130,7 @@ func (d *document) problem(err error) *textError {
 	return &textError{d.lineOf(), text, name == "a document"}
 }
 
-// wrongKind reads the JSON decoder's complaint about a field.
+// wrongKind parses a JSON decoder's error about the type of a field.
 func wrongKind(text string) (field, want string, ok bool) {
 	rest, found := strings.CutPrefix(text, "cannot unmarshal ")
 	if !found {
@@ -155,8 +154,8 @@ func wrongKind(text string) (field, want string, ok bool) {
 	return path, "a " + kind + ", not " + got, true
 }
 
-// node is the document with the lines of everything in it, nil where it cannot
-// be read that way.
+// node returns the document's node, which has line numbers, or nil if the document cannot
+// be parsed.
 func (d *document) node() *yaml.Node {
 	if d.parsed == nil {
 		d.parsed = yaml.Root([]byte(d.text))
@@ -164,8 +163,8 @@ func (d *document) node() *yaml.Node {
 	return d.parsed
 }
 
-// lineOf is the line, in the whole stream, of a key on a path of keys; where
-// it is not there, of the nearest thing above it.
+// lineOf returns the line, in the whole stream, of the key at path. For a missing key it
+// returns the line of the nearest ancestor.
 func (d *document) lineOf(path ...string) int {
 	if line := yaml.Line(d.node(), path...); line > 0 {
 		return d.first + line - 1

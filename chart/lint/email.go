@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// validEmail reports whether text is an address as people write it: a dotted
-// local part, "@", and a domain name with a top-level domain of letters. Quoted
-// local parts and addresses by IP are refused, as by Helm.
+// validEmail reports whether text is an email address: a local part, "@", and a domain name
+// with a top-level domain of letters. As in Helm, quoted local parts and IP addresses are
+// not valid.
 func validEmail(text string) bool {
 	local, domain, ok := strings.Cut(text, "@")
 	if !ok || len(text) > 320 {

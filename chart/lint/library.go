@@ -15,15 +15,15 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// libraries checks what is in library/ and the list that it answers to.
-// Whether each library has a version that suits everybody is found by package
-// resolve: see [Libraries].
+// libraries checks the charts in library/ and the list of libraries. It does not check
+// whether the versions satisfy all charts: package chart/dependency does, and [Libraries]
+// converts its errors.
 func (l *linter) libraries() {
 	c := l.in.Chart
 	if c == nil || c.Metadata == nil {
 		return
 	}
-	var told []string
+	var reported []string
 	for _, lib := range c.Dependencies() {
 		if !lib.FromLibrary {
 			continue
@@ -31,8 +31,8 @@ func (l *linter) libraries() {
 		name := lib.Name()
 		at := chart.DirLibrary + "/" + name
 		if !slices.ContainsFunc(c.Metadata.Libraries, func(e *chart.Dependency) bool { return e != nil && e.Name == name }) &&
-			!slices.Contains(told, name) {
-			told = append(told, name)
+			!slices.Contains(reported, name) {
+			reported = append(reported, name)
 			l.add(Info, at, 0, "the library is not listed under libraries: in %s; any version of it will do", listFile(c).Name)
 		}
 		if lib.Metadata != nil && !strings.EqualFold(lib.Metadata.Type, chart.TypeLibrary) {
@@ -46,13 +46,13 @@ func (l *linter) libraries() {
 	}
 }
 
-// libraryIssues are those of a list of libraries. What a dependency may say
-// beside its version has no meaning there.
+// libraryIssues returns the issues of a list of libraries. Fields of a dependency such as
+// condition have no meaning there.
 func libraryIssues(list []*chart.Dependency) []issue {
 	var out []issue
 	for i, e := range list {
 		if e == nil {
-			continue // an error of its own
+			continue // Validate returns an error for it
 		}
 		at := fmt.Sprintf("libraries[%d]", i)
 		if e.Name == "" {
@@ -75,10 +75,9 @@ func libraryIssues(list []*chart.Dependency) []issue {
 	return out
 }
 
-// Libraries are the findings for the error that resolving a chart's libraries
-// gave, one for each library that it is about, at the chart's own entry for it
-// where it has one. c is the chart as it was loaded. An error tells its library
-// by a method LibraryName() string.
+// Libraries returns the findings for an error from resolving a chart's libraries, one for
+// each joined error. If the error has a method LibraryName() string, the finding is at the
+// entry for that library in c, the chart as it was loaded.
 func Libraries(c *chart.Chart, err error) []Finding {
 	var out []Finding
 	for _, e := range joined(err) {
@@ -97,7 +96,7 @@ func Libraries(c *chart.Chart, err error) []Finding {
 	return out
 }
 
-// joined are the errors that err joins, or err itself.
+// joined returns the errors that err joins, or err itself.
 func joined(err error) []error {
 	if err == nil {
 		return nil
@@ -108,7 +107,7 @@ func joined(err error) []error {
 	return []error{err}
 }
 
-// listFile is the file in which c lists its libraries.
+// listFile returns the file in which c lists its libraries.
 func listFile(c *chart.Chart) *chart.File {
 	if f := c.File(chart.FileRequirements); f != nil {
 		if r, err := chart.ParseRequirements(f.Name, f.Data); err == nil && r.Libraries != nil {
@@ -121,7 +120,7 @@ func listFile(c *chart.Chart) *chart.File {
 	return &chart.File{Name: chart.FileMetadata}
 }
 
-// lineOf is the line of a field, 0 where it is not found.
+// lineOf returns the line of a field, or 0 if it is not found.
 func lineOf(f *chart.File, field string) int {
 	var bad *chart.InvalidError
 	if errors.As(chart.Locate(f.Name, f.Data, &chart.InvalidError{Field: field}), &bad) {
@@ -130,34 +129,34 @@ func lineOf(f *chart.File, field string) int {
 	return 0
 }
 
-// library finds what a library chart's template holds beside definitions: it
-// is ignored, whatever its author hopes. top is the chart's directory.
+// library reports text outside of definitions in a template of a library chart, which has no
+// effect. top is the path of the library's directory.
 func (l *linter) library(f *chart.File, top string) {
 	at := top + f.Name
 	if path.Base(f.Name) == chart.FileNotes {
 		l.add(Info, at, 0, "a library chart is not installed: its notes are never shown")
 		return
 	}
-	defines, offset, found := look(f)
+	defines, offset, found := inspect(f)
 	if defines && top == "" && !strings.HasPrefix(path.Base(f.Name), "_") {
-		l.add(Info, at, 0, "what the file defines is there for charts that have this one in library/; for those that have "+
-			"it as a dependency its name must begin with _")
+		l.add(Info, at, 0, "the file's definitions are available to charts that have this one in library/; for those that "+
+			"have it as a dependency, the file's name must begin with _")
 	}
 	if found {
 		l.add(Info, at, lineAt(string(f.Data), offset),
-			"only {{define}} has an effect in a library chart, what stands outside is ignored")
+			"only {{define}} has an effect in a library chart; text outside of it is ignored")
 	}
 }
 
-// look reports whether a template defines others, and where it has something
-// beside definitions and comments.
-func look(f *chart.File) (defines bool, offset int, found bool) {
+// inspect reports whether a template defines others, and whether it has something other than
+// definitions and comments, and at which offset.
+func inspect(f *chart.File) (defines bool, offset int, found bool) {
 	t := parse.New(f.Name)
 	t.Mode = parse.SkipFuncCheck
 	set := map[string]*parse.Tree{}
 	tree, err := t.Parse(string(f.Data), "", "", set)
 	if err != nil || tree.Root == nil {
-		return false, 0, false // rendering tells, and tells it better
+		return false, 0, false // rendering reports a better error
 	}
 	for name := range set {
 		defines = defines || name != f.Name

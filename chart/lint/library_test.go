@@ -58,7 +58,7 @@ func TestLibrariesOfAChart(t *testing.T) {
 			[]string{
 				"[WARNING] library/mysql/Chart.yaml: a normal chart is used as a library: only what its templates define has an effect; if it is meant to be a library only, give it type: library",
 				"[INFO] library/mysql/templates/NOTES.txt: a library chart is not installed: its notes are never shown",
-				"[INFO] library/mysql/templates/pod.yaml:2: only {{define}} has an effect in a library chart, what stands outside is ignored",
+				"[INFO] library/mysql/templates/pod.yaml:2: only {{define}} has an effect in a library chart; text outside of it is ignored",
 			},
 		},
 		{

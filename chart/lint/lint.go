@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint finds what is wrong with a chart, or what could be better.
+// Package lint checks charts for errors, deprecated features and deviations from
+// conventions.
 //
-// In come a chart's files as they were read, which need not form a chart that
-// loads, and the text that its templates rendered; out come findings, each with
-// the file and, where it can be known, the line. The severities are those of
-// Helm, so that a chart that passes there passes here and the reverse. The
-// package reads no files, renders nothing and validates no schema: package action
-// puts those steps around it.
+//	findings := lint.Chart(lint.Input{Files: files, Chart: c, Kube: lint.KubeVersion{Major: 1, Minor: 34}})
+//	findings = append(findings, lint.Objects(rendered, kube)...)
+//	for _, f := range lint.Sort(findings) {
+//		fmt.Println(f)
+//	}
+//
+// [Chart] checks a chart's files, which need not form a valid chart, and [Objects] checks
+// the output of its templates. The severities are the same as Helm's, so a chart passes
+// both linters or neither. The package does not read files, render templates or validate
+// values; package action does so and calls it.
 package lint
 
 import (
@@ -19,17 +24,17 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Severity says what a finding means for the chart.
+// Severity is the severity of a finding.
 type Severity int
 
-// The severities, the mildest first.
+// The severities in ascending order.
 const (
-	Info    Severity = iota // could be better
-	Warning                 // breaks with convention; fails a strict check
-	Error                   // the chart cannot be installed, or not as it is meant
+	Info    Severity = iota // a recommendation
+	Warning                 // a violated convention; fails a strict check
+	Error                   // the chart cannot be installed, or not as intended
 )
 
-// String is the word that precedes a finding.
+// String returns the severity as it is printed: "ERROR", "WARNING" or "INFO".
 func (s Severity) String() string {
 	switch s {
 	case Error:
@@ -40,18 +45,18 @@ func (s Severity) String() string {
 	return "INFO"
 }
 
-// Finding is one thing to know about a chart.
+// Finding is a problem in a chart or a recommendation.
 type Finding struct {
 	Severity Severity
-	// Path is the file from the chart's top, "" for the chart as a whole.
+	// Path is the file's path in the chart, or "" for the whole chart.
 	Path string
-	// Line counts from 1; 0 is where no single line is meant or known.
+	// Line is 1-based, or 0 if it is not known.
 	Line int
 	// Message may have several lines.
 	Message string
 }
 
-// Position is the path and the line, as editors and terminals understand it.
+// Position returns the path and the line in the form that editors recognize: "path:line".
 func (f Finding) Position() string {
 	if f.Line > 0 {
 		return fmt.Sprintf("%s:%d", f.Path, f.Line)
@@ -59,12 +64,12 @@ func (f Finding) Position() string {
 	return f.Path
 }
 
-// String is the finding as Helm's users know it: "[ERROR] Chart.yaml:3: ...".
+// String returns the finding in Helm's format: "[ERROR] Chart.yaml:3: ...".
 func (f Finding) String() string {
 	return "[" + f.Severity.String() + "] " + f.Text()
 }
 
-// Text is the finding without its severity. Further lines of the message are
+// Text returns the finding without its severity. Lines of the message after the first are
 // indented.
 func (f Finding) Text() string {
 	text := strings.ReplaceAll(strings.TrimRight(f.Message, "\n"), "\n", "\n\t")
@@ -74,7 +79,7 @@ func (f Finding) Text() string {
 	return f.Position() + ": " + text
 }
 
-// Worst is the highest severity among findings, and -1 where there are none.
+// Worst returns the highest severity of findings, or -1 if there are none.
 func Worst(findings []Finding) Severity {
 	worst := Severity(-1)
 	for _, f := range findings {
@@ -83,9 +88,8 @@ func Worst(findings []Finding) Severity {
 	return worst
 }
 
-// Sort puts findings in the order that people read a chart in: Chart.yaml,
-// values, templates, dependencies, CRDs; within a file by line. It returns them
-// without duplicates.
+// Sort sorts findings by file (Chart.yaml, values, templates, dependencies, CRDs, others)
+// and line, and returns them without duplicates.
 func Sort(findings []Finding) []Finding {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
@@ -123,27 +127,27 @@ func rank(path string) int {
 	return 7
 }
 
-// Input is what there is of a chart, however broken.
+// Input is the chart that [Chart] checks. It need not be valid.
 type Input struct {
-	// Files are all files of the chart, named from its top directory, those of
-	// subcharts included.
+	// Files are all files of the chart and its subcharts. Names are relative to the
+	// chart's directory.
 	Files []*chart.File
-	// Directories names top directories that exist although Files has nothing of them:
-	// they are empty, or what is in them is ignored.
+	// Directories are the names of directories in the chart's directory without files in
+	// Files: all files in them are ignored, or there are none.
 	Directories []string
-	// Chart is what Files load to, nil where they do not load.
+	// Chart is the chart loaded from Files, or nil if loading failed.
 	Chart *chart.Chart
-	// Kube is the Kubernetes version that the chart is checked for.
+	// Kube is the Kubernetes version to check the chart for.
 	Kube KubeVersion
-	// ChartV3 accepts the experimental apiVersion v3.
+	// ChartV3 allows the experimental apiVersion v3.
 	ChartV3 bool
 }
 
-// KubeVersion is the part of a Kubernetes version that APIs come and go with.
+// KubeVersion is a Kubernetes version without the patch version.
 type KubeVersion struct{ Major, Minor int }
 
-// Chart checks the files and the metadata of a chart. The findings are in no
-// special order; see [Sort].
+// Chart checks the files and the metadata of a chart. It returns the findings in no
+// particular order; see [Sort].
 func Chart(in Input) []Finding {
 	l := &linter{files: make(map[string]*chart.File, len(in.Files)), in: in}
 	for _, f := range in.Files {
@@ -151,7 +155,7 @@ func Chart(in Input) []Finding {
 	}
 	m := l.metadata()
 	if l.files[chart.FileMetadata] == nil {
-		return l.findings // no chart, and nothing else worth saying about it
+		return l.findings // not a chart: further findings would be noise
 	}
 	l.requirements(m)
 	l.checkValues()
@@ -171,13 +175,13 @@ type linter struct {
 
 func (l *linter) add(s Severity, path string, line int, format string, args ...any) {
 	if f := l.files[path]; f != nil {
-		// YAML readers notice some mistakes behind the last line only.
+		// YAML parsers report some errors after the last line.
 		line = min(line, lineAt(string(f.Data), len(f.Data)))
 	}
 	l.findings = append(l.findings, Finding{s, path, line, fmt.Sprintf(format, args...)})
 }
 
-// filesIn returns the files in a top directory, by name.
+// filesIn returns the files below dir, sorted by name.
 func (l *linter) filesIn(dir string) []*chart.File {
 	var out []*chart.File
 	for _, f := range l.in.Files {

@@ -96,8 +96,8 @@ func TestChart(t *testing.T) {
 			files("Chart.yaml", good, "values.yaml", "", "templates/a.yaml", "", "crds/x.yaml",
 				"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: \"{{ .Values.name }}\"\n# {{- if .Values.crds }}\nspec:\n  description: \"{{ .Values.x }} stands for x\"\n  pattern: \"{{x}}\"\n"),
 			[]string{
-				"[WARNING] crds/x.yaml:4: a template directive in crds/ is not executed; move the file to templates/, or write the text out",
-				"[WARNING] crds/x.yaml:6: a template directive in crds/ is not executed; move the file to templates/, or write the text out",
+				"[WARNING] crds/x.yaml:4: a template directive in crds/ is not executed; move the file to templates/, or replace the directive by its result",
+				"[WARNING] crds/x.yaml:6: a template directive in crds/ is not executed; move the file to templates/, or replace the directive by its result",
 			},
 		},
 		{
@@ -105,8 +105,8 @@ func TestChart(t *testing.T) {
 			files("Chart.yaml", good+"type: library\n", "values.yaml", "",
 				"templates/_a.tpl", "{{/* names */}}\n{{- define \"a\" }}x{{ end }}\n",
 				"templates/b.yaml", "{{ define \"b\" }}x{{ end }}\n\nkind: Pod\n"),
-			[]string{"[INFO] templates/b.yaml: what the file defines is there for charts that have this one in library/; for those that have it as a dependency its name must begin with _",
-				"[INFO] templates/b.yaml:3: only {{define}} has an effect in a library chart, what stands outside is ignored"},
+			[]string{"[INFO] templates/b.yaml: the file's definitions are available to charts that have this one in library/; for those that have it as a dependency, the file's name must begin with _",
+				"[INFO] templates/b.yaml:3: only {{define}} has an effect in a library chart; text outside of it is ignored"},
 		},
 	}
 	for _, tt := range tests {

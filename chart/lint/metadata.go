@@ -16,14 +16,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// issue is a finding about a field, before its line is known.
+// issue is a finding about a field whose line is not yet known.
 type issue struct {
 	severity Severity
 	field    string
 	message  string
 }
 
-// metadata checks Chart.yaml and returns it, nil where it cannot be read.
+// metadata checks Chart.yaml and returns it, or nil if it cannot be parsed.
 func (l *linter) metadata() *chart.Metadata {
 	const name = chart.FileMetadata
 	f := l.files[name]
@@ -43,10 +43,10 @@ func (l *linter) metadata() *chart.Metadata {
 	l.unknownFields(f)
 	var raw map[string]any
 	var issues []issue
-	if yaml.Unmarshal(f.Data, &raw) == nil { // not where it has what JSON lacks, such as .inf
+	if yaml.Unmarshal(f.Data, &raw) == nil { // fails for values that JSON does not have, such as .inf
 		issues = rawIssues(raw)
 	}
-	for _, bad := range append(invalids(m.CheckV3(l.in.ChartV3)), invalids(m.Validate())...) {
+	for _, bad := range append(invalidErrors(m.CheckV3(l.in.ChartV3)), invalidErrors(m.Validate())...) {
 		issues = append(issues, issue{Error, bad.Field, sentence(bad)})
 	}
 	issues = append(issues, versionIssues(m)...)
@@ -67,8 +67,8 @@ func (l *linter) firstUnder(dir string) string {
 	return ""
 }
 
-// rawIssues are those that reading hides: the wrong kinds of scalars are taken
-// as text, and a missing apiVersion as v1.
+// rawIssues returns the issues that ParseMetadata accepts: scalars of the wrong type, which
+// it converts into strings, and a missing apiVersion.
 func rawIssues(raw map[string]any) []issue {
 	var out []issue
 	if v := field(raw, "apiVersion"); v == nil || v == "" {
@@ -91,7 +91,7 @@ func rawIssues(raw map[string]any) []issue {
 	return out
 }
 
-// field looks a key up as the reader of Chart.yaml does, whatever its case.
+// field returns the value of a key. Like the decoder of Chart.yaml, it ignores case.
 func field(raw map[string]any, name string) any {
 	if v, ok := raw[name]; ok {
 		return v
@@ -120,7 +120,7 @@ func kindOf(v any) string {
 
 func versionIssues(m *chart.Metadata) []issue {
 	var out []issue
-	// What is not a version at all is an error already.
+	// Validate returns an error for a version that is not valid at all.
 	if _, err := semver.StrictNewVersion(m.Version); err != nil && chart.ValidateVersion(m.Version) == nil {
 		out = append(out, issue{Warning, "version", fmt.Sprintf("version '%s' is not a valid SemVerV2", m.Version)})
 	}
@@ -174,13 +174,13 @@ func linkIssues(m *chart.Metadata) []issue {
 	return out
 }
 
-// validURL reports whether text is an absolute URL, of whatever scheme.
+// validURL reports whether text is an absolute URL of any scheme.
 func validURL(text string) bool {
 	u, err := url.ParseRequestURI(text)
 	return err == nil && u.Scheme != ""
 }
 
-// kubeIssues are hints: Helm finds out at install only.
+// kubeIssues returns only Infos, because Helm checks kubeVersion at install only.
 func kubeIssues(m *chart.Metadata, kube KubeVersion) []issue {
 	if m.KubeVersion == "" {
 		return nil
@@ -199,7 +199,8 @@ func kubeIssues(m *chart.Metadata, kube KubeVersion) []issue {
 		"the chart is checked for", m.KubeVersion, kube.Major, kube.Minor)}}
 }
 
-// dependencyIssues are hints: Helm finds out when it resolves dependencies.
+// dependencyIssues returns no errors, because Helm checks versions only when it resolves
+// dependencies.
 func dependencyIssues(deps []*chart.Dependency) []issue {
 	var out []issue
 	for i, d := range deps {
@@ -225,8 +226,7 @@ func dependencyIssues(deps []*chart.Dependency) []issue {
 	return out
 }
 
-// requirements checks requirements.yaml and the lock files, and m's list where
-// requirements.yaml replaces it.
+// requirements checks requirements.yaml and the lock files.
 func (l *linter) requirements(m *chart.Metadata) {
 	if f := l.files[chart.FileRequirements]; f != nil {
 		r, err := chart.ParseRequirements(f.Name, f.Data)
@@ -247,17 +247,17 @@ func (l *linter) requirements(m *chart.Metadata) {
 }
 
 func requirementIssues(r *chart.Requirements) []issue {
-	// A chart without flaws of its own, so that only the list is judged.
+	// A valid chart, so that all issues are about the list.
 	m := &chart.Metadata{APIVersion: chart.APIVersionV2, Name: "x", Version: "1.0.0", Dependencies: r.Dependencies,
 		Libraries: r.Libraries}
 	out := append(dependencyIssues(r.Dependencies), libraryIssues(r.Libraries)...)
-	for _, bad := range invalids(m.Validate()) {
+	for _, bad := range invalidErrors(m.Validate()) {
 		out = append(out, issue{Error, bad.Field, sentence(bad)})
 	}
 	return out
 }
 
-// locate turns issues into findings, with the lines of their fields.
+// locate adds findings for the issues, with the lines of their fields.
 func (l *linter) locate(f *chart.File, issues []issue) {
 	if len(issues) == 0 {
 		return
@@ -266,14 +266,14 @@ func (l *linter) locate(f *chart.File, issues []issue) {
 	for i, is := range issues {
 		errs[i] = &chart.InvalidError{File: f.Name, Field: is.field}
 	}
-	for i, bad := range invalids(chart.Locate(f.Name, f.Data, errors.Join(errs...))) {
+	for i, bad := range invalidErrors(chart.Locate(f.Name, f.Data, errors.Join(errs...))) {
 		l.add(issues[i].severity, f.Name, bad.Line, "%s", issues[i].message)
 	}
 }
 
-// invalid adds an error that reading one of a chart's files gave.
+// invalid adds findings for an error from parsing a file.
 func (l *linter) invalid(err error, prefix string) {
-	for _, bad := range invalids(err) {
+	for _, bad := range invalidErrors(err) {
 		l.add(Error, bad.File, bad.Line, "%s%s", prefix, sentence(bad))
 	}
 }
@@ -285,8 +285,8 @@ func sentence(bad *chart.InvalidError) string {
 	return bad.Field + " " + bad.Problem
 }
 
-// invalids are the errors that err joins.
-func invalids(err error) []*chart.InvalidError {
+// invalidErrors returns the errors that err joins.
+func invalidErrors(err error) []*chart.InvalidError {
 	if err == nil {
 		return nil
 	}

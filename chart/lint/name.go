@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// nameProblem says what is wrong with an object's name, "" where nothing is.
-// The rules are those of the Kubernetes API ("Object Names and IDs"); kinds
-// that are not known here have the common one.
+// nameProblem returns why an object's name is not valid, or "" if it is. The rules are those
+// of the Kubernetes API ("Object Names and IDs"); unknown kinds, such as custom resources,
+// have the rule for DNS subdomains.
 func nameProblem(kind, name string) string {
 	switch strings.ToLower(kind) {
 	case "certificatesigningrequest":
@@ -60,8 +60,7 @@ func segmentProblem(name string) string {
 	return ""
 }
 
-// isDNSLabel reports whether text is letters of lower case, digits and inner
-// dashes.
+// isDNSLabel reports whether text has only lower case letters, digits and inner dashes.
 func isDNSLabel(text string) bool {
 	for i := range len(text) {
 		c := text[i]

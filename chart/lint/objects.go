@@ -12,19 +12,18 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Rendered is what one template of a chart rendered.
+// Rendered is the output of a template of a chart.
 type Rendered struct {
-	// Name is the template's path from the chart's top: "templates/pod.yaml".
+	// Name is the template's path in the chart: "templates/pod.yaml".
 	Name string
-	// Source is the template's own text: findings are placed there.
+	// Source is the template's text, to which the lines of findings refer.
 	Source string
-	// Content is what it rendered.
+	// Content is the output.
 	Content string
 }
 
-// Objects checks what a chart's own templates rendered, and what its scripts
-// added. Templates that are not YAML by their name, such as notes, are not looked
-// into.
+// Objects checks the objects that a chart's own templates rendered or its scripts added. It
+// ignores files that do not have the extension of YAML or of scripts, such as notes.
 func Objects(files []Rendered, kube KubeVersion) []Finding {
 	var out []Finding
 	for i := range files {
@@ -45,7 +44,7 @@ type objects struct {
 	findings []Finding
 }
 
-// add places a finding that is about a line of the rendered text.
+// add adds a finding about a line of the output.
 func (o *objects) add(s Severity, line int, format string, args ...any) {
 	o.findings = append(o.findings,
 		Finding{s, o.file.Name, sourceLine(o.file.Source, o.file.Content, line), fmt.Sprintf(format, args...)})
@@ -57,7 +56,7 @@ func (o *objects) check() {
 	}
 	o.indent()
 	docs := documents(o.file.Content)
-	selector := hasSelector(o.file.Content)
+	selector := mentionsSelector(o.file.Content)
 	for i := range docs {
 		d := &docs[i]
 		h, err := d.head()
@@ -68,7 +67,7 @@ func (o *objects) check() {
 		if h == nil {
 			continue
 		}
-		o.twice(d)
+		o.duplicateKeys(d)
 		o.name(d, h)
 		o.deprecated(d, h)
 		o.selector(d, h, selector)
@@ -77,7 +76,8 @@ func (o *objects) check() {
 	}
 }
 
-// syntax shows the line of the output too: it is what the parser saw.
+// syntax adds a finding that also has the line of the output, which may differ from the
+// template's.
 func (o *objects) syntax(err *textError) {
 	line, shown := o.notBlank(err.line), ""
 	if lines := strings.Split(o.file.Content, "\n"); err.exact && line > 0 && line <= len(lines) &&
@@ -87,8 +87,8 @@ func (o *objects) syntax(err *textError) {
 	o.add(Error, line, "unable to parse YAML: %s%s", err.text, shown)
 }
 
-// notBlank goes on to the next line that has something on it: the parser counts
-// from the end of what it understood.
+// notBlank returns the first line from line on that is not blank: parsers report the line
+// after the last one that is valid.
 func (o *objects) notBlank(line int) int {
 	lines := strings.Split(o.file.Content, "\n")
 	for n := max(line, 1); n <= len(lines); n++ {
@@ -107,8 +107,8 @@ func cut(text string) string {
 	return text
 }
 
-// indent looks at the first line that is not blank: indented, it makes a
-// document whose further lines may belong to nothing.
+// indent warns if the first line that is not blank is indented, because later lines with a
+// smaller indentation are then not part of the same map.
 func (o *objects) indent() {
 	for i, line := range strings.Split(o.file.Content, "\n") {
 		line = strings.TrimRight(line, " \t\r")
@@ -122,9 +122,8 @@ func (o *objects) indent() {
 	}
 }
 
-// twice finds keys that stand twice in one map: the last one counts, which is
-// seldom what was meant.
-func (o *objects) twice(d *document) {
+// duplicateKeys reports keys that occur more than once in a map.
+func (o *objects) duplicateKeys(d *document) {
 	for _, k := range duplicates(d.node(), 0) {
 		o.add(Info, d.first+k.line-1, "key %q is set twice in the same map; the last one counts", k.key)
 	}
@@ -137,8 +136,8 @@ func (o *objects) name(d *document, h *head) {
 	}
 }
 
-// hasSelector looks for the words anywhere, as Helm does.
-func hasSelector(text string) bool {
+// mentionsSelector reports whether text contains the fields of a selector anywhere, as Helm does.
+func mentionsSelector(text string) bool {
 	return strings.Contains(text, "matchLabels") || strings.Contains(text, "matchExpressions")
 }
 
@@ -150,9 +149,9 @@ func (o *objects) selector(d *document, h *head, inFile bool) {
 	}
 	severity := Error
 	if inFile {
-		severity = Info // Helm takes the selector of another object for this one's
+		severity = Info // Helm accepts the selector of another object in the file
 	}
-	if !hasSelector(d.text) {
+	if !mentionsSelector(d.text) {
 		o.add(severity, d.lineOf("spec", "selector"), "a %s must contain matchLabels or matchExpressions, and %q does not",
 			h.Kind, h.Metadata.Name)
 	}
@@ -160,7 +159,7 @@ func (o *objects) selector(d *document, h *head, inFile bool) {
 
 const annotationPrefix = "helm.sh/"
 
-// listItems finds annotations for Helm inside a List, which Helm never sees.
+// listItems reports annotations for Helm on the items of a List, which Helm ignores.
 func (o *objects) listItems(d *document, h *head) {
 	if h.Kind != "List" {
 		return
@@ -174,7 +173,7 @@ func (o *objects) listItems(d *document, h *head) {
 	}
 }
 
-// annotations checks the annotations that make an object a hook, or keep it.
+// annotations checks the annotations for Helm.
 func (o *objects) annotations(d *document) {
 	all := annotations(d.node())
 	for _, a := range all {
@@ -182,19 +181,19 @@ func (o *objects) annotations(d *document) {
 		words := strings.Split(strings.ToLower(a.value), ",")
 		switch strings.TrimPrefix(a.key, annotationPrefix) {
 		case "hook":
-			o.unknown(Warning, line, "hook event", words, hookEvents(), "the object will not be installed at all")
+			o.unknownValue(Warning, line, "hook event", words, hookEvents(), "the object will not be installed at all")
 		case "hook-delete-policy":
-			o.unknown(Warning, line, "hook delete policy", words, deletePolicies(), "it has no effect")
+			o.unknownValue(Warning, line, "hook delete policy", words, deletePolicies(), "it has no effect")
 		case "hook-output-log-policy":
-			o.unknown(Info, line, "hook output log policy", words, outputLogPolicies(), "it has no effect")
+			o.unknownValue(Info, line, "hook output log policy", words, outputLogPolicies(), "it has no effect")
 		case "resource-policy":
-			o.unknown(Info, line, "resource policy", words, []string{"keep"}, "it has no effect")
+			o.unknownValue(Info, line, "resource policy", words, []string{"keep"}, "it has no effect")
 		case "resource-group":
 			if strings.TrimSpace(a.value) == "" {
-				o.add(Warning, line, "the resource group has no name: the object counts as having none")
+				o.add(Warning, line, "the resource group has no name: the object is in no group")
 			}
 		case "depends-on/resource-groups":
-			o.groups(line, a.value, all)
+			o.resourceGroups(line, a.value, all)
 		case "hook-weight":
 			if !isInteger(a.value) {
 				o.add(Info, line, "hook weight %q is not an integer and counts as 0", a.value)
@@ -203,8 +202,8 @@ func (o *objects) annotations(d *document) {
 	}
 }
 
-// groups checks the groups of objects that an object's own waits for.
-func (o *objects) groups(line int, value string, all []annotation) {
+// resourceGroups checks the resource groups that an object depends on.
+func (o *objects) resourceGroups(line int, value string, all []annotation) {
 	names := strings.Split(value, ",")
 	if strings.HasPrefix(strings.TrimSpace(value), "[") {
 		names = nil
@@ -222,7 +221,7 @@ func (o *objects) groups(line int, value string, all []annotation) {
 	}
 }
 
-func (o *objects) unknown(s Severity, line int, what string, words, known []string, effect string) {
+func (o *objects) unknownValue(s Severity, line int, what string, words, known []string, effect string) {
 	for _, w := range words {
 		if w = strings.TrimSpace(w); !slices.Contains(known, w) {
 			more := ""

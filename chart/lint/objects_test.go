@@ -22,7 +22,7 @@ func TestObjects(t *testing.T) {
 			"[ERROR] templates/x.yaml:8: unable to parse YAML: kind must be a string, not a list (line 8 of the output: kind: [x])",
 		}},
 		{"a separator with something behind it", configMap + "---apiVersion: v1\n", []string{
-			"[ERROR] templates/x.yaml:5: unable to parse YAML: only a comment may follow the document separator ---, this is: apiVersion: v1 (line 5 of the output: ---apiVersion: v1)",
+			"[ERROR] templates/x.yaml:5: unable to parse YAML: only a comment may follow the document separator ---, not: apiVersion: v1 (line 5 of the output: ---apiVersion: v1)",
 		}},
 		{"a name that Kubernetes refuses", strings.Replace(configMap, "cm", "My_Map", 1), []string{
 			`[WARNING] templates/x.yaml:4: object name does not conform to Kubernetes naming requirements: "My_Map": must consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit (such as my-name or example.com)`,
@@ -41,7 +41,7 @@ func TestObjects(t *testing.T) {
 		}},
 		{"groups of objects that cannot be waited for", configMap + "  annotations:\n    helm.sh/resource-group: app\n    helm.sh/depends-on/resource-groups: '[\"db\", 1]'\n---\n" + configMap + "  annotations:\n    helm.sh/resource-group: ' '\n---\n" + configMap + "  annotations:\n    helm.sh/resource-group: app\n    helm.sh/depends-on/resource-groups: db, app\n", []string{
 			`[ERROR] templates/x.yaml:7: the resource groups to wait for must be a list of names, such as ["a", "b"]: json: cannot unmarshal number into Go value of type string`,
-			`[WARNING] templates/x.yaml:14: the resource group has no name: the object counts as having none`,
+			`[WARNING] templates/x.yaml:14: the resource group has no name: the object is in no group`,
 			`[ERROR] templates/x.yaml:22: resource group "app" waits for itself`,
 		}},
 		{"groups of objects as they should be", configMap + "  annotations:\n    helm.sh/resource-group: app\n    helm.sh/depends-on/resource-groups: '[\"db\"]'\n", nil},

@@ -4,24 +4,23 @@ package lint
 
 import "strings"
 
-// sourceLine finds the line of a template that rendered a line of its output,
-// both from 1; 0 is where it cannot be told, such as in text that another
-// template rendered.
+// sourceLine returns the line of a template that rendered the given line of its output. Both
+// are 1-based. It returns 0 if the line cannot be found, such as in the output of another
+// template that this one includes.
 //
-// The two texts are laid side by side: most lines of a template appear in its
-// output as they are, or with something in the place of their actions, and in
-// the same order.
+// It aligns the two texts: most lines of a template are in its output in the same order,
+// either unchanged or with other text in place of their actions.
 func sourceLine(source, content string, line int) int {
 	out := strings.Split(content, "\n")
 	if line < 1 || line > len(out) {
 		return 0
 	}
 	patterns := patternsOf(source)
-	beside := align(patterns, out)
-	if beside != nil && beside[line-1] > 0 {
-		return beside[line-1]
+	aligned := align(patterns, out)
+	if aligned != nil && aligned[line-1] > 0 {
+		return aligned[line-1]
 	}
-	// Not in its turn: a loop renders one line several times.
+	// A loop renders a line several times, only one of which is aligned.
 	best, found := 0, 0
 	for i, p := range patterns {
 		switch w := p.match(out[line-1]); {
@@ -31,22 +30,23 @@ func sourceLine(source, content string, line int) int {
 			found = 0
 		}
 	}
-	if found == 0 && beside != nil {
-		return between(patterns, beside, line-1)
+	if found == 0 && aligned != nil {
+		return between(patterns, aligned, line-1)
 	}
 	return found
 }
 
-// between finds the one line with an action that stands where the lines around
-// at come from: an action may render any number of lines.
-func between(patterns []pattern, beside []int, at int) int {
+// between returns the only line with an action between the template's lines for the output
+// lines before and after at, because an action may render any number of lines. It returns 0
+// if there is not exactly one.
+func between(patterns []pattern, aligned []int, at int) int {
 	from, to := 0, len(patterns)
 	for i := at - 1; i >= 0 && from == 0; i-- {
-		from = beside[i]
+		from = aligned[i]
 	}
-	for i := at + 1; i < len(beside); i++ {
-		if beside[i] > 0 {
-			to = beside[i] - 1
+	for i := at + 1; i < len(aligned); i++ {
+		if aligned[i] > 0 {
+			to = aligned[i] - 1
 			break
 		}
 	}
@@ -63,15 +63,15 @@ func between(patterns []pattern, beside []int, at int) int {
 	return found
 }
 
-// pattern is one line of a template.
+// pattern is a line of a template.
 type pattern struct {
-	texts []string // with actions between them
-	// prints reports that an action of the line may render something.
+	texts []string // the text between actions
+	// prints is set if an action of the line may render text.
 	prints bool
 }
 
-// patternsOf cuts a template into lines. What stands inside of actions and
-// comments that go over several lines renders nothing of its own.
+// patternsOf splits a template into lines. The inner lines of an action or comment with
+// several lines have no text.
 func patternsOf(source string) []pattern {
 	var out []pattern
 	inside := false
@@ -105,8 +105,7 @@ func patternsOf(source string) []pattern {
 	return out
 }
 
-// prints reports whether an action, given what follows its "{{", may render
-// something itself.
+// prints reports whether an action may render text itself. action is the text after its "{{".
 func prints(action string) bool {
 	action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " ")
 	first, _, _ := strings.Cut(action, "}}")
@@ -122,15 +121,15 @@ func prints(action string) bool {
 	return !strings.HasPrefix(name, "$") || rest == "" || strings.Contains(strings.TrimRight(name, ": "), " ")
 }
 
-// match tells how much of a rendered line the pattern explains: 0 is not a match,
-// or one that says nothing.
+// match returns how many characters of a rendered line the pattern matches. It returns 0 if
+// the line does not match or only by white space.
 func (p pattern) match(line string) int {
 	line = strings.TrimRight(line, " \t\r")
 	if len(p.texts) == 1 {
 		if strings.TrimRight(p.texts[0], " \t\r") != line {
 			return 0
 		}
-		return 2 * len(strings.TrimSpace(line)) // better than one with a hole in it
+		return 2 * len(strings.TrimSpace(line)) // better than a pattern with actions
 	}
 	weight, last := 0, len(p.texts)-1
 	for i, text := range p.texts {
@@ -155,18 +154,18 @@ func (p pattern) match(line string) int {
 	return weight
 }
 
-// maxCells bounds the work of laying two texts side by side.
+// maxCells limits the work of align.
 const maxCells = 4_000_000
 
-// align lays patterns beside lines so that together they explain the most. It
-// returns for each line the pattern that it is next to, from 1; 0 for none,
-// and nil where that would be too much work.
+// align aligns patterns with lines, in order, so that the sum of their matches is highest. It
+// returns the 1-based index of the pattern for each line, or 0 if the line has none. It
+// returns nil if there are too many lines.
 func align(patterns []pattern, lines []string) []int {
 	rows, cols := len(patterns)+1, len(lines)+1
 	if rows*cols > maxCells {
 		return nil
 	}
-	// best[i*cols+j] is what the first i patterns explain of the first j lines.
+	// best[i*cols+j] is the sum for the first i patterns and the first j lines.
 	best := make([]int32, rows*cols)
 	for i := 1; i < rows; i++ {
 		for j := 1; j < cols; j++ {
@@ -177,7 +176,7 @@ func align(patterns []pattern, lines []string) []int {
 			best[i*cols+j] = v
 		}
 	}
-	beside := make([]int, len(lines))
+	aligned := make([]int, len(lines))
 	for i, j := rows-1, cols-1; i > 0 && j > 0; {
 		switch v := best[i*cols+j]; {
 		case v == best[(i-1)*cols+j]:
@@ -185,9 +184,9 @@ func align(patterns []pattern, lines []string) []int {
 		case v == best[i*cols+j-1]:
 			j--
 		default:
-			beside[j-1] = i
+			aligned[j-1] = i
 			i, j = i-1, j-1
 		}
 	}
-	return beside
+	return aligned
 }

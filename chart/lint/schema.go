@@ -10,9 +10,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Violation is the finding for a value that breaks a schema. text is the root
-// chart's values.yaml, nil where there is none; owner the chart whose schema it
-// is, and at the value's path in that chart's values, as --set writes it.
+// Violation returns the finding for a value that violates a schema. text is the root chart's
+// values.yaml, or nil; owner is the chart that has the schema, and at the value's path in
+// that chart's values in the syntax of --set.
 func Violation(text []byte, root, owner, at, problem string) Finding {
 	steps := stepsOf(at)
 	if at != "" {
@@ -25,7 +25,7 @@ func Violation(text []byte, root, owner, at, problem string) Finding {
 	return Finding{Severity: Error, Path: chart.FileValues, Line: yaml.Line(yaml.Root(text), steps...), Message: problem}
 }
 
-// stepsOf cuts a path into keys and indexes.
+// stepsOf splits a path into keys and indexes.
 func stepsOf(at string) []string {
 	var steps []string
 	var b strings.Builder

@@ -11,16 +11,16 @@ import (
 	"github.com/moonhelm/moonhelm/internal/near"
 )
 
-// Problem is something wrong with a script, or with what the chart asks for
-// its scripts.
+// Problem is an error in a script or in the permissions that a chart requests for its
+// scripts.
 type Problem struct {
 	Chart   string // path in the tree, "web/charts/db"
 	File    string // path in the chart, "ext/lua/chart.lua"
-	Line    int    // 0 where it is not known
+	Line    int    // 0 if it is not known
 	Message string
 }
 
-// Use is a name that a script mentions in so many letters.
+// Use is a use of a name that a script has as a literal.
 type Use struct {
 	Chart string // as in Problem
 	File  string
@@ -28,26 +28,25 @@ type Use struct {
 	Name  string
 }
 
-// ScriptInput is what is known of a chart's scripts without running them.
+// ScriptInput has the results of analyzing a chart's scripts without running them.
 type ScriptInput struct {
-	// Chart is the root of the tree as an operation would have it: its
-	// dependencies decided, its libraries hoisted.
+	// Chart is the root of the tree, with resolved dependencies and hoisted libraries.
 	Chart *chart.Chart
-	// Named are the charts that a chart's scripts may name (dependency.Named).
+	// Named returns the charts to which a chart's scripts may refer; see
+	// dependency.Named.
 	Named func(*chart.Chart) map[string]*chart.Chart
 	// Known are the names of all events.
 	Known []string
 
-	// Problems are scripts that do not compile, and permissions that cannot be
-	// read.
+	// Problems are errors from compiling scripts and parsing permissions.
 	Problems []Problem
-	// Events are those that scripts answer, Requires what they require.
+	// Events are the events that scripts handle, and Requires the modules that they
+	// require.
 	Events, Requires []Use
 }
 
-// Scripts checks the scripts of a chart and of all charts below it: where one
-// of them does not work, nothing of the chart does. Hints are given about the
-// chart's own directory only.
+// Scripts checks the scripts of a chart and of all charts below it, because a single invalid
+// script prevents the installation. It returns Infos only about the chart's own directory.
 func Scripts(in ScriptInput) []Finding {
 	if in.Chart == nil {
 		return nil
@@ -74,7 +73,7 @@ type scripts struct {
 	findings []Finding
 }
 
-// add places a finding below the directory of the root chart.
+// add adds a finding. at is the chart's path in the tree, and file the path in the chart.
 func (s *scripts) add(sev Severity, at, file string, line int, format string, args ...any) {
 	root := s.in.Chart.FullPath()
 	top := strings.TrimPrefix(strings.TrimPrefix(at, root), "/")
@@ -90,17 +89,17 @@ func (s *scripts) event(u Use) {
 			continue
 		}
 		if c := s.charts[u.Chart]; c != nil && c.IsLibrary() {
-			s.add(Warning, u.Chart, u.File, u.Line, "a library chart answers the event %s: who uses the library cannot see "+
-				"that; let its users call events.on", u.Name)
+			s.add(Warning, u.Chart, u.File, u.Line, "a library chart handles the event %s, which users of the library cannot "+
+				"see; let its users call events.on", u.Name)
 		}
 		return
 	}
-	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name, meant(u.Name, s.in.Known),
+	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name, suggest(u.Name, s.in.Known),
 		strings.Join(s.in.Known, ", "))
 }
 
-// meant suggests the known name that was probably meant.
-func meant(name string, known []string) string {
+// suggest returns a suggestion of the known name that is most similar to name, or "".
+func suggest(name string, known []string) string {
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
 	}
@@ -111,8 +110,8 @@ func meant(name string, known []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// require looks for the file that a script requires: "x.y" is x/y.lua of its
-// own chart, "dep/x.y" that of a dependency or library.
+// require checks that the file of a required module exists: "x.y" is x/y.lua of the script's
+// chart, and "dep/x.y" is x/y.lua of a dependency or library.
 func (s *scripts) require(u Use) {
 	c := s.charts[u.Chart]
 	if c == nil {
@@ -134,13 +133,13 @@ func (s *scripts) require(u Use) {
 	}
 	switch file := scriptFile(name); {
 	case d == nil:
-		fail("the chart %s has no dependency and no library %q that takes part", c.Name(), dep)
+		fail("the chart %s has no enabled dependency and no library %q", c.Name(), dep)
 	case !has(d, file):
 		fail("%s has no %s", dep, file)
 	}
 }
 
-// scriptFile is the file of a module.
+// scriptFile returns the path of a module's file.
 func scriptFile(name string) string {
 	return chart.DirScripts + "/" + strings.ReplaceAll(name, ".", "/") + ".lua"
 }
@@ -154,11 +153,10 @@ func has(c *chart.Chart, name string) bool {
 	return false
 }
 
-// filePermissions is where a chart asks for what its scripts may do.
+// filePermissions is the file with the permissions that a chart requests for its scripts.
 const filePermissions = chart.DirExt + "/permissions.yaml"
 
-// properName is the name that a file of ext/ was probably to have, "" for none: one
-// that is nearly right has its author believe that it works.
+// properName returns the correct name for a file in ext/ whose name is almost right, or "".
 func properName(name string) string {
 	switch lower := strings.ToLower(name); {
 	case name == filePermissions || name == chart.FileScript:
@@ -171,7 +169,7 @@ func properName(name string) string {
 	return ""
 }
 
-// directory looks for files of ext/ that mean nothing.
+// directory reports files in ext/ that have no effect.
 func (s *scripts) directory() {
 	c, at := s.in.Chart, s.in.Chart.FullPath()
 	loads := has(c, chart.FileScript)
@@ -180,11 +178,11 @@ func (s *scripts) directory() {
 		switch {
 		case !strings.HasPrefix(f.Name, chart.DirExt+"/"), f.Name == filePermissions:
 		case properName(f.Name) != "":
-			s.add(Warning, at, f.Name, 0, "the file means nothing: it must be called %s", properName(f.Name))
+			s.add(Warning, at, f.Name, 0, "the file has no effect: its name must be %s", properName(f.Name))
 		case !strings.HasPrefix(f.Name, chart.DirScripts+"/"):
-			s.add(Info, at, f.Name, 0, "the file means nothing to scripts: %s/ holds lua/ and permissions.yaml", chart.DirExt)
+			s.add(Info, at, f.Name, 0, "the file has no effect: %s/ is for lua/ and permissions.yaml", chart.DirExt)
 		case path.Ext(f.Name) != ".lua":
-			s.add(Info, at, f.Name, 0, "the file is not a script, whose name ends in .lua")
+			s.add(Info, at, f.Name, 0, "the file is not a script: its name does not end in .lua")
 		default:
 			luas++
 		}
@@ -192,10 +190,10 @@ func (s *scripts) directory() {
 	switch {
 	case loads || c.IsLibrary():
 	case luas > 0:
-		s.add(Info, at, chart.DirScripts, 0, "there is no chart.lua, which loads with the chart: these scripts run only "+
-			"where other charts require them")
+		s.add(Info, at, chart.DirScripts, 0, "there is no chart.lua, which is loaded with the chart: these scripts run only "+
+			"if other charts require them")
 	case has(c, filePermissions):
-		s.add(Info, at, filePermissions, 0, "the chart asks for permissions and has no %s that would use them",
+		s.add(Info, at, filePermissions, 0, "the chart requests permissions and has no %s that would use them",
 			chart.FileScript)
 	}
 }

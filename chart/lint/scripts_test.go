@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 				Chart:  named("web", script, ""),
 				Events: []Use{{"web/library/common", script, 3, "pre-render"}},
 			},
-			[]string{"[WARNING] library/common/ext/lua/chart.lua:3: a library chart answers the event pre-render: who uses the library cannot see that; let its users call events.on"},
+			[]string{"[WARNING] library/common/ext/lua/chart.lua:3: a library chart handles the event pre-render, which users of the library cannot see; let its users call events.on"},
 		},
 		{
 			"requires that lead nowhere",
@@ -73,9 +73,9 @@ func TestScripts(t *testing.T) {
 				Requires: []Use{{"web", script, 1, "lib.b"}, {"web", script, 2, "mail/x"}, {"web", script, 3, "db/x.y"}, {"web/charts/db", "ext/lua/names.lua", 4, "web/x"}},
 			},
 			[]string{
-				`[ERROR] charts/db/ext/lua/names.lua:4: require("web/x"): the chart db has no dependency and no library "web" that takes part`,
+				`[ERROR] charts/db/ext/lua/names.lua:4: require("web/x"): the chart db has no enabled dependency and no library "web"`,
 				`[ERROR] ext/lua/chart.lua:1: require("lib.b"): the chart has no ext/lua/lib/b.lua`,
-				`[ERROR] ext/lua/chart.lua:2: require("mail/x"): the chart web has no dependency and no library "mail" that takes part`,
+				`[ERROR] ext/lua/chart.lua:2: require("mail/x"): the chart web has no enabled dependency and no library "mail"`,
 				`[ERROR] ext/lua/chart.lua:3: require("db/x.y"): db has no ext/lua/x/y.lua`,
 			},
 		},
@@ -83,19 +83,19 @@ func TestScripts(t *testing.T) {
 			"files of ext/ that mean nothing",
 			ScriptInput{Chart: named("web", script, "", "ext/README.md", "", "ext/lua/data.json", "", "extra/x", "")},
 			[]string{
-				"[INFO] ext/README.md: the file means nothing to scripts: ext/ holds lua/ and permissions.yaml",
-				"[INFO] ext/lua/data.json: the file is not a script, whose name ends in .lua",
+				"[INFO] ext/README.md: the file has no effect: ext/ is for lua/ and permissions.yaml",
+				"[INFO] ext/lua/data.json: the file is not a script: its name does not end in .lua",
 			},
 		},
 		{
 			"scripts that nothing loads",
 			ScriptInput{Chart: named("web", "ext/lua/names.lua", "", "ext/permissions.yaml", "")},
-			[]string{"[INFO] ext/lua: there is no chart.lua, which loads with the chart: these scripts run only where other charts require them"},
+			[]string{"[INFO] ext/lua: there is no chart.lua, which is loaded with the chart: these scripts run only if other charts require them"},
 		},
 		{
 			"permissions for no one",
 			ScriptInput{Chart: named("web", "ext/permissions.yaml", "")},
-			[]string{"[INFO] ext/permissions.yaml: the chart asks for permissions and has no ext/lua/chart.lua that would use them"},
+			[]string{"[INFO] ext/permissions.yaml: the chart requests permissions and has no ext/lua/chart.lua that would use them"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,33 +13,33 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Types holds the values that a user gave against the types that the charts'
-// values.yaml have, where a chart has no schema that would know better: c and
-// the charts below it, final their values as templates see them, user those of
-// -f and --set. Each difference is a warning, at the line of the default.
-// Values that the user did not give are not looked at, so that a chart that
-// passes another linter passes here.
+// Types compares the types of the user's values with those of the defaults of c and the
+// charts below it, except for charts that have a schema. final are the values for templates,
+// and user those of -f and --set. Each difference is a Warning at the line of the default.
+// Types ignores values that the user did not set, so that without values it reports no
+// findings that Helm does not report.
 func Types(c *chart.Chart, user, final map[string]any) []Finding {
 	var text []byte
 	if f := c.File(chart.FileValues); f != nil {
 		text = f.Data
 	}
-	t := typed{text: text}
+	t := typeChecker{text: text}
 	t.tree(c, nil, user, final)
 	return t.findings
 }
 
-type typed struct {
+// typeChecker collects findings about the types of values.
+type typeChecker struct {
 	text     []byte // the root's values.yaml
 	findings []Finding
 }
 
-func (t *typed) tree(c *chart.Chart, path []string, user, final map[string]any) {
+func (t *typeChecker) tree(c *chart.Chart, path []string, user, final map[string]any) {
 	if len(user) == 0 {
 		return
 	}
 	if schema.FileOf(c) == "" {
-		t.one(c, path, user, final)
+		t.chart(c, path, user, final)
 	}
 	for _, d := range c.Subcharts() {
 		below, _ := final[d.Name()].(map[string]any)
@@ -48,7 +48,7 @@ func (t *typed) tree(c *chart.Chart, path []string, user, final map[string]any) 
 	}
 }
 
-func (t *typed) one(c *chart.Chart, path []string, user, final map[string]any) {
+func (t *typeChecker) chart(c *chart.Chart, path []string, user, final map[string]any) {
 	text, err := schema.Of(c)
 	if err != nil {
 		var bad *chart.InvalidError
@@ -65,7 +65,7 @@ func (t *typed) one(c *chart.Chart, path []string, user, final map[string]any) {
 	}
 	for _, v := range broken.Violations {
 		steps := stepsOf(v.Path)
-		if !given(user, steps) {
+		if !isSet(user, steps) {
 			continue
 		}
 		at := v.Path
@@ -80,9 +80,8 @@ func (t *typed) one(c *chart.Chart, path []string, user, final map[string]any) {
 	}
 }
 
-// given reports whether a user's values reach a place, or put something else over
-// it.
-func given(user any, steps []string) bool {
+// isSet reports whether a user's values set or replace the value at the path steps.
+func isSet(user any, steps []string) bool {
 	for _, step := range steps {
 		switch v := user.(type) {
 		case map[string]any:

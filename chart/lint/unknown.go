@@ -11,15 +11,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// unknownFields warns of keys of Chart.yaml that mean nothing, and of keys that
-// are there twice.
+// unknownFields warns of unknown and duplicate keys in Chart.yaml.
 func (l *linter) unknownFields(f *chart.File) {
 	if root := yaml.Root(f.Data); root != nil {
 		l.unknown(f, root, reflect.TypeFor[chart.Metadata](), "", 0)
 	}
 }
 
-// maxNesting bounds the way down; nothing in Chart.yaml is deeper.
+// maxNesting limits recursion. No field of Chart.yaml is nested deeper.
 const maxNesting = 20
 
 func (l *linter) unknown(f *chart.File, n *yaml.Node, t reflect.Type, at string, depth int) {
