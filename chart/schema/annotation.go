@@ -13,22 +13,22 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// The marks of annotations. A line "# @schema key:value; key:value" is one, as
-// are the lines of YAML between two lines "# @schema".
+// The markers of annotations. An annotation is a line "# @schema key:value; key:value", or
+// lines of YAML between two lines "# @schema".
 const (
 	annotation     = "@schema"
 	annotationRoot = "@schema.root"
 )
 
-// note is what annotations say about one key.
+// note is the result of parsing the annotations of a key.
 type note struct {
 	line     int
-	node     *yaml.Node // the keywords that go into the schema
-	required bool       // the parent's schema requires the key
-	flags    []string   // those that say how to derive
+	node     *yaml.Node // the keywords for the schema
+	required bool       // if set, the parent's schema requires the key
+	flags    []string   // options for deriving the schema
 }
 
-// annotated remembers where an annotation stands.
+// annotated is an annotation with the path of its key.
 type annotated struct {
 	note *note
 	path string
@@ -40,8 +40,8 @@ func typeNames() []string {
 	return []string{"string", "integer", "number", "boolean", "object", "array", "null"}
 }
 
-// keywords are those of draft 7, and what later drafts and authors' tools add,
-// with the kind of value that each takes.
+// keywords returns the keywords of draft 7, of later drafts and of other tools for such
+// annotations, with the kind of value of each.
 func keywords() map[string]string {
 	kinds := map[string]string{
 		"type": "type", "item": "type", "required": "required", "enum": "list", "itemEnum": "list", "examples": "list",
@@ -64,7 +64,7 @@ func keywords() map[string]string {
 	return kinds
 }
 
-// readNote reads annotations; nil if there are none.
+// readNote parses annotations. It returns nil if there are none.
 func readNote(file, path, mark string, lines []line) (*note, error) {
 	if len(lines) == 0 {
 		return nil, nil
@@ -84,7 +84,7 @@ func readNote(file, path, mark string, lines []line) (*note, error) {
 			body = append(body, strings.TrimPrefix(strings.TrimPrefix(lines[i].text, "#"), " "))
 		}
 		if i == len(lines) {
-			return nil, r.bad(l.number, "the block that begins here has no end: close it with a line # %s", mark)
+			return nil, r.errorf(l.number, "the block that begins here has no end: close it with a line # %s", mark)
 		}
 		if err := r.block(l.number, strings.Join(body, "\n")); err != nil {
 			return nil, err
@@ -99,12 +99,12 @@ type noteReader struct {
 	note       *note
 }
 
-func (r *noteReader) bad(number int, format string, args ...any) error {
+func (r *noteReader) errorf(number int, format string, args ...any) error {
 	return &chart.InvalidError{File: r.file, Line: number, Field: r.path, Problem: annotation + ": " +
 		fmt.Sprintf(format, args...)}
 }
 
-// oneLine reads "key:value; key:value; key".
+// oneLine parses "key:value; key:value; key".
 func (r *noteReader) oneLine(number int, body string) error {
 	for _, part := range splitTop(body) {
 		key, value, found := strings.Cut(part, ":")
@@ -121,12 +121,12 @@ func (r *noteReader) oneLine(number int, body string) error {
 		case value == "" && (kind == "flag" || kind == "bool" || kind == "required"):
 			v = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"}
 		case value == "" && kind != "text":
-			return r.bad(number, "%s needs a value: %s:...", key, key)
+			return r.errorf(number, "%s needs a value: %s:...", key, key)
 		case kind == "text":
 			v = text(unquote(value))
 		default:
 			if v = yaml.Root([]byte(value)); v == nil {
-				return r.bad(number, "the value of %s is not YAML: %s", key, value)
+				return r.errorf(number, "the value of %s is not YAML: %s", key, value)
 			}
 		}
 		if err := r.keyword(number, key, kind, v); err != nil {
@@ -136,7 +136,7 @@ func (r *noteReader) oneLine(number int, body string) error {
 	return nil
 }
 
-// block reads lines of YAML.
+// block parses a block of YAML.
 func (r *noteReader) block(number int, body string) error {
 	var doc yaml.Node
 	if err := yaml.UnmarshalV3([]byte(body), &doc); err != nil {
@@ -151,7 +151,7 @@ func (r *noteReader) block(number int, body string) error {
 		return nil
 	}
 	if doc.Content[0].Kind != yaml.MappingNode {
-		return r.bad(number+1, "must hold keywords and values (type: string)")
+		return r.errorf(number+1, "must be keywords and values (type: string)")
 	}
 	for i := 0; i+1 < len(doc.Content[0].Content); i += 2 {
 		key, v := doc.Content[0].Content[i], doc.Content[0].Content[i+1]
@@ -178,19 +178,19 @@ func (r *noteReader) kind(number int, key string) (string, error) {
 		most = 2
 	}
 	if name := near.Pick(slices.Sorted(maps.Keys(r.kinds)), key, most, strings.ToLower); name != "" {
-		return "", r.bad(number, "there is no key %q; did you mean %s?", key, name)
+		return "", r.errorf(number, "there is no key %q; did you mean %s?", key, name)
 	}
-	return "", r.bad(number, "there is no key %q; known are the keywords of JSON Schema (type, enum, pattern, "+
+	return "", r.errorf(number, "there is no key %q; valid keys are the keywords of JSON Schema (type, enum, pattern, "+
 		"minimum, required, ...)", key)
 }
 
-// keyword takes one keyword over into the note.
+// keyword adds a keyword to the note.
 func (r *noteReader) keyword(number int, key, kind string, v *yaml.Node) error {
 	if err := clean(v, 0); err != nil {
-		return r.bad(number, "%s %s", key, err)
+		return r.errorf(number, "%s %s", key, err)
 	}
 	if problem := mismatch(kind, v); problem != "" {
-		return r.bad(number, "%s must be %s", key, problem)
+		return r.errorf(number, "%s must be %s", key, problem)
 	}
 	into := r.note.node
 	switch key {
@@ -216,7 +216,7 @@ func (r *noteReader) keyword(number int, key, kind string, v *yaml.Node) error {
 			v = typeList(types(v))
 		}
 	case "$ref":
-		// Draft 7 reads nothing beside a $ref.
+		// Draft 7 ignores the keywords next to a $ref.
 		all := yaml.Value(into, "allOf")
 		if all == nil {
 			all = &yaml.Node{Kind: yaml.SequenceNode}
@@ -236,7 +236,7 @@ func (r *noteReader) keyword(number int, key, kind string, v *yaml.Node) error {
 	return nil
 }
 
-// types reads the value of type: null may stand there unquoted.
+// types returns the types in the value of the keyword type. An unquoted null is valid.
 func types(v *yaml.Node) []string {
 	var out []string
 	for _, k := range kindsOf(v) {
@@ -250,7 +250,7 @@ func types(v *yaml.Node) []string {
 	return out
 }
 
-// mismatch tells what a keyword of a kind must be, "" if it is.
+// mismatch returns what the value of a keyword must be, or "" if v is valid.
 func mismatch(kind string, v *yaml.Node) string {
 	tag := v.ShortTag()
 	scalar := v.Kind == yaml.ScalarNode
@@ -266,7 +266,7 @@ func mismatch(kind string, v *yaml.Node) string {
 		}
 	case "text":
 		if !scalar {
-			return "text"
+			return "a string"
 		}
 	case "number":
 		if !scalar || tag != "!!int" && tag != "!!float" {
@@ -296,7 +296,7 @@ func mismatch(kind string, v *yaml.Node) string {
 	return ""
 }
 
-// clean makes an annotation's YAML fit for a schema: no comments, no anchors.
+// clean removes comments from an annotation's YAML. Anchors and aliases are an error.
 func clean(n *yaml.Node, depth int) error {
 	switch {
 	case depth > maxDepth/2:
@@ -316,7 +316,7 @@ func clean(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// annotate lays a key's annotations over what was derived from its value.
+// annotate merges a key's annotations into the schema derived from its value.
 func (d *deriver) annotate(n *yaml.Node, s *shape, path string) (*yaml.Node, error) {
 	ann := s.comment.schema
 	if ann == nil {
@@ -331,7 +331,7 @@ func (d *deriver) annotate(n *yaml.Node, s *shape, path string) (*yaml.Node, err
 	}
 	if len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k string) bool { return k != "string" && k != "null" }) {
 		for _, k := range []string{"enum", "const", "default"} {
-			asText(yaml.Value(have, k))
+			stringify(yaml.Value(have, k))
 		}
 	}
 	null := s.value == nil && !s.noValue && !ann.required || ann.has("nullable")
@@ -348,20 +348,21 @@ func (d *deriver) annotate(n *yaml.Node, s *shape, path string) (*yaml.Node, err
 	return have, nil
 }
 
-// asText makes text of numbers and the like, where the value is text.
-func asText(n *yaml.Node) {
+// stringify converts scalars other than null into strings.
+func stringify(n *yaml.Node) {
 	switch {
 	case n == nil:
 	case n.Kind == yaml.SequenceNode:
 		for _, e := range n.Content {
-			asText(e)
+			stringify(e)
 		}
 	case n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null":
 		*n = *text(n.Value)
 	}
 }
 
-// sortKeywords puts the keywords that people look for first.
+// sortKeywords sorts the keywords, with those that identify a schema first and those with
+// nested schemas last.
 func sortKeywords(n *yaml.Node) {
 	order := []string{"$schema", "$id", "title", "description", "type", "default"}
 	last := []string{"items", "properties", "required", "additionalProperties"}
@@ -381,13 +382,13 @@ func sortKeywords(n *yaml.Node) {
 	}
 }
 
-// root is what @schema.root says.
+// root returns the annotations of @schema.root.
 func (c *comments) root(s *source) (comment, error) {
 	n, err := readNote(s.name, "", annotationRoot, c.top)
 	return comment{schema: n}, err
 }
 
-// unclaimed is the error for an annotation that no key has taken.
+// unclaimed returns an error for an annotation that is not at a key.
 func (c *comments) unclaimed(s *source) error {
 	open := false
 	for i, text := range s.lines {
@@ -409,16 +410,17 @@ func (c *comments) unclaimed(s *source) error {
 		switch {
 		case next == len(s.lines) || strings.TrimSpace(s.lines[next]) == "":
 			return &chart.InvalidError{File: s.name, Line: l.number, Problem: annotation +
-				": belongs to no key; write it directly above one, without an empty line between"}
+				": is not at a key; write it directly above one, without an empty line between"}
 		case strings.HasPrefix(strings.TrimSpace(s.lines[next]), "-"):
 			return &chart.InvalidError{File: s.name, Line: l.number, Problem: annotation +
-				": an item of a list cannot have one; say it of the list's key, with items"}
+				": an item of a list cannot have one; annotate the list's key, with items"}
 		}
 	}
 	return nil
 }
 
-// blame finds the annotation that makes a schema unusable.
+// blame returns an error for the annotation that makes a schema invalid, or err if there is
+// none.
 func (d *deriver) blame(err error) error {
 	for _, a := range d.annotated {
 		body, encErr := encode(a.note.node)
@@ -431,18 +433,18 @@ func (d *deriver) blame(err error) error {
 		}
 		text := problem.(*chart.InvalidError).Problem
 		if strings.Contains(string(body), "$ref") && !strings.Contains(text, "is not a valid JSON Schema") &&
-			!d.unusable(a.note.node, err) {
-			continue // it may point to what stands elsewhere
+			!d.isAboutRef(a.note.node, err) {
+			continue // the reference may be valid in the whole schema
 		}
 		return &chart.InvalidError{File: d.source.name, Line: a.note.line, Field: a.path, Problem: annotation + ": " + text}
 	}
 	return err
 }
 
-// unusable reports whether an error is about a reference in an annotation.
-func (d *deriver) unusable(n *yaml.Node, err error) bool {
+// isAboutRef reports whether an error is about a reference in an annotation.
+func (d *deriver) isAboutRef(n *yaml.Node, err error) bool {
 	if ref := yaml.Value(n, "$ref"); ref != nil && strings.Contains(err.Error(), strings.TrimLeft(ref.Value, "#./")) {
 		return true
 	}
-	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return d.unusable(c, err) })
+	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return d.isAboutRef(c, err) })
 }

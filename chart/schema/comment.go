@@ -10,39 +10,38 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// comment is what the comments of a values file say about one key.
+// comment is the result of parsing the comments about a key.
 type comment struct {
 	description string
 	types       []string // in addition to the value's own
-	schema      *note    // nil where there is no annotation
+	schema      *note    // nil if there are no annotations
 }
 
-// comments are those of a values file that stand away from the key that they
-// are about.
+// comments are the comments of a values file that are not directly above their key.
 type comments struct {
 	byPath map[string]comment // "## @param path ..." and "# path -- ..."
-	below  map[int][]line     // annotations under a value, by the line of its key
+	below  map[int][]line     // annotations below a value, by the line of its key
 	top    []line             // @schema.root
-	used   map[int]bool       // lines of annotations that a key has taken
+	used   map[int]bool       // lines of annotations that belong to a key
 }
 
-// line is a line of a comment, without the indentation. Lines count from 1.
+// line is a line of a comment, without indentation. Its number is 1-based.
 type line struct {
 	number int
 	text   string
 }
 
-// words is the comment's text without its number signs.
+// words returns the comment's text without its number signs.
 func (l line) words() string { return strings.TrimSpace(strings.TrimLeft(l.text, "#")) }
 
-// isMark reports whether the line is an annotation, or begins or ends one.
+// isMark reports whether the line has the marker of an annotation.
 func (l line) isMark(mark string) bool {
 	rest, ok := strings.CutPrefix(l.words(), mark)
 	return ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
 }
 
-// What authors write: bitnami's readme-generator ("## @param a.b [array] Text")
-// and helm-docs ("# a.b -- Text", "# -- (int) Text").
+// The comments of bitnami's readme-generator ("## @param a.b [array] Text") and of helm-docs
+// ("# a.b -- Text", "# -- (int) Text").
 var (
 	paramLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^@(?:param|extra|skip)\s+(\S+)\s*(?:\[([^\]]*)\])?\s*(.*)$`)
@@ -57,14 +56,17 @@ var (
 		return regexp.MustCompile(`^(?:- .*|-|\{.*\}|\[.*\]|["']?[A-Za-z0-9_./-]+["']?:(?: .*)?)$`)
 	})
 	proseLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:note|notes|ref|see|warning|important|e\.g\.?|default|defaults|example|examples|deprecated|options|supported|required|optional|https?):`)
+		return regexp.MustCompile(`(?i)^(?:note|notes|ref|see|warning|important|e\.g\.?|default|defaults|` +
+			`example|examples|deprecated|options|supported|required|optional|https?):`)
 	})
 	pragmaLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:yamllint |yaml-language-server:|vim?:|checkov:|kics-scan |nosemgrep|spdx-license-identifier|copyright |default values for |this is a yaml-formatted file|declare (?:variables|name/value pairs) to be passed |prettier-ignore|renovate:|ct:)`)
+		return regexp.MustCompile(`(?i)^(?:yamllint |yaml-language-server:|vim?:|checkov:|kics-scan |nosemgrep|` +
+			`spdx-license-identifier|copyright |default values for |this is a yaml-formatted file|` +
+			`declare (?:variables|name/value pairs) to be passed |prettier-ignore|renovate:|ct:)`)
 	})
 )
 
-// readComments collects what stands away from its key.
+// readComments returns the comments that are not directly above their key.
 func readComments(s *source) comments {
 	c := comments{byPath: map[string]comment{}, below: map[int][]line{}, used: map[int]bool{}}
 	for i := 0; i < len(s.lines); i++ {
@@ -83,7 +85,7 @@ func readComments(s *source) comments {
 
 func isComment(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "#") }
 
-// paths reads the lines that name the key that they are about.
+// paths parses the comments that have the path of their key.
 func (c *comments) paths(group []line) {
 	for i, l := range group {
 		w := l.words()
@@ -99,7 +101,7 @@ func (c *comments) paths(group []line) {
 	}
 }
 
-// modifiers reads what is in brackets behind a @param.
+// modifiers returns the types in the brackets of a @param.
 func modifiers(list string) []string {
 	var types []string
 	for m := range strings.SplitSeq(list, ",") {
@@ -113,8 +115,7 @@ func modifiers(list string) []string {
 	return types
 }
 
-// helmDocs reads a description of helm-docs, which goes on over the lines below
-// it.
+// helmDocs parses a description of helm-docs, which continues on the following lines.
 func helmDocs(first string, rest []line) comment {
 	var c comment
 	if m := docsType().FindStringSubmatch(first); m != nil {
@@ -151,8 +152,8 @@ func helmDocs(first string, rest []line) comment {
 	return c
 }
 
-// docsKind is the JSON type that helm-docs' name for one means, "" for one that
-// is only for readers.
+// docsKind returns the JSON type for a type name of helm-docs, or "" if the name is only
+// documentation.
 func docsKind(name string) string {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "int", "integer":
@@ -171,8 +172,8 @@ func docsKind(name string) string {
 	return ""
 }
 
-// marks finds the annotations of a group that stand below their value or speak
-// of the whole file.
+// marks adds the annotations of a group that are below their value or apply to the whole
+// file.
 func (c *comments) marks(s *source, group []line) {
 	inRoot := false
 	for _, l := range group {
@@ -188,7 +189,7 @@ func (c *comments) marks(s *source, group []line) {
 			c.used[l.number] = true
 		}
 	}
-	after := group[len(group)-1].number // the index of the line behind
+	after := group[len(group)-1].number // the index of the next line
 	if after < len(s.lines) && strings.TrimSpace(s.lines[after]) != "" &&
 		indent(s.lines[after]) >= indent(s.lines[group[0].number-1]) {
 		return
@@ -201,8 +202,8 @@ func (c *comments) marks(s *source, group []line) {
 	}
 }
 
-// keyAbove is the line of the key of that indentation whose value ends right
-// above a line, 0 where there is none. index counts the lines above.
+// keyAbove returns the line of the key that is indented by column and whose value ends on the
+// line before index, or 0 if there is none.
 func (s *source) keyAbove(index, column int) int {
 	for i := index - 1; i >= 0; i-- {
 		text := s.lines[i]
@@ -221,13 +222,13 @@ func (s *source) keyAbove(index, column int) int {
 
 func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
-// begins reports whether a key is the first on its line: comments speak of no
-// other.
-func (s *source) begins(key *yaml.Node) bool {
+// isFirstOnLine reports whether a key is the first on its line. Other keys cannot have
+// comments.
+func (s *source) isFirstOnLine(key *yaml.Node) bool {
 	return key != nil && key.Line >= 1 && key.Line <= len(s.lines) && indent(s.lines[key.Line-1]) == key.Column-1
 }
 
-// above are the comment lines directly above a key.
+// above returns the comment lines directly above a key.
 func (s *source) above(key *yaml.Node) []line {
 	at := key.Line - 1
 	first := at
@@ -241,10 +242,10 @@ func (s *source) above(key *yaml.Node) []line {
 	return out
 }
 
-// at is what the comments say about a key.
-func (c *comments) at(s *source, e entry, path string) (comment, error) {
+// commentOf returns the comment about a key.
+func (c *comments) commentOf(s *source, e entry, path string) (comment, error) {
 	var out comment
-	if s.begins(e.key) {
+	if s.isFirstOnLine(e.key) {
 		lines := s.above(e.key)
 		var marks []line
 		marks, lines = c.split(lines)
@@ -269,8 +270,8 @@ func (c *comments) at(s *source, e entry, path string) (comment, error) {
 	return out, nil
 }
 
-// split takes the annotations out of a comment. Those of the whole file belong
-// to no key.
+// split separates the annotations of a key from the rest of its comment. It removes
+// annotations of the whole file.
 func (c *comments) split(lines []line) (marks, rest []line) {
 	open := false
 	for _, l := range lines {
@@ -290,7 +291,7 @@ func (c *comments) split(lines []line) (marks, rest []line) {
 	return marks, rest
 }
 
-// beside is an annotation behind a value, on its line.
+// beside returns the annotation after a value on its line, if there is one.
 func (s *source) beside(number int) []line {
 	text := s.lines[number-1]
 	at := strings.Index(text, annotation)
@@ -306,7 +307,7 @@ func (s *source) beside(number int) []line {
 	return []line{l}
 }
 
-// describe reads a description from the lines above a key.
+// describe parses the description in the lines above a key.
 func describe(lines []line) comment {
 	for i := len(lines) - 1; i >= 0; i-- {
 		w := lines[i].words()
@@ -323,7 +324,7 @@ func describe(lines []line) comment {
 			continue
 		}
 		if tag != "" && strings.Trim(tag, "-=*~#_+ ") == "" {
-			w = "" // a line that is drawn
+			w = "" // a horizontal rule
 		}
 		if w == "" && (len(kept) == 0 || kept[len(kept)-1] == "") {
 			continue
@@ -336,8 +337,8 @@ func describe(lines []line) comment {
 	return comment{description: strings.TrimSpace(strings.Join(kept, "\n"))}
 }
 
-// isExample reports whether a comment is YAML that was put out of use, most
-// often what the key above could hold.
+// isExample reports whether a comment is YAML that is commented out, most often an example
+// for the key above.
 func isExample(lines []string) bool {
 	for _, l := range lines {
 		l = strings.TrimSpace(l)

@@ -17,28 +17,27 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// base is the address of a chart's files while its schema is read. The scheme
-// is reserved, so that no loader but ours can know it.
+// base is the base URL of a chart's files while its schema is compiled. No other loader can
+// load from the scheme.
 const base = "chart:///"
 
-// Bounds for untrusted schemas (CVE-2025-32387): nothing that a person
-// writes comes near them.
+// Limits for untrusted schemas (CVE-2025-32387).
 const (
 	maxDepth = 256
 	maxSteps = 500_000
 	maxTime  = 5 * time.Second
 )
 
-// ErrOutside reports that a schema refers to something outside of its chart.
+// ErrOutside is returned for a schema that refers to a document outside of its chart.
 var ErrOutside = errors.New("references may only point into the chart itself")
 
-// ErrTooDeep reports that a schema nests deeper than maxDepth.
+// ErrTooDeep is returned for a schema that is nested too deeply.
 var ErrTooDeep = fmt.Errorf("nests deeper than %d levels", maxDepth)
 
-// ErrTooSlow is returned for a schema that keeps the validator busy without end.
+// ErrTooSlow is returned for a schema whose validation takes too long.
 var ErrTooSlow = jsonschema.ErrTooSlow
 
-// compile reads the schema of c.
+// compile compiles the schema of c.
 func compile(c *chart.Chart) (*jsonschema.Schema, error) {
 	doc, err := decode(FileOf(c), textOf(c))
 	if err != nil {
@@ -52,13 +51,13 @@ func compile(c *chart.Chart) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// decode reads JSON, or YAML where the file's name says so.
+// decode decodes YAML if name has its extension, and JSON otherwise.
 func decode(name string, text []byte) (any, error) {
 	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
 		return decodeYAML(text)
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if tooDeep(text) {
+	if isTooDeep(text) {
 		return nil, ErrTooDeep
 	}
 	doc, err := decodeJSON(text)
@@ -68,7 +67,7 @@ func decode(name string, text []byte) (any, error) {
 	return doc, nil
 }
 
-// decodeJSON reads one value, with numbers as they are written.
+// decodeJSON decodes a single value with numbers as json.Number.
 func decodeJSON(text []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -90,7 +89,7 @@ func decodeYAML(text []byte) (any, error) {
 	return plain(doc, 0)
 }
 
-// plain turns what a YAML reader gives into what a JSON reader would.
+// plain converts the types of a YAML decoder into those of a JSON decoder.
 func plain(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, ErrTooDeep
@@ -115,8 +114,8 @@ func plain(v any, depth int) (any, error) {
 	return v, nil
 }
 
-// tooDeep counts brackets before anything recursive touches the text.
-func tooDeep(text []byte) bool {
+// isTooDeep reports whether JSON text is nested deeper than maxDepth. It does not recurse.
+func isTooDeep(text []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch ch := text[i]; {
@@ -136,13 +135,13 @@ func tooDeep(text []byte) bool {
 	return false
 }
 
-// files answers references with files of one chart.
+// files loads referenced files of a chart.
 type files struct{ c *chart.Chart }
 
-// load returns the file at a URL, decoded.
+// load returns the decoded file at a URL.
 func (f files) load(url string) (any, error) {
-	name, ours := strings.CutPrefix(url, base)
-	if !ours {
+	name, ok := strings.CutPrefix(url, base)
+	if !ok {
 		return nil, fmt.Errorf("%q: %w", url, ErrOutside)
 	}
 	name = path.Clean(name)
@@ -178,7 +177,7 @@ func refersToFiles(text []byte) bool {
 	}
 }
 
-// readable shortens the validator's errors to what a chart's author can use.
+// readable converts the validator's errors into messages for chart authors.
 func readable(err error) error {
 	var load *jsonschema.LoadError
 	var invalid *jsonschema.InvalidError

@@ -14,39 +14,37 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Draft is the JSON Schema draft that derived schemas are written in: the
-// latest that every Helm that knows schemas reads.
+// Draft is the JSON Schema draft of derived schemas: the latest that all versions of Helm
+// with schemas support.
 const Draft = "http://json-schema.org/draft-07/schema#"
 
-// Options say how a schema is derived. The zero value takes the files for
-// values.yaml and values.schema.yaml of no chart in particular.
+// Options are the options of [Options.Derive].
 type Options struct {
-	// ValuesName and ExistingName stand for the two files in errors.
+	// ValuesName and ExistingName are the names of the two files in errors. The defaults
+	// are values.yaml and values.schema.yaml.
 	ValuesName, ExistingName string
-	// Chart holds the files that $ref may point to; nil for none.
+	// Chart has the files to which $ref may refer. It may be nil.
 	Chart *chart.Chart
 }
 
-// Derive writes a JSON Schema, as YAML, for values, the text of a values.yaml:
-// the types and defaults that are there, descriptions from comments, and what
-// "@schema" comments say. What is unknown stays open: null, an empty map and an
-// empty list say nothing about what may be put there, and keys that
-// values.yaml does not have are never forbidden.
+// Derive returns a JSON Schema, as YAML, for values, the text of a values.yaml. The schema
+// has the types and defaults of the values, descriptions from comments, and the keywords of
+// "@schema" comments. It does not restrict values that are null, an empty map or an empty
+// list, and does not forbid keys that values.yaml does not have.
 //
-// existing is the text of a schema, YAML or JSON, nil for none. What is written
-// there wins; what it lacks is filled in, and where it lacks nothing it comes
-// back as it is. A schema that Derive wrote and no one changed since is made
-// again.
+// existing is the text of a schema in YAML or JSON, or nil. Derive adds to it what is missing
+// and never overrides it; if nothing is missing, it returns existing unchanged. It replaces a
+// schema that Derive wrote and that was not changed since.
 //
-// A schema that is derived from values alone accepts them; "@schema" comments
-// and an existing schema may ask for more. The same texts give the same bytes.
-// The error is a [*chart.InvalidError] where it has a line, and there is none
-// for values that package values reads, unless an annotation is wrong.
+// Values satisfy the schema derived from them, unless "@schema" comments or the existing
+// schema are stricter. Derive is deterministic. Errors that have a line are of type
+// [*chart.InvalidError]. Values that package values can parse are an error only if an
+// annotation or the existing schema is not valid.
 func Derive(values, existing []byte) ([]byte, error) {
 	return Options{}.Derive(values, existing)
 }
 
-// Derive is [Derive] with options.
+// Derive is like the function [Derive], with options.
 func (o Options) Derive(values, existing []byte) ([]byte, error) {
 	if o.ValuesName == "" {
 		o.ValuesName = chart.FileValues
@@ -54,7 +52,7 @@ func (o Options) Derive(values, existing []byte) ([]byte, error) {
 	if o.ExistingName == "" {
 		o.ExistingName = chart.FileSchemaYAML
 	}
-	if isOurs(existing) || len(bytes.TrimSpace(existing)) == 0 {
+	if isUnedited(existing) || len(bytes.TrimSpace(existing)) == 0 {
 		existing = nil
 	}
 	src, err := readSource(o.ValuesName, values)
@@ -72,7 +70,7 @@ func (o Options) Derive(values, existing []byte) ([]byte, error) {
 	return o.merged(d, root, existing)
 }
 
-// fresh writes a schema that is derived from values alone.
+// fresh returns a schema that is derived from values only.
 func (o Options) fresh(d *deriver, root *yaml.Node) ([]byte, error) {
 	body, err := encode(root)
 	if err != nil {
@@ -86,7 +84,7 @@ func (o Options) fresh(d *deriver, root *yaml.Node) ([]byte, error) {
 	return append([]byte(header(body)), body...), nil
 }
 
-// merged fills what an existing schema lacks.
+// merged adds to an existing schema what it lacks.
 func (o Options) merged(d *deriver, root *yaml.Node, existing []byte) ([]byte, error) {
 	var doc yaml.Node
 	text := bytes.TrimPrefix(existing, []byte("\xef\xbb\xbf"))
@@ -97,7 +95,7 @@ func (o Options) merged(d *deriver, root *yaml.Node, existing []byte) ([]byte, e
 		return nil, &chart.InvalidError{File: o.ExistingName, Line: 1, Problem: "is not a schema, must be a map"}
 	}
 	have := doc.Content[0]
-	remove(root, "$schema") // another draft would change what is written
+	remove(root, "$schema") // another draft would change the meaning of the schema
 	remove(root, "title")
 	if !fill(have, root, 0) {
 		return existing, o.check(existing)
@@ -116,7 +114,7 @@ func (o Options) merged(d *deriver, root *yaml.Node, existing []byte) ([]byte, e
 	return body, nil
 }
 
-// check tells why a text is not a schema that could be used.
+// check returns an error if text is not a valid schema.
 func (o Options) check(text []byte) error {
 	c := &chart.Chart{SchemaYAML: text}
 	if o.Chart != nil {
@@ -128,9 +126,9 @@ func (o Options) check(text []byte) error {
 	return nil
 }
 
-// The first line of a derived schema names the rest by its digest, in JSON the
-// comment that is its first member. As long as it is right no one has written in
-// the file, and nothing can be lost.
+// digest returns the first line of a derived schema, which has the digest of the rest. In
+// JSON it is a "$comment". If the digest is correct, the file was not edited and can be
+// replaced.
 func digest(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `Derived from values.yaml by "helm schema" (sha256:` + hex.EncodeToString(sum[:8]) +
@@ -139,15 +137,15 @@ func digest(body []byte) string {
 
 func header(body []byte) string { return "# " + digest(body) + "\n" }
 
-// jsonHeader is the first member of a schema in JSON, and what precedes it.
+// jsonHeader returns the beginning of a schema in JSON, up to its first member.
 func jsonHeader(body []byte) string {
 	return jsonStart + strconv.Quote(digest(body)) + ",\n"
 }
 
 const jsonStart = "{\n  \"$comment\": "
 
-// isOurs reports whether a schema is as Derive or JSON has written it.
-func isOurs(text []byte) bool {
+// isUnedited reports whether a schema was written by Derive or JSON and not edited since.
+func isUnedited(text []byte) bool {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	if rest, ok := bytes.CutPrefix(text, []byte(jsonStart)); ok {
 		_, rest, _ = bytes.Cut(rest, []byte("\n"))
@@ -158,9 +156,9 @@ func isOurs(text []byte) bool {
 	return string(line)+"\n" == header(body)
 }
 
-// AddTo returns c with a derived values.schema.yaml, and c itself if it has a
-// schema already. c is not changed: the result is a copy that shares its files,
-// with copies of the charts below. Subcharts are left as they are.
+// AddTo returns a copy of c with a derived values.schema.yaml, or c itself if it has a
+// schema. It does not modify c: the result shares files with c and has copies of the charts
+// below, to which it adds no schemas.
 func AddTo(c *chart.Chart) (*chart.Chart, error) {
 	if FileOf(c) != "" {
 		return c, nil
@@ -172,13 +170,13 @@ func AddTo(c *chart.Chart) (*chart.Chart, error) {
 	d := copyTree(c)
 	file := &chart.File{Name: chart.FileSchemaYAML, Data: text}
 	d.SchemaYAML = text
-	d.Schema = nil // it was empty, if it was there
-	d.Files = withFile(c.Files, file)
-	d.Raw = withFile(c.Raw, file)
+	d.Schema = nil // an empty file, if there is one
+	d.Files = replaceSchema(c.Files, file)
+	d.Raw = replaceSchema(c.Raw, file)
 	return d, nil
 }
 
-// Of derives the schema of a chart from its values.yaml, merged with the schema
+// Of returns the schema of a chart derived from its values.yaml and merged with the schema
 // that it has.
 func Of(c *chart.Chart) ([]byte, error) {
 	var vals []byte
@@ -188,8 +186,9 @@ func Of(c *chart.Chart) ([]byte, error) {
 	return Options{ExistingName: FileOf(c), Chart: c}.Derive(vals, textOf(c))
 }
 
-// withFile puts a file in the place of those of its name.
-func withFile(files []*chart.File, file *chart.File) []*chart.File {
+// replaceSchema returns files with file added, and without those with its name and without
+// values.schema.json.
+func replaceSchema(files []*chart.File, file *chart.File) []*chart.File {
 	out := make([]*chart.File, 0, len(files)+1)
 	for _, f := range files {
 		if f.Name != file.Name && f.Name != chart.FileSchema {

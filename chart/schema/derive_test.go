@@ -375,7 +375,7 @@ additionalProperties: false`,
 func TestWrongAnnotationsAreErrorsWithTheirLine(t *testing.T) {
 	for vals, want := range map[string]string{
 		"a: 1\n# @schema minimun:1\nb: 1\n":                                `values.yaml:2: b: @schema: there is no key "minimun"; did you mean minimum?`,
-		"a: 1 # @schema foo":                                               `values.yaml:1: a: @schema: there is no key "foo"; known are the keywords of JSON Schema (type, enum, pattern, minimum, required, ...)`,
+		"a: 1 # @schema foo":                                               `values.yaml:1: a: @schema: there is no key "foo"; valid keys are the keywords of JSON Schema (type, enum, pattern, minimum, required, ...)`,
 		"# @schema\n# type: string\na: x\n":                                "values.yaml:1: a: @schema: the block that begins here has no end: close it with a line # @schema",
 		"# @schema\n# type: [\n# @schema\na: x\n":                          "values.yaml:2: a: @schema: is not valid YAML: did not find expected node content",
 		"# @schema\n# type: x\n#   y: z\n# @schema\na: x\n":                "values.yaml:3: a: @schema: is not valid YAML: mapping values are not allowed in this context",
@@ -386,10 +386,10 @@ func TestWrongAnnotationsAreErrorsWithTheirLine(t *testing.T) {
 		"a: x # @schema pattern:(":                                         "values.yaml:1: a: @schema: is not a valid JSON Schema: pattern: '(' is not valid regex",
 		"a: x\nb: x # @schema $ref:#/nope":                                 "values.yaml:2: b: @schema: cannot be used",
 		"a: x # @schema $ref:https://example.com/x.json":                   `refers to "https://example.com/x.json": references may only point into the chart itself`,
-		"# @schema type:string\n\na: x\n":                                  "values.yaml:1: @schema: belongs to no key; write it directly above one, without an empty line between",
-		"l:\n  # @schema type:string\n  - x\n":                             "values.yaml:2: @schema: an item of a list cannot have one; say it of the list's key, with items",
+		"# @schema type:string\n\na: x\n":                                  "values.yaml:1: @schema: is not at a key; write it directly above one, without an empty line between",
+		"l:\n  # @schema type:string\n  - x\n":                             "values.yaml:2: @schema: an item of a list cannot have one; annotate the list's key, with items",
 		"a: [":                                                             "values.yaml:1: is not valid YAML: did not find expected node content",
-		"- a":                                                              "values.yaml:1: must hold keys and values (key: value)",
+		"- a":                                                              "values.yaml:1: must be keys and values (key: value)",
 	} {
 		_, err := Derive([]byte(vals), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

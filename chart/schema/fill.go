@@ -9,9 +9,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// fill adds to the schema have what only want says, and reports whether that was
-// anything. What have says stays, also by saying nothing: what it leaves to a
-// reference or to alternatives is left to them.
+// fill adds to the schema have the keywords that only want has, and reports whether it added
+// any. It adds nothing that a reference or alternatives in have may define.
 func fill(have, want *yaml.Node, depth int) bool {
 	if have.Kind != yaml.MappingNode || want.Kind != yaml.MappingNode || yaml.Value(have, "$ref") != nil ||
 		depth > maxDepth {
@@ -28,7 +27,7 @@ func fill(have, want *yaml.Node, depth int) bool {
 		cur := yaml.Value(have, key)
 		switch key {
 		case "type":
-			if cur == nil && !chosen(have, v) {
+			if cur == nil && !hasAlternatives(have, v) {
 				put(key, v)
 			}
 		case "default":
@@ -56,9 +55,9 @@ func fill(have, want *yaml.Node, depth int) bool {
 	return changed
 }
 
-// chosen reports whether a schema says otherwise what is allowed: by a list, or by
-// other schemas.
-func chosen(have, types *yaml.Node) bool {
+// hasAlternatives reports whether a schema restricts values by other keywords than type: by
+// an enum with values of other types, or by other schemas.
+func hasAlternatives(have, types *yaml.Node) bool {
 	for _, k := range []string{"anyOf", "oneOf", "allOf", "const"} {
 		if yaml.Value(have, k) != nil {
 			return true
@@ -76,7 +75,7 @@ func chosen(have, types *yaml.Node) bool {
 	return false
 }
 
-// kindOf is the JSON type of a literal.
+// kindOf returns the JSON type of a literal.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -97,7 +96,7 @@ func kindOf(n *yaml.Node) string {
 	return "string"
 }
 
-// admits reports whether a type allows one of others.
+// admits reports whether types includes one of others.
 func admits(types, others *yaml.Node) bool {
 	have := kindsOf(types)
 	for _, k := range kindsOf(others) {
@@ -108,17 +107,17 @@ func admits(types, others *yaml.Node) bool {
 	return false
 }
 
-// describes reports whether a schema may say more about values of a kind.
+// describes reports whether keywords for values of a kind can be added to a schema.
 func describes(have *yaml.Node, kind string) bool {
 	if t := yaml.Value(have, "type"); t != nil {
 		return slices.Contains(kindsOf(t), kind)
 	}
-	return !chosen(have, text(kind))
+	return !hasAlternatives(have, text(kind))
 }
 
-// fillProperties fills the properties that are there and adds the others, each
-// behind the one that it follows in values.yaml. Those that a pattern or
-// a schema for all others speaks of are left to it.
+// fillProperties fills the existing properties and adds the others, each after the property
+// that precedes it in values.yaml. It does not add properties to which patternProperties or
+// additionalProperties apply.
 func fillProperties(have, cur, want *yaml.Node, depth int) bool {
 	closed := false
 	if others := yaml.Value(have, "additionalProperties"); others != nil && others.Kind == yaml.MappingNode &&
@@ -133,14 +132,14 @@ func fillProperties(have, cur, want *yaml.Node, depth int) bool {
 	if cur.Kind != yaml.MappingNode {
 		return false
 	}
-	index := make(map[string]int, len(cur.Content)/2) // of equal keys the last counts
+	index := make(map[string]int, len(cur.Content)/2) // the last of duplicate keys wins
 	for i := 0; i+1 < len(cur.Content); i += 2 {
 		index[cur.Content[i].Value] = i
 	}
-	added, after := map[int][]*yaml.Node{}, 0 // by the place that they go before
+	added, after := map[int][]*yaml.Node{}, 0 // by the index to insert them at
 	for i := 0; i+1 < len(want.Content); i += 2 {
 		name, v := want.Content[i].Value, want.Content[i+1]
-		if at, there := index[name]; there {
+		if at, exists := index[name]; exists {
 			changed = fill(cur.Content[at+1], v, depth+1) || changed
 			after = at + 2
 			continue
@@ -180,7 +179,7 @@ func patternsOf(n *yaml.Node) []*regexp.Regexp {
 	return out
 }
 
-// require adds names to those that are required.
+// require adds names to the keyword required.
 func require(have, cur, want *yaml.Node) bool {
 	if cur == nil {
 		add(have, "required", want)

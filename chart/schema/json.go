@@ -10,7 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// YAML writes a schema that may be JSON as YAML. YAML comes back as it is.
+// YAML converts a schema in JSON into YAML. It returns a schema in YAML unchanged.
 func YAML(schema []byte) ([]byte, error) {
 	if !json.Valid(schema) {
 		return schema, nil
@@ -23,9 +23,9 @@ func YAML(schema []byte) ([]byte, error) {
 	return encode(&doc)
 }
 
-// JSON writes a schema that [Derive] made as JSON, for readers that know only
-// values.schema.json. The order of keys stays; JSON comes back as it is. What
-// no one has written in says so in JSON too, in a "$comment".
+// JSON converts a schema from [Derive] into JSON, for programs that only read
+// values.schema.json. It keeps the order of keys, and returns a schema in JSON unchanged. If
+// the schema was not edited, the JSON has a "$comment" by which [Derive] recognizes it.
 func JSON(schema []byte) ([]byte, error) {
 	if json.Valid(schema) {
 		return schema, nil
@@ -46,7 +46,7 @@ func JSON(schema []byte) ([]byte, error) {
 	}
 	out.WriteByte('\n')
 	text := out.Bytes()
-	if body, ok := bytes.CutPrefix(text, []byte("{\n")); ok && isOurs(schema) {
+	if body, ok := bytes.CutPrefix(text, []byte("{\n")); ok && isUnedited(schema) {
 		return append([]byte(jsonHeader(text)), body...), nil
 	}
 	return text, nil
@@ -114,9 +114,9 @@ func writeScalar(b *bytes.Buffer, n *yaml.Node) error {
 	return nil
 }
 
-// writeString does not escape <, > and &, which patterns are full of.
+// writeString writes a JSON string without escaping <, > and &, which are common in patterns.
 func writeString(b *bytes.Buffer, s string) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string and a buffer
+	_ = enc.Encode(s) // cannot fail for a string and a buffer
 }

@@ -16,7 +16,7 @@ import (
 
 func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
 
-// text is a string, written so that every reader takes it for one.
+// text returns a node for a string, quoted if needed.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	switch {
@@ -31,8 +31,7 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// isBlock reports whether a text of several lines reads well, and safely, as a
-// literal block.
+// isBlock reports whether a string with several lines can be written as a literal block.
 func isBlock(s string) bool {
 	if strings.TrimSpace(s) == "" || s[0] == ' ' || s[0] == '\n' {
 		return false
@@ -50,7 +49,7 @@ func isBlock(s string) bool {
 	return true
 }
 
-// typeList is one type, or several.
+// typeList returns the value of the keyword type: a single type or a list.
 func typeList(kinds []string) *yaml.Node {
 	switch len(kinds) {
 	case 0:
@@ -65,7 +64,7 @@ func typeList(kinds []string) *yaml.Node {
 	return list
 }
 
-// kindsOf reads a type keyword.
+// kindsOf returns the types in the value of the keyword type.
 func kindsOf(n *yaml.Node) []string {
 	switch {
 	case n == nil:
@@ -81,8 +80,8 @@ func kindsOf(n *yaml.Node) []string {
 	return nil
 }
 
-// literal writes a value; nil if it has more than most parts, or some that a
-// schema cannot hold.
+// literal returns a node for a value, or nil if the value has more than most nodes or cannot
+// be written in a schema.
 func literal(v any, most int) *yaml.Node {
 	l := literals{left: most}
 	n := l.write(v, 0)
@@ -140,7 +139,7 @@ func (l *literals) write(v any, depth int) *yaml.Node {
 	return scalar("!!null", "null")
 }
 
-// floatText is a number that stays one with a fraction to every reader.
+// floatText returns v with a decimal point or an exponent.
 func floatText(v float64) string {
 	s := strconv.FormatFloat(v, 'g', -1, 64)
 	if !strings.ContainsAny(s, ".eIN") {
@@ -171,17 +170,16 @@ func remove(n *yaml.Node, name string) {
 	}
 }
 
-// block writes a tree the way people write YAML: as blocks, with short lists of
-// scalars on one line. Scalars are quoted where the reader of schemas needs it,
-// and where they were unless anew is set.
-func block(n *yaml.Node, anew bool, depth int) {
+// block sets block style for a tree, except for short lists of scalars. It quotes strings if
+// needed. Strings that were quoted stay so, unless requote is set.
+func block(n *yaml.Node, requote bool, depth int) {
 	if depth > 2*maxDepth {
 		return
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
 		quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
-		if n.ShortTag() == "!!str" && (n.Style == 0 || quoted && anew) {
+		if n.ShortTag() == "!!str" && (n.Style == 0 || quoted && requote) {
 			n.Style = text(n.Value).Style
 		}
 	case yaml.MappingNode:
@@ -196,8 +194,8 @@ func block(n *yaml.Node, anew bool, depth int) {
 		}
 	}
 	for i, c := range n.Content {
-		block(c, anew, depth+1)
-		// The comment behind a map on one line moves up behind its key.
+		block(c, requote, depth+1)
+		// The comment after a map in flow style moves to its key.
 		if n.Kind == yaml.MappingNode && i%2 == 1 && c.Style&yaml.FlowStyle == 0 && c.Kind != yaml.ScalarNode &&
 			c.LineComment != "" {
 			key := n.Content[i-1]

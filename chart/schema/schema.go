@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema holds the final values of a chart and of all charts below it
-// against their JSON Schemas (drafts 4 to 2020-12; 2020-12 where a schema does
-// not say).
+// Package schema validates the values of charts against their JSON Schemas, and derives
+// schemas from values files.
 //
-// In come a resolved chart tree and its values; out comes nil, or every
-// violation with its place; and a schema can be derived from a values.yaml, as
-// its text, see [Derive]. References resolve inside the chart that makes them
-// and nowhere else: the package opens no file and makes no request.
+//	resolved, err := values.Resolve(c, user)
+//	...
+//	err = schema.Validate(resolved.Chart, values.Rounded(resolved.Values))
+//
+// [Validate] supports drafts 4 to 2020-12; the default is 2020-12. A schema may refer to
+// files of its own chart only: the package does not open files or make requests. [Derive]
+// writes a schema for a values.yaml.
 package schema
 
 import (
@@ -20,14 +22,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/jsonschema"
 )
 
-// Violation is one place at which values break a schema.
+// Violation is a value that violates a schema.
 type Violation struct {
-	// Chart is the name of the chart whose schema it is.
+	// Chart is the name of the chart that has the schema.
 	Chart string
-	// Path is the place in that chart's values, as --set would write it:
-	// "image.tag", "ports[0]"; "" is all of them.
+	// Path is the path in that chart's values in the syntax of --set: "image.tag" or
+	// "ports[0]". It is "" for the values as a whole.
 	Path string
-	// Problem completes the sentence: "got number, want string".
+	// Problem describes the violation: "got number, want string".
 	Problem string
 }
 
@@ -38,8 +40,8 @@ func (v Violation) String() string {
 	return v.Path + ": " + v.Problem
 }
 
-// Error lists every violation, by chart in the order of the tree (parents
-// first), then by path.
+// An Error is returned for values that violate a schema. Violations are sorted by chart, in
+// the order of the tree with parents first, and by path.
 type Error struct {
 	Violations []Violation
 }
@@ -58,8 +60,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// A SchemaError is returned when a schema itself cannot be used: it is malformed, goes
-// on without end, or refers to something outside of its chart.
+// A SchemaError is returned for a schema that cannot be used: it is not valid, takes too long
+// to evaluate, or refers to a document outside of its chart.
 type SchemaError struct {
 	Chart string
 	File  string // see [FileOf]
@@ -72,10 +74,9 @@ func (e *SchemaError) Error() string {
 
 func (e *SchemaError) Unwrap() error { return e.Err }
 
-// Validate holds vals, the values of c, against c's schema, and the values of
-// each chart below c, which stand under its name, against its own. The error is
-// an [*Error] with all violations, or a [*SchemaError]. Charts without a schema
-// cost nothing.
+// Validate validates vals, the values of c, against c's schema, and the values of each
+// chart below c against that chart's schema. It returns an [*Error] with all violations, or a
+// [*SchemaError].
 func Validate(c *chart.Chart, vals map[string]any) error {
 	v := validator{compiled: map[string]*jsonschema.Schema{}}
 	if err := v.tree(c, vals); err != nil {
@@ -87,8 +88,8 @@ func Validate(c *chart.Chart, vals map[string]any) error {
 	return nil
 }
 
-// FileOf names the file that holds the schema of c: values.schema.yaml, else
-// values.schema.json, which is the same in JSON; "" where it has neither.
+// FileOf returns the name of the file with the schema of c: values.schema.yaml if c has it,
+// otherwise values.schema.json. It returns "" if c has neither.
 func FileOf(c *chart.Chart) string {
 	switch {
 	case len(bytes.TrimSpace(c.SchemaYAML)) > 0:
@@ -107,8 +108,7 @@ func textOf(c *chart.Chart) []byte {
 }
 
 type validator struct {
-	// compiled schemas by their text: copies of one chart are compiled once.
-	compiled map[string]*jsonschema.Schema
+	compiled map[string]*jsonschema.Schema // by text, so that copies of a chart share one
 	found    []Violation
 }
 
@@ -139,7 +139,7 @@ func (v *validator) one(c *chart.Chart, vals map[string]any) error {
 		if sch, err = compile(c); err != nil {
 			return err
 		}
-		if !refersToFiles(text) { // the same text may mean another chart's files
+		if !refersToFiles(text) { // another chart may have the same schema and different files
 			v.compiled[key] = sch
 		}
 	}

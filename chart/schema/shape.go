@@ -12,26 +12,26 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Bounds of what is derived: what lies deeper or comes later is left open.
+// Limits of derived schemas. Values that are nested deeper or come later are not restricted.
 const (
 	maxDerivedDepth = 80
 	maxDerivedNodes = 50_000
 	maxDefaultNodes = 500
 )
 
-// shape is what one value, or several that are in one list, say about a
-// schema. The empty kind is anything.
+// shape describes the schema for a value or for the items of a list. The empty kind allows
+// any value.
 type shape struct {
 	kind    string
 	value   any // the default
 	noValue bool
 	names   []string // of the properties, in order
 	below   map[string]*shape
-	items   *shape // nil for a list that tells nothing of its items
+	items   *shape // nil if the items are not known
 	comment comment
 }
 
-// deriver makes a schema of a values file.
+// deriver derives a schema from a values file.
 type deriver struct {
 	source *source
 	doc    comments
@@ -40,7 +40,7 @@ type deriver struct {
 	annotated []annotated
 }
 
-// document derives the schema of the whole file.
+// document returns the schema for the whole file.
 func (d *deriver) document() (*yaml.Node, error) {
 	d.doc = readComments(d.source)
 	s, err := d.shape(d.source.values, d.source.roots, "", 0)
@@ -66,7 +66,7 @@ func (d *deriver) document() (*yaml.Node, error) {
 	return n, nil
 }
 
-// shape looks at a value; nodes are the places that it is at.
+// shape returns the shape of a value. nodes are the nodes of the value in the file.
 func (d *deriver) shape(v any, nodes []*yaml.Node, path string, depth int) (*shape, error) {
 	s := &shape{value: v}
 	if d.nodes++; d.nodes > maxDerivedNodes || depth > maxDerivedDepth {
@@ -79,10 +79,12 @@ func (d *deriver) shape(v any, nodes []*yaml.Node, path string, depth int) (*sha
 	switch v := v.(type) {
 	case map[any]any:
 		s.kind = "object"
-		return s, d.table(s, v, nodes, path, depth)
+		err := d.table(s, v, nodes, path, depth)
+		return s, err
 	case []any:
 		s.kind = "array"
-		return s, d.list(s, v, nodes, path, depth)
+		err := d.list(s, v, nodes, path, depth)
+		return s, err
 	case string, time.Time:
 		s.kind = "string"
 	case bool:
@@ -110,7 +112,7 @@ func (d *deriver) table(s *shape, table map[any]any, nodes []*yaml.Node, path st
 		if e.node != nil {
 			places = []*yaml.Node{e.node}
 		}
-		c, err := d.doc.at(d.source, e, at)
+		c, err := d.doc.commentOf(d.source, e, at)
 		if err != nil {
 			return err
 		}
@@ -147,15 +149,15 @@ func (d *deriver) list(s *shape, list []any, nodes []*yaml.Node, path string, de
 		if err != nil {
 			return err
 		}
-		if s.items = agree(s.items, item); s.items.kind == "" {
+		if s.items = combine(s.items, item); s.items.kind == "" {
 			return nil
 		}
 	}
 	return nil
 }
 
-// agree is what two shapes of one list have in common; a may be nil.
-func agree(a, b *shape) *shape {
+// combine returns the shape for both a and b, which are items of a list. a may be nil.
+func combine(a, b *shape) *shape {
 	if a == nil {
 		return b
 	}
@@ -173,11 +175,11 @@ func agree(a, b *shape) *shape {
 	case a.items == nil:
 		a.items = b.items
 	default:
-		a.items = agree(a.items, b.items)
+		a.items = combine(a.items, b.items)
 	}
 	for _, name := range b.names {
 		if have := a.below[name]; have != nil {
-			a.below[name] = agree(have, b.below[name])
+			a.below[name] = combine(have, b.below[name])
 			continue
 		}
 		a.names = append(a.names, name)
@@ -186,8 +188,7 @@ func agree(a, b *shape) *shape {
 	return a
 }
 
-// node writes a shape as a schema. Items of lists have no defaults: their list
-// has.
+// node returns the schema for a shape. Items of lists have no defaults, because the list has.
 func (d *deriver) node(s *shape, path string) (*yaml.Node, error) {
 	return d.write(s, path, true)
 }
@@ -243,13 +244,13 @@ func (d *deriver) write(s *shape, path string, defaults bool) (*yaml.Node, error
 	return d.annotate(n, s, path)
 }
 
-// mergeProperties writes one schema for all members of a map.
+// mergeProperties adds a single schema for all members of a map.
 func (d *deriver) mergeProperties(n *yaml.Node, s *shape, path string) error {
 	var all *shape
 	for _, name := range s.names {
 		below := *s.below[name]
 		below.comment = comment{}
-		all = agree(all, &below)
+		all = combine(all, &below)
 	}
 	if all == nil || all.kind == "" {
 		return nil
@@ -261,7 +262,7 @@ func (d *deriver) mergeProperties(n *yaml.Node, s *shape, path string) error {
 	return err
 }
 
-// types is the schema's type: the value's own, and what a comment adds to it.
+// types returns the value of the keyword type: the value's type and those of its comment.
 func (s *shape) types() *yaml.Node {
 	var kinds []string
 	if s.kind != "" {
@@ -276,7 +277,7 @@ func (s *shape) types() *yaml.Node {
 		kinds = append(kinds, "null")
 	}
 	if s.kind == "" && len(kinds) == 1 {
-		return nil // nullable, and anything is allowed already
+		return nil // any value is allowed, including null
 	}
 	return typeList(kinds)
 }

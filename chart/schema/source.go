@@ -16,23 +16,21 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// source is a values file, read twice: by the YAML reader that Helm's values
-// are read with, which says what the values are, and by one that knows lines
-// and the order of keys.
+// source is a values file. It is parsed twice: by the YAML 1.1 parser for values, and into
+// nodes, which have lines, comments and the order of keys.
 type source struct {
 	name   string
 	lines  []string
 	values map[any]any
-	roots  []*yaml.Node // of all documents, the last one first
-	// comments are the lines that are comments, where they were found beside
-	// nodes, without indentation.
+	roots  []*yaml.Node // of all documents, the last document first
+	// comments is the set of comment lines of all nodes, without indentation.
 	comments map[string]bool
 }
 
 func readSource(name string, data []byte) (*source, error) {
 	s := &source{name: name, values: map[any]any{}, comments: map[string]bool{}}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	// What YAML 1.1 takes for the end of a line.
+	// All line breaks of YAML 1.1.
 	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 	s.lines = strings.Split(ends.Replace(string(data)), "\n")
 	if err := s.readValues(data); err != nil {
@@ -42,7 +40,7 @@ func readSource(name string, data []byte) (*source, error) {
 		if bytes.Contains(data, []byte(annotation)) {
 			return nil, yamlError(name, 0, err)
 		}
-		s.roots = nil // without comments, and in another order
+		s.roots = nil // derive without comments and with sorted keys
 	}
 	return s, nil
 }
@@ -57,7 +55,7 @@ func (s *source) readValues(data []byte) error {
 		}
 		if err != nil {
 			var table map[string]any
-			if json.Unmarshal(data, &table) != nil { // JSON knows escapes that YAML does not
+			if json.Unmarshal(data, &table) != nil { // JSON has escapes that YAML does not have
 				return yamlError(s.name, 0, err)
 			}
 			doc = generic(table)
@@ -67,7 +65,7 @@ func (s *source) readValues(data []byte) error {
 		case map[any]any:
 			overlay(s.values, doc)
 		default:
-			return &chart.InvalidError{File: s.name, Line: 1, Problem: "must hold keys and values (key: value)"}
+			return &chart.InvalidError{File: s.name, Line: 1, Problem: "must be keys and values (key: value)"}
 		}
 		if err != nil {
 			return nil
@@ -106,7 +104,7 @@ func (s *source) noteComments(n *yaml.Node) {
 	}
 }
 
-// overlay lays a document over those before it.
+// overlay merges src, a later document, into dst.
 func overlay(dst, src map[any]any) {
 	for k, v := range src {
 		below, ok := dst[k].(map[any]any)
@@ -118,7 +116,7 @@ func overlay(dst, src map[any]any) {
 	}
 }
 
-// generic makes of a JSON reader's types those of a YAML reader.
+// generic converts the types of a JSON decoder into those of a YAML decoder.
 func generic(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -139,22 +137,22 @@ func generic(v any) any {
 	return v
 }
 
-// entry is one key of a table in its place in the file.
+// entry is a key of a table with its nodes in the file.
 type entry struct {
 	name  string
 	value any
-	key   *yaml.Node // nil where the key comes from elsewhere, by a merge
-	node  *yaml.Node // the value's, nil like key
+	key   *yaml.Node // nil if the key comes from a merge
+	node  *yaml.Node // the value's node, or nil if key is nil
 }
 
-// entries lists a table's keys in the order of the file; those that were merged
-// in come last, sorted.
+// entries returns a table's keys in the order of the file. Keys from a merge are last and
+// sorted.
 func (s *source) entries(table map[any]any, nodes []*yaml.Node) []entry {
 	left := make(map[string]any, len(table))
 	for k, v := range table {
 		if _, isText := k.(string); !isText {
 			if _, dup := table[fmt.Sprint(k)]; dup {
-				continue // "1" and 1: the text is meant
+				continue // of "1" and 1, the string wins
 			}
 		}
 		left[fmt.Sprint(k)] = v
@@ -164,7 +162,7 @@ func (s *source) entries(table map[any]any, nodes []*yaml.Node) []entry {
 	for _, n := range nodes {
 		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 			name := keyName(n.Content[i])
-			if j, again := at[name]; again { // of two equal keys the last one counts
+			if j, again := at[name]; again { // the last of duplicate keys wins
 				if n == nodes[0] {
 					out[j].key, out[j].node = n.Content[i], n.Content[i+1]
 				}
@@ -185,7 +183,7 @@ func (s *source) entries(table map[any]any, nodes []*yaml.Node) []entry {
 	return out
 }
 
-// keyName is the name that the values' reader gives a key.
+// keyName returns the name of a key in the parsed values.
 func keyName(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
 		return n.Value
@@ -196,7 +194,7 @@ func keyName(n *yaml.Node) string {
 	return n.Value
 }
 
-// read reads a plain scalar by the rules of values files.
+// read parses a plain scalar of a values file.
 func read(text string) (any, bool) {
 	if plainWord(text) {
 		return text, true
@@ -212,8 +210,8 @@ func read(text string) (any, bool) {
 	return v, true
 }
 
-// plainWord tells, without asking a reader, that a text is a string to every
-// reader of YAML. It may say no where that is so.
+// plainWord reports whether text is certainly a string in every version of YAML. It may
+// return false for other strings.
 func plainWord(text string) bool {
 	if len(text) < 6 { // yes, off, null, False and the like
 		return false
@@ -228,7 +226,7 @@ func plainWord(text string) bool {
 	return true
 }
 
-// yamlError gives a YAML reader's complaint its file and line.
+// yamlError converts an error of a YAML parser into an InvalidError.
 func yamlError(name string, offset int, err error) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n  ")
 	bad := &chart.InvalidError{File: name, Problem: "is not valid YAML: " + text}

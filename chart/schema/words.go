@@ -8,8 +8,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// splitTop cuts at semicolons that are in no brackets and no quotes; where
-// those do not match, as in a pattern, at every semicolon.
+// splitTop splits body at the semicolons outside of brackets and quotes. If these do not
+// match, as in a pattern, it splits at every semicolon.
 func splitTop(body string) []string {
 	var parts []string
 	depth, start, quote := 0, 0, byte(0)
@@ -37,7 +37,7 @@ func splitTop(body string) []string {
 	return append(parts, body[start:])
 }
 
-// unquote takes the quotes off a text that is in them.
+// unquote returns s without its quotes, if it is a quoted YAML string.
 func unquote(s string) string {
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
 		var v string
