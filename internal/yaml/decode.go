@@ -2,40 +2,41 @@
 
 package yaml
 
-// Quick decodes one document of the subset of YAML that charts nearly always use: block
-// maps and lists, scalars on one line or several, collections in brackets on one line. ok
-// is false where text holds anything else, valid or not: then a full parser has to read it.
-// Where ok is true, [UnmarshalV2] would return the same, but for keys, which are text here.
+// Quick decodes a document in the subset of YAML that nearly all charts use: block maps and
+// lists, scalars on one or several lines, and flow collections on one line. ok is false if
+// text has anything else, valid or not; the caller must then use a complete parser. If ok is
+// true, the result is the same as that of [UnmarshalV2], except that keys are strings.
 //
-// number, if not nil, makes the value of each number: of whole, where it is written without
-// point and exponent, or else of float, which is finite. nil makes them int64 and float64.
+// number, if not nil, returns the value for each number: whole if isWhole is set, for a
+// number without a decimal point and exponent, and otherwise float, which is finite. If
+// number is nil, numbers are int64 and float64.
 func Quick(text string, number func(isWhole bool, whole int64, float float64) any) (v any, ok bool) {
 	return (&builder{number: number}).build(text)
 }
 
-// QuickKeys is [Quick] for the keys of a map that wanted returns true for: the others are
-// checked and left out.
+// QuickKeys is like [Quick], but returns only the keys of a map for which wanted returns true.
+// It checks the syntax of the others.
 func QuickKeys(text string, wanted func(key string) bool) (v any, ok bool) {
 	return (&builder{wanted: wanted}).build(text)
 }
 
-// builder is the sink that makes values.
+// builder is a Sink that builds values.
 type builder struct {
 	number func(isWhole bool, whole int64, float float64) any
 	wanted func(key string) bool
 	result any
-	// items are those of the lists that are open, the outermost first.
+	// items are the items of all open lists, outermost first.
 	items []any
 	open  []collection
-	few   [8]collection // what most documents have open at most
+	few   [8]collection // enough for most documents
 }
 
-// collection is a map or list that is open.
+// collection is an open map or list.
 type collection struct {
 	table map[string]any // nil for a list
-	key   string         // the last one
-	odd   bool           // a key is a number or boolean made text
-	from  int            // where a list's items begin
+	key   string         // the last key
+	odd   bool           // a key was converted from a number or boolean
+	from  int            // the index in items of a list's first item
 }
 
 func (b *builder) build(text string) (any, bool) {
@@ -56,7 +57,7 @@ func (b *builder) Open(isMap bool) int {
 	return 0
 }
 
-// Key notes a key.
+// Key records a key.
 func (b *builder) Key(key string, plain, build bool) (keep, ok bool) {
 	odd := false
 	if plain {
@@ -78,7 +79,7 @@ func (b *builder) Key(key string, plain, build bool) (keep, ok bool) {
 	return b.wanted == nil || len(b.open) > 1 || b.wanted(key), true
 }
 
-// Scalar makes a value of a scalar.
+// Scalar adds the value of a scalar.
 func (b *builder) Scalar(text string, plain, build bool) bool {
 	if !build {
 		return !plain || !notFinite(text)

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// Rules say how a text is read that [Edit] changes.
+// Rules are the rules for the text that [Edit] changes.
 type Rules struct {
-	// Decode reads the text, which ends in a line feed. It must be set.
+	// Decode decodes text, which ends with a line feed. It must be set.
 	Decode func(text string) (map[string]any, error)
-	// Values is set for the values of a chart: numbers of equal value are equal, whatever
-	// their type, and a whole float64 is written without a point. A named type whose kind
-	// is float64, such as values.Real, keeps the point.
+	// Values is set for the values of a chart: numbers with the same value are equal,
+	// whatever their types, and a float64 with an integer value is written without a
+	// decimal point. A named type of kind float64, such as values.Real, keeps the point.
 	Values bool
 }
 
-// Edit returns the text of a map, raw, changed so that rules.Decode reads now from it, with
-// as few changes as it can: what stays the same keeps its bytes, its place and its comments;
-// a key that is removed takes the comments right above it along; a new one comes last in its
-// map. Parts in a form of YAML that cannot be edited exactly are written anew, in the worst
-// case all of the text. An error is returned for a value that YAML cannot hold.
+// Edit returns raw, the text of a map, changed so that rules.Decode returns now for it. It
+// makes as few changes as possible: values that stay keep their text, position and comments,
+// a removed key is removed with the comments directly above it, and a new key is the last in
+// its map. Parts of the text that Edit cannot edit, in the worst case all of it, are
+// rewritten. It returns an error for a value that cannot be written as YAML.
 func Edit(raw string, now map[string]any, rules Rules) (string, error) {
 	goal, err := normalize(now, rules.Values)
 	if err != nil {
@@ -48,22 +48,22 @@ func Edit(raw string, now map[string]any, rules Rules) (string, error) {
 	for _, out := range []func() (string, bool){
 		func() (string, bool) { return rewrite(text, goal, rules, false) },
 		func() (string, bool) { return rewrite(text, goal, rules, true) },
-		func() (string, bool) { return headComments(text) + anew(goal, rules), true },
-		func() (string, bool) { return anew(goal, rules), true },
+		func() (string, bool) { return headComments(text) + encodeAll(goal, rules), true },
+		func() (string, bool) { return encodeAll(goal, rules), true },
 	} {
 		if next, ok := out(); ok && holds(next) {
-			// Readers end the last line again, but do not add to an empty one: where
-			// a block scalar counts that, it stays.
+			// Parsers add a missing line feed after the last line unless that is empty, so
+			// it stays if it is part of a block scalar.
 			if bare := withoutEnd(next); unended && (!strings.HasSuffix(bare, "\n") || holds(bare)) {
 				return bare, nil
 			}
 			return next, nil
 		}
 	}
-	return "", errors.New("the object has no form in YAML that reads back the same")
+	return "", errors.New("the object cannot be written as YAML without changes")
 }
 
-// withoutEnd returns text without the end of its last line.
+// withoutEnd returns text without the line break of its last line.
 func withoutEnd(text string) string {
 	bare := strings.TrimSuffix(text, "\n")
 	if cut := strings.TrimSuffix(bare, "\r"); !strings.HasSuffix(cut, "\r") {
@@ -72,11 +72,11 @@ func withoutEnd(text string) string {
 	return bare
 }
 
-func anew(goal map[string]any, rules Rules) string {
+func encodeAll(goal map[string]any, rules Rules) string {
 	return readable{rules.Values}.document(goal, 2, 0)
 }
 
-// headComments are the comments and empty lines that a text begins with.
+// headComments returns the comments and empty lines at the beginning of text.
 func headComments(text string) string {
 	at := 0
 	for at < len(text) && (text[at] == '#' || text[at] == '\n') {
@@ -85,8 +85,8 @@ func headComments(text string) string {
 	return text[:at]
 }
 
-// rewrite edits text in place; whole has it write every top value that changes
-// anew. ok is false where it does not know how.
+// rewrite edits text. If whole is set, it rewrites every top-level value that changes. It
+// reports false if it cannot edit the text.
 func rewrite(text string, goal map[string]any, rules Rules, whole bool) (string, bool) {
 	top, step, dashes, err := outline(text)
 	if err != nil {
@@ -115,16 +115,16 @@ func rewrite(text string, goal map[string]any, rules Rules, whole bool) (string,
 	return x.result()
 }
 
-// change puts new text in the place of some old.
+// change replaces a range of the text.
 type change struct {
 	from, to int
 	text     string
 }
 
-// editor collects the changes to one text.
+// editor collects the changes to a text.
 type editor struct {
 	text    string
-	feed    string // what ends a line
+	feed    string // the line break
 	whole   bool
 	depth   int
 	changes []change
@@ -143,7 +143,7 @@ func (x *editor) replace(from, to int, text string) {
 	x.changes = append(x.changes, change{from, to, text})
 }
 
-// result is the text with all changes, which must not overlap.
+// result returns the text with all changes. It reports false if they overlap.
 func (x *editor) result() (string, bool) {
 	slices.SortStableFunc(x.changes, func(a, b change) int { return a.from - b.from })
 	var b strings.Builder
@@ -163,8 +163,8 @@ func (x *editor) result() (string, bool) {
 // same compares two normalized values.
 func (x *editor) same(a, b any) bool { return sameValue(a, b, x.values) }
 
-// sameValue compares two normalized values, numbers by their value alone where
-// they are a chart's.
+// sameValue compares two normalized values. If values is set, it compares numbers by value
+// and ignores their types.
 func sameValue(a, b any, values bool) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -200,8 +200,8 @@ func sameValue(a, b any, values bool) bool {
 	return a == b
 }
 
-// number is a number as a whole one or, where it is none that int64 can hold, a
-// float.
+// number returns a number as an int64 or, if it is not an integer or out of range, as a
+// float64.
 func number(v any) (int64, float64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -217,5 +217,5 @@ func number(v any) (int64, float64, bool) {
 	return 0, 0, false
 }
 
-// String of a change is for tests that fail.
+// String is for the messages of tests.
 func (c change) String() string { return fmt.Sprintf("%d-%d %q", c.from, c.to, c.text) }

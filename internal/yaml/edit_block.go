@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// editable reports whether something of a block map stays, so that it can be
-// changed key by key.
+// editable reports whether a key of a block map stays, so that the map can be edited.
 func (x *editor) editable(p *part, old, goal map[string]any) bool {
 	if p.marked || len(goal) == 0 {
 		return false
@@ -20,17 +19,17 @@ func (x *editor) editable(p *part, old, goal map[string]any) bool {
 	return false
 }
 
-// table edits a block map that holds old.
+// table edits a block map whose value is old.
 func (x *editor) table(p *part, old, goal map[string]any) {
 	x.depth++
 	defer func() { x.depth-- }()
-	last := make(map[string]int, len(p.entries)) // of two equal keys the last counts
+	last := make(map[string]int, len(p.entries)) // the last of duplicate keys wins
 	for i, e := range p.entries {
 		last[e.key] = i
 	}
 	from := 0
 	if p.entries[0].start != x.lineBegin(p.entries[0].start) {
-		from = x.dropFirst(p, goal) // the first stands behind a dash
+		from = x.dropFirst(p, goal) // the first key is after a dash
 	}
 	for i := from; i < len(p.entries); i++ {
 		e := p.entries[i]
@@ -63,7 +62,7 @@ func (x *editor) table(p *part, old, goal map[string]any) {
 	x.replace(at, at, string(w.text))
 }
 
-// lineBegin is where the first character of at's line stands that is not a space.
+// lineBegin returns the offset of the first character on at's line that is not a space.
 func (x *editor) lineBegin(at int) int {
 	begin := lineStart(x.text, at)
 	for begin < at && x.text[begin] == ' ' {
@@ -72,9 +71,8 @@ func (x *editor) lineBegin(at int) int {
 	return begin
 }
 
-// dropFirst takes the entries at the beginning that do not stay, where the
-// first of them stands behind a dash. It gives the number of those that it has
-// dealt with.
+// dropFirst removes the entries at the beginning of p that do not stay, of which the first is
+// after a dash. It returns the number of entries that it has handled.
 func (x *editor) dropFirst(p *part, goal map[string]any) int {
 	n := 0
 	for n < len(p.entries) {
@@ -94,7 +92,7 @@ func (x *editor) dropFirst(p *part, goal map[string]any) int {
 	return n
 }
 
-// drop takes an entry and the comments that belong to it.
+// drop removes an entry and its comments.
 func (x *editor) drop(p *part, i int) {
 	from, to := x.commentStart(p, i), x.entryEnd(p, i)
 	alone := i+1 < len(p.entries) && (from == 0 || strings.HasSuffix(x.text[:from], "\n\n"))
@@ -104,14 +102,13 @@ func (x *editor) drop(p *part, i int) {
 	x.replace(from, to, "")
 }
 
-// commentStart is the beginning of the line of an entry, or of the comments
-// right above it.
+// commentStart returns the beginning of an entry's line, or of the comments directly above it.
 func (x *editor) commentStart(p *part, i int) int {
 	at, bound := lineStart(x.text, p.entries[i].start), 0
 	if i > 0 {
 		bound = x.entryEnd(p, i-1)
 	} else if x.lineBegin(p.entries[0].start) < p.entries[0].start {
-		return at // behind a dash
+		return at // after a dash
 	}
 	for at > bound {
 		above := lineStart(x.text, at-1)
@@ -125,8 +122,8 @@ func (x *editor) commentStart(p *part, i int) int {
 	return at
 }
 
-// entryEnd is the end of an entry's last line, with the comments below it that
-// stand deeper than it.
+// entryEnd returns the end of an entry, including the comments below it that are indented
+// more than it.
 func (x *editor) entryEnd(p *part, i int) int {
 	e := p.entries[i]
 	stop := min(lineEnd(x.text, e.value.end)+1, len(x.text))
@@ -146,7 +143,7 @@ func (x *editor) entryEnd(p *part, i int) int {
 	return stop
 }
 
-// value changes what the entry of a block map or list holds, from old to goal.
+// value changes the value of an entry of a block map or list from old to goal.
 func (x *editor) value(p *part, i int, old, goal any) {
 	v := p.entries[i].value
 	if !v.marked && (!x.whole || x.depth > 1) {
@@ -173,10 +170,10 @@ func (x *editor) value(p *part, i int, old, goal any) {
 			}
 		}
 	}
-	x.anew(p, i, goal)
+	x.rewriteValue(p, i, goal)
 }
 
-// scalar puts a scalar on one line in the place of another.
+// scalar replaces a scalar on one line. It reports false if it cannot.
 func (x *editor) scalar(v *part, goal any) bool {
 	if v.shape != scalarShape || v.start == v.end || v.quote == '|' || v.quote == '>' ||
 		strings.Contains(x.text[v.start:v.end], "\n") {
@@ -198,9 +195,9 @@ func (x *editor) scalar(v *part, goal any) bool {
 	return true
 }
 
-// anew writes the value of an entry anew. A comment that stands behind the
-// value, or the key, stays there.
-func (x *editor) anew(p *part, i int, goal any) {
+// rewriteValue rewrites the value of an entry. A comment on the line of the key or the value
+// stays.
+func (x *editor) rewriteValue(p *part, i int, goal any) {
 	e := p.entries[i]
 	w := x.writer()
 	item := p.shape == blockList
@@ -214,14 +211,14 @@ func (x *editor) anew(p *part, i int, goal any) {
 		to--
 	}
 	if !block && e.value.shape == scalarShape && e.value.quote != '|' && e.value.quote != '>' {
-		to = e.value.end // what follows it is comments
+		to = e.value.end // comments follow
 	}
 	comment := x.lineComment(e)
 	switch {
 	case comment == "":
 		x.replace(after, to, text)
 	case block && item && first != "":
-		x.replace(after, to, text) // "- a: 1" has no place for it
+		x.replace(after, to, text) // "- a: 1" has no room for the comment
 	case block:
 		x.replace(after, to, first+comment+"\n"+rest)
 	case inline && to == e.value.end:
@@ -231,8 +228,7 @@ func (x *editor) anew(p *part, i int, goal any) {
 	}
 }
 
-// lineComment is the comment on the line of an entry's key, with the space in
-// front of it.
+// lineComment returns the comment on the line of an entry's key, with the space before it.
 func (x *editor) lineComment(e entry) string {
 	end := lineEnd(x.text, e.after)
 	at := e.after

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// pair says which old item of a list becomes which new one; -1 is none.
+// pair has the indexes of an old item of a list and of the new item that replaces it, or -1.
 type pair struct{ old, goal int }
 
-// align matches the items of two lists in order: those that are the same, then
-// maps of the same name, and in between one after the other. It gives nil where
-// the lists are too long for that.
+// align matches the items of two lists in order: first equal items, then maps with the same
+// name, and then the items between matches by position. It returns nil if the lists are too
+// long.
 func (x *editor) align(old, goal []any) []pair {
 	from := 0
 	for from < len(old) && from < len(goal) && x.same(old[from], goal[from]) {
@@ -38,7 +38,7 @@ func (x *editor) align(old, goal []any) []pair {
 	return out
 }
 
-// alignMiddle finds the common items that make the longest row.
+// alignMiddle finds the longest common subsequence.
 func (x *editor) alignMiddle(old, goal []any, base int) []pair {
 	n, m := len(old), len(goal)
 	worth := make([][]int, n)
@@ -62,7 +62,7 @@ func (x *editor) alignMiddle(old, goal []any, base int) []pair {
 	var out []pair
 	i, j := 0, 0
 	gapOld, gapGoal := 0, 0
-	gap := func() { // what lies between two matches, one after the other
+	gap := func() { // match the items between two matches by position
 		for gapOld < i || gapGoal < j {
 			p := pair{-1, -1}
 			if gapOld < i {
@@ -94,7 +94,7 @@ func (x *editor) alignMiddle(old, goal []any, base int) []pair {
 	return out
 }
 
-// namesake reports that two maps have the same name, as containers have.
+// namesake reports whether two maps have the same name, as containers do.
 func namesake(a, b any) bool {
 	m, ok := a.(map[string]any)
 	w, also := b.(map[string]any)
@@ -109,7 +109,7 @@ func namesake(a, b any) bool {
 	return false
 }
 
-// list edits a block list; it does nothing and tells so where none of it stays.
+// list edits a block list. It reports false, without changes, if no item stays.
 func (x *editor) list(p *part, old, goal []any) bool {
 	if len(p.entries) != len(old) || len(goal) == 0 || p.marked {
 		return false
@@ -128,7 +128,7 @@ func (x *editor) list(p *part, old, goal []any) bool {
 	}
 	x.depth++
 	defer func() { x.depth-- }()
-	at := x.commentStart(p, 0) // where a new item goes
+	at := x.commentStart(p, 0) // the offset for a new item
 	for _, c := range pairs {
 		switch {
 		case c.old < 0:
@@ -148,10 +148,10 @@ func (x *editor) list(p *part, old, goal []any) bool {
 	return true
 }
 
-// widest is how long a collection in brackets may grow.
+// widest is the maximum length of a flow collection that Edit writes.
 const widest = 100
 
-// flowTable edits a map in brackets, if it can.
+// flowTable edits a map in flow style, if it can.
 func (x *editor) flowTable(p *part, old, goal map[string]any) bool {
 	if p.marked || len(old) == 0 || len(goal) == 0 {
 		return false
@@ -163,13 +163,13 @@ func (x *editor) flowTable(p *part, old, goal map[string]any) bool {
 		v, stays := goal[e.key]
 		if !stays || seen[e.key] {
 			x.changes = x.changes[:mark]
-			return x.flowAnew(p, goal)
+			return x.rewriteFlow(p, goal)
 		}
 		seen[e.key] = true
 		quoted = quoted && e.quote == '"'
 		if !x.same(old[e.key], v) && !x.flowValue(e.value, old[e.key], v) {
 			x.changes = x.changes[:mark]
-			return x.flowAnew(p, goal)
+			return x.rewriteFlow(p, goal)
 		}
 	}
 	if len(seen) == len(goal) {
@@ -199,19 +199,19 @@ func (x *editor) flowTable(p *part, old, goal map[string]any) bool {
 	return true
 }
 
-// flowItems edits a list in brackets, if it can.
+// flowItems edits a list in flow style, if it can.
 func (x *editor) flowItems(p *part, old, goal []any) bool {
 	if p.marked || len(old) == 0 || len(goal) == 0 {
 		return false
 	}
 	if len(old) != len(goal) || len(p.entries) != len(old) {
-		return x.flowAnew(p, goal)
+		return x.rewriteFlow(p, goal)
 	}
 	mark := len(x.changes)
 	for i, e := range p.entries {
 		if !x.same(old[i], goal[i]) && !x.flowValue(e.value, old[i], goal[i]) {
 			x.changes = x.changes[:mark]
-			return x.flowAnew(p, goal)
+			return x.rewriteFlow(p, goal)
 		}
 	}
 	return true
@@ -242,9 +242,9 @@ func (x *editor) flowValue(v *part, old, goal any) bool {
 	return true
 }
 
-// flowAnew writes a collection in brackets anew, where it was and is short. New
-// text is in the quotes of the first that was there.
-func (x *editor) flowAnew(p *part, goal any) bool {
+// rewriteFlow rewrites a flow collection, if it was and stays short. Strings get the quotes
+// of the first string that was in it.
+func (x *editor) rewriteFlow(p *part, goal any) bool {
 	if strings.Contains(x.text[p.start:p.end], "\n") {
 		return false
 	}

@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// TextKeys returns a copy of m, a map of go.yaml.in/yaml, whose keys are text, written as
-// Helm writes numbers and booleans, and whose values are what plain returns for them. Of
-// several keys with the same text ("1", 1 and 1.0) the same one always wins: text, else a
-// boolean, else a whole number, else the smallest number. A key of any other type is a
-// [*KeyError]. Other errors are those of plain.
+// TextKeys returns a copy of m, a map of go.yaml.in/yaml, with its keys converted into strings
+// as in Helm, and its values converted by plain. If several keys have the same text ("1", 1
+// and 1.0), a string wins, otherwise a boolean, otherwise an integer, otherwise the smallest
+// number. A key of any other type is a [*KeyError]. TextKeys returns errors of plain
+// unchanged.
 func TextKeys(m map[any]any, plain func(key string, v any) (any, error)) (map[string]any, error) {
-	won := make(map[string]any, len(m)) // the key that won, by its text
+	won := make(map[string]any, len(m)) // the winning key, by its text
 	for k := range m {
 		s, ok := keyText(k)
 		if !ok {
@@ -34,7 +34,7 @@ func TextKeys(m map[any]any, plain func(key string, v any) (any, error)) (map[st
 		if err != nil {
 			return nil, err
 		}
-		// Two keys that are both .nan are told apart by their values alone.
+		// Two keys .nan differ only by their values.
 		if other, twice := out[s]; twice && fmt.Sprint(other) < fmt.Sprint(p) {
 			continue
 		}
@@ -43,14 +43,14 @@ func TextKeys(m map[any]any, plain func(key string, v any) (any, error)) (map[st
 	return out, nil
 }
 
-// A KeyError is returned for a map's key that JSON cannot hold.
+// A KeyError is returned for a map's key that is not valid in JSON.
 type KeyError struct{ Key any }
 
 func (e *KeyError) Error() string {
 	return fmt.Sprintf("%v is not a valid key: want text, a boolean or a signed 64-bit number", e.Key)
 }
 
-// keyText returns the text of a key, false where it has none that JSON could hold.
+// keyText returns the text of a key. It reports false for a key that is not valid in JSON.
 func keyText(k any) (string, bool) {
 	switch k := k.(type) {
 	case string:
@@ -67,8 +67,8 @@ func keyText(k any) (string, bool) {
 	return "", false
 }
 
-// floatKey is a number as a key, in the precision that Helm writes keys with: one
-// too large for it is infinite.
+// floatKey returns a number as a key, with the precision of Helm's keys. A number that is too
+// large for it becomes infinite.
 func floatKey(f float64) string {
 	switch s := strconv.FormatFloat(f, 'g', -1, 32); s {
 	case "+Inf":
@@ -82,8 +82,7 @@ func floatKey(f float64) string {
 	}
 }
 
-// compareKeys orders keys of the same text. Only not-a-number is equal to another
-// key.
+// compareKeys compares keys with the same text. Only not-a-numbers are equal.
 func compareKeys(a, b any) int {
 	rank := func(k any) int {
 		switch k.(type) {

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// AppendMarshal appends v to dst as [Marshal] writes it, and many times as fast: that goes
-// through JSON, a YAML parser and a YAML emitter. ok is false where it is not sure of the
-// bytes, and where a limit is reached; then text is what was written until there.
+// AppendMarshal appends the YAML that [Marshal] writes for v to dst. It is much faster than
+// Marshal, which uses JSON, a YAML parser and a YAML emitter. ok is false if AppendMarshal
+// cannot write the same bytes or a limit is exceeded; text is then incomplete.
 func AppendMarshal(dst []byte, v any, limits Limits) (text []byte, ok bool) {
 	w := &writer{text: dst, manner: &library{}, step: 2, limits: &limits, lineStart: len(dst)}
 	if _, n := size(v); n < 0 && limits.Convert != nil {
@@ -25,16 +25,16 @@ func AppendMarshal(dst []byte, v any, limits Limits) (text []byte, ok bool) {
 	return w.text, !w.failed
 }
 
-// library is the manner of the YAML library's emitter.
+// library is the style of the YAML library's emitter.
 type library struct {
-	// odd remembers how scalars are written that are not obviously plain.
+	// odd caches the YAML of scalars that are not obviously plain.
 	odd map[string]string
 }
 
-// width is the column behind which the emitter breaks lines at spaces.
+// width is the column after which the emitter breaks lines at spaces.
 const width = 80
 
-// column counts characters, as the emitter does: keys may be of any.
+// column returns the column in characters, like the emitter.
 func (w *writer) column() int { return utf8.RuneCount(w.text[w.lineStart:]) }
 
 func (*library) order(keys []string, _ int) { slices.SortFunc(keys, compareNatural) }
@@ -71,13 +71,13 @@ func (l *library) scalar(w *writer, v any, column, _ int) {
 	}
 }
 
-// float writes whole numbers as such, for JSON knows no other kind.
+// float writes a float. An integer value has no decimal point, as in JSON.
 func (w *writer) float(f float64) {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
 		w.failed = true
 	case f == 0:
-		w.put("0") // JSON's -0 is a whole number to the parser
+		w.put("0") // the parser reads JSON's -0 as an integer
 	case f == math.Trunc(f) && f > -(1<<63) && f < 1<<64:
 		w.text = strconv.AppendFloat(w.text, f, 'f', -1, 64)
 	default:
@@ -85,7 +85,7 @@ func (w *writer) float(f float64) {
 	}
 }
 
-// str writes text, whose further lines stand at column.
+// str writes a string. Lines after the first begin at column.
 func (l *library) str(w *writer, s string, column int) {
 	switch {
 	case plainText(s):
@@ -108,11 +108,11 @@ func (l *library) str(w *writer, s string, column int) {
 		l.oddText(w, s, false)
 	}
 	if w.column() > width && strings.IndexByte(s, ' ') >= 0 {
-		w.failed = true // it would be broken somewhere
+		w.failed = true // the emitter would break the line
 	}
 }
 
-// folded writes plain text, broken at the first space behind the width.
+// folded writes a plain string, broken at the first space after the width.
 func (w *writer) folded(s string, column int) {
 	if w.column()+len(s) <= width {
 		w.put(s)
@@ -131,7 +131,7 @@ func (w *writer) folded(s string, column int) {
 	}
 }
 
-// isLiteral reports whether text of several lines is written as a literal block.
+// isLiteral reports whether a string with several lines is written as a literal block.
 func isLiteral(s string) bool {
 	if s[0] == ' ' || s[0] == '\n' {
 		return false
@@ -145,7 +145,7 @@ func isLiteral(s string) bool {
 	return true
 }
 
-// oddText writes text that needs quotes, perhaps, as the emitter itself does.
+// oddText writes a string that may need quotes with the emitter.
 func (l *library) oddText(w *writer, s string, key bool) {
 	id := s
 	if key {
@@ -184,8 +184,8 @@ func emitOne(s string, key bool) (string, bool) {
 	return text, true
 }
 
-// plainText reports that s is certainly written without quotes. It may say no
-// where yes were right.
+// plainText reports whether s is certainly written without quotes. It may return false for
+// other strings.
 func plainText(s string) bool {
 	if s == "" || !plainStart(s) || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
 		return false
@@ -201,8 +201,8 @@ func plainText(s string) bool {
 	return true
 }
 
-// plainStart looks at how s begins: not like anything that means something in
-// YAML, and not like a number, a date or a word that stands for true.
+// plainStart reports whether s begins neither with an indicator of YAML nor like a number, a
+// date or a boolean.
 func plainStart(s string) bool {
 	switch c := s[0]; {
 	case isLetter(c):
@@ -217,8 +217,7 @@ func plainStart(s string) bool {
 	return textNumber(s)
 }
 
-// quotedText reports that s is certainly written in double quotes, and holds
-// nothing that needs an escape there.
+// quotedText reports whether s is certainly written in double quotes without escapes.
 func quotedText(s string) bool {
 	_, known := Word(s)
 	return known || len(s) < 18 && strings.Trim(s, "0123456789") == ""
@@ -230,8 +229,8 @@ func (w *writer) quote(s string) {
 	w.put(`"`)
 }
 
-// compareNatural orders keys as the emitter does: letters after everything
-// else, and numbers in them by their value.
+// compareNatural compares keys in the emitter's order: letters after other characters, and
+// numbers by value.
 func compareNatural(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -260,8 +259,8 @@ func compareNatural(a, b string) int {
 	return int(ra) - int(rb)
 }
 
-// compareNumbers compares the digits that begin at i in both keys. Where one of
-// them is a zero within a longer number, the digits before it count too.
+// compareNumbers compares the numbers that begin at i in both keys. If one of them is a zero
+// in a longer number, it includes the digits before it.
 func compareNumbers(a, b string, i int, zero bool) int {
 	var start int64
 	if zero {

@@ -8,20 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// part is a value in a text, with its place.
+// part is a value in a text with its position.
 type part struct {
 	shape shape
-	// quote is what a scalar begins with: a quote, '|' or '>', '*' for an alias,
-	// 0 for none.
+	// quote is the first character of a scalar with an indicator: a quote, '|', '>', or
+	// '*' for an alias. It is 0 for a plain scalar.
 	quote byte
-	// start and end are the place of its text; they are equal where a null has
-	// none. A block's end is that of its last line with content.
+	// start and end are the offsets of its text. They are equal for a null without text.
+	// A block ends with its last line that has content.
 	start, end int
-	// column is where a block collection's keys or dashes stand.
+	// column is the column of a block collection's keys or dashes.
 	column  int
 	entries []entry
-	// marked reports that it has an anchor, a tag, or merges another map: it is
-	// changed as a whole only.
+	// marked is set if it has an anchor or a tag or merges another map. It can then only
+	// be replaced as a whole.
 	marked bool
 }
 
@@ -35,27 +35,27 @@ const (
 	flowList
 )
 
-// entry is one key, or dash, with its value.
+// entry is a key or a dash with its value.
 type entry struct {
 	key string
-	// quote is the key's.
+	// quote is the key's quote, or 0.
 	quote byte
 	start int // of the key or dash
-	after int // behind the colon or dash
+	after int // after the colon or dash
 	value *part
 }
 
-// errOutline reports that a text has a form that no one here follows.
-var errOutline = errors.New("this YAML can only be written anew")
+// errNotEditable is returned for YAML that cannot be edited.
+var errNotEditable = errors.New("this YAML can only be rewritten")
 
-// outline finds where everything stands in a text of one document. It gives nil
-// where there is nothing but comments. The parser knows where a value begins;
-// where it ends is found by reading on from there.
+// outline returns the positions of all values in a text with a single document. It returns nil
+// if the text has only comments. The parser reports where a value begins, and outline finds
+// its end.
 func outline(text string) (top *part, step, dashes int, err error) {
 	step = 2
 	if strings.ContainsAny(text, "\u0085\u2028\u2029\ufeff") ||
 		strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
-		return nil, step, 0, errOutline
+		return nil, step, 0, errNotEditable
 	}
 	var doc Node
 	if err := UnmarshalV3([]byte(text), &doc); err != nil {
@@ -74,7 +74,7 @@ func outline(text string) (top *part, step, dashes int, err error) {
 		switch r := recover().(type) {
 		case nil:
 		case lost:
-			top, err = nil, errOutline
+			top, err = nil, errNotEditable
 		default:
 			panic(r)
 		}
@@ -88,14 +88,14 @@ func outline(text string) (top *part, step, dashes int, err error) {
 
 type outliner struct {
 	text  string
-	lines []int // where each begins
+	lines []int // the offset of each line
 	depth int
-	// step and dashes are the writer's, from the first that were seen.
+	// step and dashes are as in writer, taken from the first map and list.
 	step, dashes int
 	seenDashes   bool
 }
 
-// lost is the panic of an outliner that does not find what must be there.
+// lost is the panic value of an outliner that does not find the expected text.
 type lost struct{}
 
 func (o *outliner) need(ok bool) {
@@ -106,7 +106,7 @@ func (o *outliner) need(ok bool) {
 
 func (o *outliner) is(at int, c byte) bool { return at < len(o.text) && o.text[at] == c }
 
-// offset is where a node begins.
+// offset returns the offset of a node.
 func (o *outliner) offset(n *Node) int {
 	o.need(n.Line >= 1 && n.Line <= len(o.lines))
 	at := o.lines[n.Line-1]
@@ -119,7 +119,7 @@ func (o *outliner) offset(n *Node) int {
 	return at
 }
 
-// blank goes over white space, line feeds and comments.
+// blank skips white space, line feeds and comments.
 func (o *outliner) blank(at int) int {
 	for at < len(o.text) {
 		switch c := o.text[at]; {
@@ -141,7 +141,7 @@ func (o *outliner) spaces(at int) int {
 	return at
 }
 
-// column is how many bytes stand before at on its line.
+// column returns the number of bytes before at on its line.
 func (o *outliner) column(at int) int { return at - lineStart(o.text, at) }
 
 func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
@@ -213,7 +213,7 @@ func (o *outliner) block(p *part, n *Node, at int) {
 	}
 }
 
-// learn notes how far the text indents.
+// learn records the indentation of the text.
 func (o *outliner) learn(column int, e entry) {
 	switch v := e.value; {
 	case v.shape == blockMap && o.step == 0:
@@ -223,7 +223,7 @@ func (o *outliner) learn(column int, e entry) {
 	}
 }
 
-// key is an entry of p without its value.
+// key returns the entry for a key, without its value.
 func (o *outliner) key(p *part, n *Node, flow bool) entry {
 	o.need(n.Kind == ScalarNode)
 	k := o.part(n, -1, flow)
@@ -246,7 +246,7 @@ func (o *outliner) key(p *part, n *Node, flow bool) entry {
 	return entry{key: name, quote: k.quote, start: k.start, after: at + 1}
 }
 
-// plainKeyText is the text that a key without quotes is.
+// plainKeyText returns the text of a key without quotes.
 func plainKeyText(s string) (string, bool) {
 	if plainSafe(s, false) {
 		return s, true
@@ -263,7 +263,7 @@ func plainKeyText(s string) (string, bool) {
 	return "", false
 }
 
-// value is what stands behind a colon or dash.
+// value returns the value after a colon or dash.
 func (o *outliner) value(n *Node, after, column int, flow bool) *part {
 	const styled = DoubleQuotedStyle | SingleQuotedStyle | LiteralStyle | FoldedStyle
 	if n.Kind == ScalarNode && n.Value == "" && n.Style&styled == 0 {
@@ -275,7 +275,7 @@ func (o *outliner) value(n *Node, after, column int, flow bool) *part {
 	return v
 }
 
-// flow reads a collection in brackets.
+// flow parses a flow collection.
 func (o *outliner) flow(p *part, n *Node, at int, closing byte) {
 	at++
 	for i := 0; i < len(n.Content); i++ {
@@ -338,8 +338,8 @@ func (o *outliner) scalar(p *part, n *Node, at, around int) {
 	}
 }
 
-// blockScalar finds the end of a literal or folded block; around is the column
-// of the collection that it stands in.
+// blockScalar finds the end of a literal or folded block. around is the column of the
+// collection that contains it.
 func (o *outliner) blockScalar(p *part, at, around int) {
 	end := lineEnd(o.text, at)
 	header := o.text[at+1 : end]

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Root returns the value of the first document of text as a node, nil where text is not
-// YAML or holds nothing.
+// Root returns the first document of text as a node, or nil if text is empty or not YAML.
 func Root(text []byte) *Node {
 	var doc Node
 	if UnmarshalV3(text, &doc) != nil || len(doc.Content) == 0 {
@@ -17,7 +16,7 @@ func Root(text []byte) *Node {
 	return doc.Content[0]
 }
 
-// Target returns n, or what it stands for if it is an alias; nil for nil.
+// Target returns n, or the node to which n refers if it is an alias. It returns nil for nil.
 func Target(n *Node) *Node {
 	for i := 0; n != nil && n.Kind == AliasNode && n.Alias != nil && i < MaxDepth; i++ {
 		n = n.Alias
@@ -25,9 +24,9 @@ func Target(n *Node) *Node {
 	return n
 }
 
-// Find returns where the key of that name stands in n.Content, with its value behind it;
-// -1 where n is not a map or has no such key. Of equal keys the last one counts. same says
-// which names are equal; nil for those of the same bytes.
+// Find returns the index of a key in n.Content, which the value follows, or -1 if n is not a
+// map or has no such key. It returns the last of duplicate keys. same reports whether two
+// names are equal; nil compares them byte by byte.
 func Find(n *Node, name string, same func(a, b string) bool) int {
 	if n == nil || n.Kind != MappingNode {
 		return -1
@@ -40,8 +39,8 @@ func Find(n *Node, name string, same func(a, b string) bool) int {
 	return -1
 }
 
-// Value returns the value of a key of a map, nil where there is none; of equal keys the last
-// one's.
+// Value returns the value of a key of a map, or nil if there is none. It returns the value of
+// the last of duplicate keys.
 func Value(n *Node, name string) *Node {
 	if i := Find(n, name, nil); i >= 0 {
 		return n.Content[i+1]
@@ -49,9 +48,9 @@ func Value(n *Node, name string) *Node {
 	return nil
 }
 
-// Line returns the line of a key, or of a list's item, in n: path are the names of the keys
-// on the way to it, in any case where none is the same, and the numbers of items. Of what is
-// not there it is the line of the nearest that is, 0 for nothing.
+// Line returns the line of the key or list item of n at path, which has the names of keys and
+// the indexes of items. If no key has a name, Line ignores its case. If path does not exist,
+// Line returns the line of the nearest ancestor, or 0 if there is none.
 func Line(n *Node, path ...string) int {
 	line := 0
 	for _, step := range path {
@@ -79,8 +78,8 @@ func Line(n *Node, path ...string) int {
 	return line
 }
 
-// CutLine returns the line and the problem of a reader's complaint, "line 7: what"; ok is
-// false where text names no line.
+// CutLine splits a parser's message "line 7: problem" into the line and the problem. ok is
+// false if text has no line.
 func CutLine(text string) (line int, problem string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "line ")
 	if !ok {
@@ -94,8 +93,8 @@ func CutLine(text string) (line int, problem string, ok bool) {
 	return line, problem, true
 }
 
-// Complaint returns the text of an error of [Unmarshal] without the names of the readers
-// that it came through.
+// Complaint returns the message of an error of [Unmarshal] without the prefixes of the
+// libraries.
 func Complaint(err error) string {
 	text := err.Error()
 	for _, noise := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ",

@@ -12,12 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// Encode returns an object as YAML for people: apiVersion, kind and metadata first, then
-// spec and data, all other keys sorted; text that could be read as another type is quoted,
-// text of several lines is a block. The result decodes to the same values. Values are maps
-// and lists of null, booleans, int64, float64 and text, or other types of integers, floats
-// and strings; an error is returned for any other, for text that is not UTF-8, and for
-// nesting of more than 1000 levels.
+// Encode returns an object as readable YAML: apiVersion, kind and metadata come first, then
+// spec and data, and then all other keys in order; strings that could be read as another type
+// are quoted, and strings with several lines are blocks. The result decodes to the same
+// values.
+//
+// Values may be maps, lists, nil, booleans, and all types of integers, floats and strings.
+// Encode returns an error for other types, for strings that are not UTF-8, and for values
+// nested deeper than 1000 levels.
 func Encode(object map[string]any) (string, error) {
 	m, err := normalize(object, false)
 	if err != nil {
@@ -26,14 +28,14 @@ func Encode(object map[string]any) (string, error) {
 	return readable{}.document(m, 2, 0), nil
 }
 
-// maxDepth bounds how deep maps and lists nest.
+// maxDepth limits the nesting of maps and lists.
 const maxDepth = 1000
 
-// pointed is a float64 that keeps its point where whole numbers lose it.
+// pointed is a float64 that is written with a decimal point even if it has an integer value.
 type pointed float64
 
-// normalize turns v into the types that the encoder knows: those of [Encode] and, of
-// values, pointed.
+// normalize converts a map into the types that the encoder supports. If values is set, these
+// include pointed.
 func normalize(m map[string]any, values bool) (map[string]any, error) {
 	v, err := normalizeValue(m, values, 0)
 	if err != nil {
@@ -51,7 +53,7 @@ func normalizeValue(v any, values bool, depth int) (any, error) {
 		return v, nil
 	case string:
 		if !utf8.ValidString(v) {
-			return nil, fmt.Errorf("holds text that is not UTF-8: %q", Visible(v))
+			return nil, fmt.Errorf("is a string that is not UTF-8: %q", Visible(v))
 		}
 		return v, nil
 	case map[string]any:
@@ -90,17 +92,17 @@ func normalizeValue(v any, values bool, depth int) (any, error) {
 	case r.Kind() == reflect.String:
 		return normalizeValue(r.String(), values, depth)
 	}
-	return nil, fmt.Errorf("a %T has no place in YAML", v)
+	return nil, fmt.Errorf("a %T cannot be written as YAML", v)
 }
 
-// readable is the manner for people to read.
+// readable is the style of [Encode] and [Edit].
 type readable struct {
-	// values is set for the values of a chart: whole numbers are written without a point,
-	// and no key comes first for Kubernetes' sake.
+	// values is set for the values of a chart: floats with integer values are written
+	// without a decimal point, and all keys are sorted.
 	values bool
 }
 
-// document is the whole text of a map.
+// document returns the whole text of a map.
 func (r readable) document(m map[string]any, step, dashes int) string {
 	w := &writer{manner: r, step: step, dashes: dashes}
 	w.node(m, 0, step, 0)
@@ -128,7 +130,7 @@ func rankIn(list []string, s string) int {
 }
 
 func (r readable) key(w *writer, key string, column int) {
-	const most = 1000 // a longer key needs a mark of its own
+	const most = 1000 // a longer key needs a "?" indicator
 	name := lineText(key, false)
 	if len(name) > most {
 		w.put("? ")
@@ -150,7 +152,7 @@ func (r readable) scalar(w *writer, v any, column, step int) {
 	w.put(r.line(v, false))
 }
 
-// line is a value on one line, collections in brackets; flow reports that it stands in one.
+// line returns a value on one line in flow style. flow is set if it is in a flow collection.
 func (r readable) line(v any, flow bool) string {
 	switch v := v.(type) {
 	case nil:

@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep its users should let collections stand in each other.
+// MaxDepth is the maximum nesting of collections.
 const MaxDepth = 60
 
-// longestKey bounds keys, in bytes; a longer one is not a key to some parsers.
+// longestKey is the maximum length of a key in bytes. Some parsers do not support longer keys.
 const longestKey = 200
 
-// lineReader reads the lines of YAML as people and programs usually write it: block style,
-// scalars on one line or several, collections in brackets on one line. It makes no values:
-// [Walk] tells a [Sink] of what it finds. The full parser is its reference in fuzz tests.
+// lineReader scans the usual subset of YAML: block style, scalars on one or several lines, and
+// flow collections on one line. It builds no values; [Walk] passes the tokens to a [Sink].
+// Fuzz tests compare it with the complete parser.
 //
-// It reads Text line by line. It stands at At, which is the first character
-// of a line's content whenever a line begins; Indent is that one's column, -1
-// behind the end. Bad reports that it met what it does not know, valid or not; then
-// nothing that it says counts. It begins with [lineReader.Next].
+// At is the offset in Text, which at the beginning of a line is that of the first character of
+// its content; Indent is that character's column, or -1 at the end. Bad is set if the text is
+// not in the subset, valid or not; the results are then meaningless. Call [lineReader.Next]
+// first.
 type lineReader struct {
 	Text   string
 	At     int
@@ -29,7 +29,7 @@ type lineReader struct {
 	Bad    bool
 }
 
-// Simple reports that text holds only characters that YAML takes as they are.
+// Simple reports whether text has only characters that need no escape in YAML.
 func Simple(text string) bool {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -48,8 +48,7 @@ func Simple(text string) bool {
 	return true
 }
 
-// lineEnd is where the line ends that at is in: at its line feed, or at the end
-// of the text.
+// lineEnd returns the end of at's line: the offset of its line feed, or the end of text.
 func lineEnd(text string, at int) int {
 	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n
@@ -62,7 +61,7 @@ func IsWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// Fail says that the rest is not known, and ends it.
+// Fail stops the reader at text that is not in the subset.
 func (r *lineReader) Fail() { r.Bad, r.End, r.Indent = true, true, -1 }
 
 // Next goes to the next line with content, from the end of a line.
@@ -92,14 +91,14 @@ func (r *lineReader) Next() {
 	}
 }
 
-// marker reports whether a document marker or a directive stands here.
+// marker reports whether the line is a document marker or a directive.
 func (r *lineReader) marker() bool {
 	rest := r.Text[r.At:]
 	return rest[0] == '%' || strings.HasPrefix(rest, "---") || strings.HasPrefix(rest, "...")
 }
 
-// EndLine takes the rest of a line, which may be a comment, and goes on to the
-// next one.
+// EndLine skips the rest of a line, which must be empty or a comment, and goes to the next
+// line.
 func (r *lineReader) EndLine() {
 	from := r.At
 	r.Spaces()
@@ -123,30 +122,29 @@ func (r *lineReader) Spaces() {
 	}
 }
 
-// Is reports whether c stands here.
+// Is reports whether the next character is c.
 func (r *lineReader) Is(c byte) bool { return r.At < len(r.Text) && r.Text[r.At] == c }
 
-// AtItem reports whether a list's item begins here.
+// AtItem reports whether the next token is the dash of a list item.
 func (r *lineReader) AtItem() bool {
 	return r.Text[r.At] == '-' && (r.At+1 == len(r.Text) || r.Text[r.At+1] == ' ' || r.Text[r.At+1] == '\n')
 }
 
-// AtValue tells, behind spaces that follow a key's colon or an item's dash,
-// whether its value stands in this line.
+// AtValue reports whether the value of a key or item is on this line. It is called after the
+// colon or dash and the spaces that follow.
 func (r *lineReader) AtValue() bool {
 	return r.At < len(r.Text) && r.Text[r.At] != '\n' && (r.Text[r.At] != '#' || r.Text[r.At-1] != ' ')
 }
 
-// KeyAhead reports whether the line from here on is a map's key, perhaps with a
-// value behind it.
+// KeyAhead reports whether the rest of the line begins with a key.
 func (r *lineReader) KeyAhead() bool {
 	try := lineReader{Text: r.Text, At: r.At}
 	_, _, ok := try.Key()
 	return ok
 }
 
-// Key reads a key and its colon. plain reports that it stands without quotes, and
-// may be a number or a word that means something.
+// Key scans a key and its colon. plain is set if the key has no quotes, so that it may be a
+// number or another value.
 func (r *lineReader) Key() (key string, plain, ok bool) {
 	c := r.Text[r.At]
 	if c == '"' || c == '\'' {
@@ -184,7 +182,7 @@ func (r *lineReader) colon(at int) bool {
 		(at+1 == len(r.Text) || r.Text[at+1] == ' ' || r.Text[at+1] == '\n')
 }
 
-// FlowKey reads a key of a map in braces, and its colon; plain as in [lineReader.Key].
+// FlowKey scans a key of a flow map and its colon. plain is as in [lineReader.Key].
 func (r *lineReader) FlowKey() (key string, plain, ok bool) {
 	if r.At == len(r.Text) {
 		return "", false, false
@@ -196,7 +194,7 @@ func (r *lineReader) FlowKey() (key string, plain, ok bool) {
 		key, plain = r.FlowWord(), true
 		ok = key != ""
 	}
-	// Behind quotes the value may follow at once, as in JSON.
+	// After quotes the value may follow without a space, as in JSON.
 	if !ok || r.At-from > longestKey || !r.Is(':') || plain && !strings.HasPrefix(r.Text[r.At+1:], " ") {
 		return "", false, false
 	}
@@ -204,8 +202,8 @@ func (r *lineReader) FlowKey() (key string, plain, ok bool) {
 	return key, plain, true
 }
 
-// FlowWord reads letters, digits and the few marks that mean nothing anywhere;
-// "" where there are none.
+// FlowWord scans letters, digits and the characters that are never indicators. It returns ""
+// if there are none.
 func (r *lineReader) FlowWord() string {
 	from := r.At
 	for r.At < len(r.Text) {

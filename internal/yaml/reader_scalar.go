@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Quoted reads a scalar in quotes that ends in its line and uses no escapes but
-// the usual ones.
+// Quoted scans a quoted scalar on one line that has only common escapes.
 func (r *lineReader) Quoted() (string, bool) {
 	line := r.Text[r.At+1 : lineEnd(r.Text, r.At)]
 	if r.Text[r.At] == '\'' {
@@ -74,9 +73,9 @@ func (r *lineReader) singleQuoted(line string) (string, bool) {
 	return "", false
 }
 
-// Plain reads a scalar without quotes, which may go on in further lines, and goes
-// on to the line behind it. indent is that of the collection around it. Where
-// build is false the text is not put together.
+// Plain scans a plain scalar, which may have several lines, and goes to the line after it.
+// indent is the indentation of the collection that contains it. If build is false, Plain does
+// not return the text.
 func (r *lineReader) Plain(indent int, build bool) string {
 	if !plainBegins(r.Text[r.At:lineEnd(r.Text, r.At)]) {
 		r.Fail()
@@ -117,7 +116,7 @@ func (r *lineReader) Plain(indent int, build bool) string {
 	return strings.Join(lines, "")
 }
 
-// plainRest reads on to the end of the line or a comment.
+// plainRest scans up to the end of the line or a comment.
 func (r *lineReader) plainRest() (string, bool) {
 	end := lineEnd(r.Text, r.At)
 	line := r.Text[r.At:end]
@@ -151,10 +150,10 @@ func plainBegins(s string) bool {
 	return strings.IndexByte("/.$(+~=<^;\\", c) >= 0
 }
 
-// Block reads a block scalar, whose header is "|" or ">", perhaps with "-" or
-// "+", and goes on to the line behind it. indent is that of the collection around
-// it. In a folded block, a line feed between two lines that begin with text is a
-// space. Where build is false the text is not put together.
+// Block scans a block scalar, whose header is "|" or ">" with an optional "-" or "+", and goes
+// to the line after it. indent is the indentation of the collection that contains it. In a
+// folded block, a line feed between two lines that begin with text becomes a space. If build
+// is false, Block does not return the text.
 func (r *lineReader) Block(indent int, build bool) string {
 	b := blockText{folded: r.Text[r.At] == '>'}
 	r.At++
@@ -184,7 +183,7 @@ func (r *lineReader) Block(indent int, build bool) string {
 	return b.finish(chomp)
 }
 
-// blockLines takes the lines of a block that is indented by inner.
+// blockLines scans the lines of a block that is indented by inner.
 func (r *lineReader) blockLines(b *blockText, inner int, build bool) bool {
 	for r.At < len(r.Text) {
 		end := lineEnd(r.Text, r.At)
@@ -210,8 +209,8 @@ func plainHeader(s string) bool {
 	return !strings.Contains(s, "\t") && (t == "" || t[0] == '#' && len(t) < len(s))
 }
 
-// blockIndent is the indentation of a block: that of its first line with
-// content. It does not know what to do where blank lines before that are longer.
+// blockIndent returns the indentation of a block, which is that of its first line with
+// content. It reports false if a blank line before that is longer.
 func (r *lineReader) blockIndent(indent int) (int, bool) {
 	longest := 0
 	for at := r.At; at < len(r.Text); {
@@ -227,11 +226,11 @@ func (r *lineReader) blockIndent(indent int) (int, bool) {
 	return max(indent+1, 1), longest <= max(indent+1, 1)
 }
 
-// blockText puts a block's lines together.
+// blockText joins the lines of a block.
 type blockText struct {
 	strings.Builder
 	folded bool
-	// feed is the line feed behind the last line, breaks are those of the blank
+	// feed is set if the last line has a line feed, and breaks counts those of the blank
 	// lines after it.
 	feed     bool
 	breaks   int

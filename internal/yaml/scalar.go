@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// PlainKey returns the text that a key is which stands as s without quotes: s itself,
-// which a whole number is too, or "true" and "false" for the words that mean them. odd
-// reports one of the latter, since another key of the map may be the same text. ok is
-// false where it takes a full parser to tell.
+// PlainKey returns the text of the key s without quotes: s itself, also for an integer, or
+// "true" or "false" for a boolean. odd is set for a boolean, because another key of the map
+// may have the same text. ok is false if only a complete parser can parse s.
 func PlainKey(s string) (key string, odd, ok bool) {
 	if v, known := Word(s); known {
 		b, isBool := v.(bool)
@@ -26,15 +25,14 @@ func PlainKey(s string) (key string, odd, ok bool) {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// textNumber reports that s begins with a digit and is not a number, nor a date,
-// since it holds a letter that neither of them has, or two dots.
+// textNumber reports whether s begins with a digit and is certainly neither a number nor a
+// date, because it has a letter that neither can have, or two dots.
 func textNumber(s string) bool {
 	return s[0] >= '0' && s[0] <= '9' && (strings.ContainsAny(s, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY") ||
 		strings.Count(s, ".") > 1 && strings.Trim(s, "0123456789.") == "")
 }
 
-// Word returns the meaning of a word that stands for something else than itself in YAML
-// 1.1: nil or a boolean.
+// Word returns the value of a word that is null or a boolean in YAML 1.1.
 func Word(s string) (v any, known bool) {
 	if len(s) > 5 {
 		return nil, false
@@ -50,9 +48,8 @@ func Word(s string) (v any, known bool) {
 	return nil, false
 }
 
-// Resolve returns the value that s stands for without quotes: nil, a bool, an int64, a
-// finite float64 or a string. ok is false for what is none of them, or not the same to
-// every reader of JSON, such as infinity.
+// Resolve returns the value of the plain scalar s: nil, a bool, an int64, a finite float64 or
+// a string. ok is false for other values, such as infinity, which JSON does not have.
 func Resolve(s string) (v any, ok bool) {
 	if v, known := Word(s); known {
 		return v, true
@@ -70,22 +67,22 @@ func Resolve(s string) (v any, ok bool) {
 	case int:
 		return int64(n), true
 	case float64:
-		return n, !math.IsInf(n, 0) && !math.IsNaN(n) // not everybody takes these
+		return n, !math.IsInf(n, 0) && !math.IsNaN(n)
 	}
 	return nil, false
 }
 
-// resolved is what the full parser makes of s without quotes, nil where that is not a
-// scalar or nothing.
+// resolved returns the value of the plain scalar s from the complete parser, or nil if it is
+// not a scalar.
 func resolved(s string) any {
-	var item []any // an item of a list, since s alone could be a document's marker
+	var item []any // parse a list item, because s alone could be a document marker
 	if err := UnmarshalV2([]byte("- "+s), &item); err != nil || len(item) != 1 {
 		return nil
 	}
 	return item[0]
 }
 
-// notFinite reports whether s, without quotes, is a number that JSON does not have.
+// notFinite reports whether the plain scalar s is infinite or not a number.
 func notFinite(s string) bool {
 	switch strings.TrimLeft(s, "+-") {
 	case ".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN":
@@ -94,7 +91,7 @@ func notFinite(s string) bool {
 	return false
 }
 
-// decimal is a whole number without sign tricks, leading zeros or underscores.
+// decimal parses a decimal integer without a plus sign, leading zeros and underscores.
 func decimal(s string) (int64, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || len(digits) > 18 || digits[0] == '0' && len(s) > 1 {

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// SetText returns text with the value of a key of its map replaced by value, and everything
-// else, comments too, as it was. The key is found in any case; if it is not there, it comes
-// last. A value that is there already is left alone. value is quoted if quoted is set or the
-// old one was; else it stands as it is. It is an error if the old one is not a scalar on one
-// line. A new key may stand in the wrong place, such as behind the end that a text names: the
-// caller reads the result.
+// SetText returns the text of a map with the value of key replaced by value, and everything
+// else, including comments, unchanged. It ignores the case of key, and adds a missing key at
+// the end. It quotes value if quoted is set or the old value was quoted, and otherwise writes
+// it verbatim. SetText returns an error if the old value is not a scalar on one line.
+//
+// The caller must parse the result to check it, because a new key may be in the wrong place,
+// such as after a document end marker.
 func SetText(text, key, value string, quoted bool) (string, error) {
 	top, _, _, err := outline(text)
 	switch {

@@ -11,9 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// plainSafe reports that s, without quotes, is read as the text s by everybody,
-// by the rules of YAML 1.1 as well as 1.2. flow reports that it stands in a
-// collection in brackets.
+// plainSafe reports whether s without quotes is a string in both YAML 1.1 and 1.2. flow is set
+// if it is in a flow collection.
 func plainSafe(s string, flow bool) bool {
 	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || !printable(s, false) ||
 		strings.Contains(s, ": ") || strings.Contains(s, " #") ||
@@ -35,8 +34,8 @@ func plainSafe(s string, flow bool) bool {
 	return true
 }
 
-// special reports whether s, which begins like a number, may be one, or a date or a
-// time, to some reader of YAML.
+// special reports whether some parsers of YAML may read s, which begins like a number, as a
+// number, a date or a time.
 func special(s string) bool {
 	if strings.Trim(s, "0123456789+-.:_ tTzZ") == "" {
 		return strings.Count(s, ".") < 2 || strings.Trim(s, "0123456789.") != ""
@@ -48,8 +47,8 @@ func special(s string) bool {
 	return false
 }
 
-// printable reports whether s may stand in YAML as it is; lines, that line feeds and
-// tabs may, too.
+// printable reports whether s needs no escapes in YAML. If lines is set, line feeds and tabs
+// need none.
 func printable(s string, lines bool) bool {
 	for i, r := range s {
 		switch {
@@ -66,16 +65,16 @@ func printable(s string, lines bool) bool {
 	return true
 }
 
-// quoteDouble is s in double quotes.
+// quoteDouble returns s in double quotes.
 func quoteDouble(s string) string {
 	return string(AppendQuoted(make([]byte, 0, len(s)+2), s, unicode.IsPrint))
 }
 
-// AppendQuoted appends s in double quotes to dst. Of the characters that are not control
-// characters of ASCII, those that bare is true for stand as they are.
+// AppendQuoted appends s in double quotes to dst. It escapes ASCII control characters and
+// other characters for which bare returns false.
 func AppendQuoted(dst []byte, s string, bare func(r rune) bool) []byte {
 	dst = append(dst, '"')
-	for _, r := range s { // what is not UTF-8 comes as U+FFFD
+	for _, r := range s { // invalid UTF-8 becomes U+FFFD
 		switch {
 		case r == '"' || r == '\\':
 			dst = append(dst, '\\', byte(r))
@@ -98,10 +97,10 @@ func AppendQuoted(dst []byte, s string, bare func(r rune) bool) []byte {
 	return append(dst, '"')
 }
 
-// quoteSingle is s in single quotes; s is printable and of one line.
+// quoteSingle returns s, which must be printable and on one line, in single quotes.
 func quoteSingle(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// lineText is s on one line, with quotes where it needs them.
+// lineText returns s on one line, quoted if needed.
 func lineText(s string, flow bool) string {
 	if plainSafe(s, flow) {
 		return s
@@ -109,8 +108,7 @@ func lineText(s string, flow bool) string {
 	return quoteDouble(s)
 }
 
-// likeText is s on one line in the quotes that another text had: none, single
-// or double ones.
+// likeText returns s on one line with the given quotes, if possible: none, single or double.
 func likeText(s string, quote byte, flow bool) string {
 	switch {
 	case quote == '"':
@@ -121,8 +119,8 @@ func likeText(s string, quote byte, flow bool) string {
 	return lineText(s, flow)
 }
 
-// blockHeader is the header of s as a literal block that begins with step
-// spaces more than what is around it, "" where s is better kept on one line.
+// blockHeader returns the header of s as a literal block that is indented by step, or "" if s
+// is better written on one line.
 func blockHeader(s string, step int) string {
 	body := strings.TrimSuffix(s, "\n")
 	if !strings.Contains(s, "\n") || strings.HasSuffix(body, "\n") || body == "" || !printable(s, true) {
@@ -141,7 +139,7 @@ func blockHeader(s string, step int) string {
 	}
 	last := body[strings.LastIndexByte(body, '\n')+1:]
 	if strings.Trim(last, " \t") == "" {
-		return "" // white space alone at the end, which editors take away
+		return "" // editors remove trailing white space
 	}
 	if body == s {
 		header += "-"
@@ -149,8 +147,8 @@ func blockHeader(s string, step int) string {
 	return header
 }
 
-// floatText is n in a form that is read as a float; bare leaves a whole number
-// its digits.
+// floatText returns n in a form that is parsed as a float. If bare is set, an integer value
+// has no decimal point.
 func floatText(n float64, bare bool) string {
 	switch {
 	case math.IsNaN(n):
@@ -168,7 +166,7 @@ func floatText(n float64, bare bool) string {
 		return s
 	}
 	if bare && n == math.Trunc(n) {
-		return strconv.FormatFloat(n, 'f', 0, 64) // every digit: read as a whole number, each counts
+		return strconv.FormatFloat(n, 'f', 0, 64) // it is parsed as an integer, so write all digits
 	}
 	s := strconv.FormatFloat(n, 'f', -1, 64)
 	if !strings.Contains(s, ".") {
@@ -177,8 +175,8 @@ func floatText(n float64, bare bool) string {
 	return s
 }
 
-// Visible returns s for an error: control characters made visible, and cut where it is
-// very long.
+// Visible returns s for an error message: it escapes control characters and shortens long
+// strings.
 func Visible(s string) string {
 	const most = 160
 	var b strings.Builder

@@ -2,27 +2,27 @@
 
 package yaml
 
-// Sink makes something of what [Walk] finds. Where build is false, the text stands below a
-// key whose value is passed over: it is only checked, and no map or list is opened for it.
-// ok is false where the sink does not know what to make of a text.
+// Sink receives the tokens that [Walk] scans. If build is false, the token is part of a value
+// to skip: the sink only checks it, and Open and Close are not called in such a value. A sink
+// returns false for ok to stop at a token that it cannot handle.
 type Sink interface {
 	// Open begins a map, or else a list. Close is called with the id that it returns.
 	Open(isMap bool) (id int)
-	// Key is a key of the map that was opened last. plain reports that it stands without
-	// quotes, so that it may be a number or a word with a meaning. keep is false to pass
-	// over its value.
+	// Key is a key of the map that was opened last. plain is set if the key has no quotes,
+	// so that it may be a number or another value. Key returns false for keep to skip the
+	// value.
 	Key(key string, plain, build bool) (keep, ok bool)
-	// Scalar is a value: of the key that came last, or the next of a list. "" without
-	// quotes is one that is left out.
+	// Scalar is the value of the last key or the next item of a list. A missing value is
+	// "" with plain set.
 	Scalar(text string, plain, build bool) (ok bool)
 	// Close ends the map or list that was opened last.
 	Close(id int) (ok bool)
 }
 
-// Walk reads one document in usual YAML: block maps and lists, scalars, collections in
-// brackets on one line. It is false where text holds anything else, valid or not, and
-// where the sink said so; then a full parser has to read the text. Of a text without
-// content it tells the sink nothing.
+// Walk scans a document in the usual subset of YAML: block maps and lists, scalars, and flow
+// collections on one line. It returns false if text has anything else, valid or not, or if
+// the sink stops it; the caller must then use a complete parser. For a text without content it
+// does not call the sink.
 func Walk(text string, sink Sink) bool {
 	if !Simple(text) {
 		return false
@@ -40,7 +40,7 @@ type walker struct {
 	depth int
 }
 
-// is goes on if ok is set.
+// is stops the walker unless ok is set.
 func (w *walker) is(ok bool) {
 	if !ok {
 		w.Fail()
@@ -63,8 +63,8 @@ func (w *walker) close(id int, build bool) {
 	}
 }
 
-// tellKey tells the sink of a key that the reader found.
-func (w *walker) tellKey(key string, plain, ok, build bool) (keep bool) {
+// key passes a key to the sink.
+func (w *walker) key(key string, plain, ok, build bool) (keep bool) {
 	if ok {
 		keep, ok = w.sink.Key(key, plain, build)
 	}
@@ -72,7 +72,7 @@ func (w *walker) tellKey(key string, plain, ok, build bool) (keep bool) {
 	return build && keep
 }
 
-// block reads the map or list that begins here.
+// block scans a map or list.
 func (w *walker) block(indent int, build bool) {
 	if w.AtItem() {
 		w.list(indent, build)
@@ -81,7 +81,7 @@ func (w *walker) block(indent int, build bool) {
 	id := w.open(true, build)
 	for w.Indent == indent && !w.End {
 		key, plain, ok := w.Key()
-		keep := w.tellKey(key, plain, ok, build)
+		keep := w.key(key, plain, ok, build)
 		if !w.Bad {
 			w.value(indent, keep, true)
 		}
@@ -107,8 +107,8 @@ func (w *walker) list(indent int, build bool) {
 	w.close(id, build)
 }
 
-// value reads what follows a key's colon or an item's dash; indent is that of
-// the collection. A list may stand right below its key.
+// value scans the value after a key's colon or an item's dash. indent is the indentation of
+// the collection. A list may have the same indentation as its key.
 func (w *walker) value(indent int, build, ofKey bool) {
 	if w.Spaces(); w.AtValue() {
 		w.scalar(indent, build)
@@ -126,8 +126,8 @@ func (w *walker) value(indent int, build, ofKey bool) {
 	}
 }
 
-// scalar reads a scalar or a collection in brackets that begins here; indent is
-// that of the collection around it.
+// scalar scans a scalar or a flow collection. indent is the indentation of the collection that
+// contains it.
 func (w *walker) scalar(indent int, build bool) {
 	switch w.Text[w.At] {
 	case '|', '>':
@@ -136,7 +136,7 @@ func (w *walker) scalar(indent int, build bool) {
 		}
 		return
 	case '"', '\'':
-		w.tellQuoted(build)
+		w.quoted(build)
 	case '[', '{':
 		w.flow(build)
 	default:
@@ -148,15 +148,15 @@ func (w *walker) scalar(indent int, build bool) {
 	if !w.Bad {
 		w.EndLine()
 	}
-	w.is(w.Indent <= indent) // else the scalar goes on in the next line, or so it seems
+	w.is(w.Indent <= indent) // otherwise the scalar may continue on the next line
 }
 
-func (w *walker) tellQuoted(build bool) {
+func (w *walker) quoted(build bool) {
 	s, ok := w.Quoted()
 	w.is(ok && w.sink.Scalar(s, false, build))
 }
 
-// flow reads a collection in brackets that ends in its line.
+// flow scans a flow collection on one line.
 func (w *walker) flow(build bool) {
 	isMap, end := w.Text[w.At] == '{', byte(']')
 	if isMap {
@@ -171,7 +171,7 @@ func (w *walker) flow(build bool) {
 		keep := build
 		if isMap {
 			key, plain, ok := w.FlowKey()
-			keep = w.tellKey(key, plain, ok, build)
+			keep = w.key(key, plain, ok, build)
 		}
 		if !w.Bad {
 			w.flowValue(keep)
@@ -196,7 +196,7 @@ func (w *walker) flowValue(build bool) {
 	case '[', '{':
 		w.flow(build)
 	case '"', '\'':
-		w.tellQuoted(build)
+		w.quoted(build)
 	default:
 		s := w.FlowWord()
 		w.is(s != "" && !w.Is(':') && w.sink.Scalar(s, true, build))

@@ -8,42 +8,41 @@ import (
 	"unsafe"
 )
 
-// writer writes values in block style. What keys and scalars look like, and in which order
-// keys come, is its manner's: [readable] for people, [library] for the bytes of [Marshal].
+// writer writes values in block style. Its manner determines the format of keys and scalars
+// and the order of keys: [readable] for people, [library] for the same bytes as [Marshal].
 type writer struct {
 	text []byte
 	manner
-	// step is how much deeper a map stands than the key that holds it; dashes is that for a
-	// list.
+	// step is the indentation of a map relative to its key, and dashes that of a list.
 	step, dashes int
-	// lineStart is where the current line begins.
+	// lineStart is the offset of the current line.
 	lineStart int
-	// limits are checked where set.
+	// limits are checked unless zero.
 	limits *Limits
-	// failed reports that the value has no form that the manner knows, or is too large.
+	// failed is set if the manner cannot write the value or a limit is exceeded.
 	failed bool
-	// open are the maps that are being written, the outermost first, where there are limits.
+	// open are the maps that are being written, outermost first, if there are limits.
 	open []unsafe.Pointer
 }
 
-// manner is one look of keys and scalars. A level is 0 for the whole document, 1 for its
-// metadata, and 2 for what is anywhere else.
+// manner is a style for keys and scalars. A level is 0 for the whole document, 1 for its
+// metadata, and 2 for all other values.
 type manner interface {
-	// order puts the keys of a map in order.
+	// order sorts the keys of a map.
 	order(keys []string, level int)
-	// key writes a key of a map whose keys stand at column, without its colon.
+	// key writes a key without its colon. column is that of the map's keys.
 	key(w *writer, key string, column int)
-	// scalar writes a value that is not a map or list with something in it. Its further lines
-	// stand at column, which is step deeper than what holds it.
+	// scalar writes a scalar, or an empty map or list. Lines after the first begin at
+	// column, which is indented by step.
 	scalar(w *writer, v any, column, step int)
 }
 
-// Limits bound what is written of a value.
+// Limits are the limits for writing a value.
 type Limits struct {
 	Text  int // bytes
 	Depth int // levels
-	// Convert, if not nil, is asked for a map[string]any or another value that can be written
-	// in the place of one of a type that is not known.
+	// Convert, if not nil, converts a value of an unknown type into a map[string]any or
+	// another value that can be written.
 	Convert func(v any) any
 }
 
@@ -60,7 +59,8 @@ func (w *writer) indent(n int) {
 	}
 }
 
-// size returns whether v is a map, or else a list, and its length; -1 for anything else.
+// size reports whether v is a map and returns the length of a map or list, or -1 for other
+// values.
 func size(v any) (isMap bool, n int) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -75,7 +75,7 @@ func size(v any) (isMap bool, n int) {
 	return false, -1
 }
 
-// value writes what follows a key's colon, or a dash, that stands at column.
+// value writes the value after a key's colon or a dash at column.
 func (w *writer) value(v any, column int, item bool, level int) {
 	isMap, n := size(v)
 	if n < 0 && w.limits != nil && w.limits.Convert != nil {
@@ -101,8 +101,8 @@ func (w *writer) value(v any, column int, item bool, level int) {
 	w.node(v, column, w.step, level)
 }
 
-// node writes a value whose first line is begun already, without the line feed behind it.
-// Its further lines stand at column.
+// node writes a value on the current line, without the line feed after it. Lines after the
+// first begin at column.
 func (w *writer) node(v any, column, step, level int) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -156,7 +156,8 @@ func table[V any](w *writer, m map[string]V, column, level int) {
 	}
 }
 
-// enter notes a map; it is false for one that holds itself, and for one too deep.
+// enter records a map. It returns false for a map that contains itself or is nested too
+// deeply.
 func (w *writer) enter(m unsafe.Pointer, column int) bool {
 	if slices.Contains(w.open, m) || column > 2*w.limits.Depth {
 		w.failed = true

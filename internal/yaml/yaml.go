@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yaml reads, writes and edits YAML, and is the one package that imports YAML
+// Package yaml parses, writes and edits YAML. It is the only package that imports YAML
 // libraries.
 //
-// What people and programs usually write is read without them: [Quick] makes values of it,
-// and [Walk] tells a [Sink] what it finds. Both say where a text is not usual, and then one of
-// the libraries reads it. For a document:
+// It parses the usual subset of YAML without them: [Quick] returns values, and [Walk] passes
+// tokens to a [Sink]. Both report whether a text is in the subset; if not, use one of the
+// libraries. For a document:
 //
 //	v, ok := yaml.Quick(text, nil)
 //	if !ok {
@@ -14,23 +14,21 @@
 //		}
 //	}
 //
-// [Encode] writes a map for people to read, [AppendMarshal] writes what [Marshal] does in less
-// time. [Edit] changes a text so that it reads as other values, [SetText] one value of it; both
-// keep comments. [Root] reads a text as nodes, in which [Find], [Value] and [Line] look for a
-// key.
+// [Encode] writes readable YAML, and [AppendMarshal] is a faster [Marshal]. [Edit] changes the
+// values of a text, and [SetText] a single value; both keep comments. [Root] parses a text
+// into nodes, in which [Find], [Value] and [Line] find a key.
 //
-// Three readings by libraries are part of what Helm's users see, and the names say which is
-// meant:
+// Helm's behavior depends on three ways to use the libraries, which differ in their results:
 //
 //   - [Unmarshal], [Marshal], [FromJSON] and [ToJSONStrict] go by way of JSON: JSON
 //     tags name the fields, maps have string keys, and numbers are those of JSON.
 //     What helm writes, and toYaml in templates, is Marshal's.
-//   - [UnmarshalV2], [MarshalV2] and [NewDecoderV2] are YAML 1.1 of Go values: what
-//     Unmarshal and Marshal rest on, with keys and numbers as they stand.
-//   - [UnmarshalV3], [MarshalV3], [NewDecoderV3] and [NewEncoderV3] know a [Node],
-//     with its comments, line and column.
+//   - [UnmarshalV2], [MarshalV2] and [NewDecoderV2] are YAML 1.1 without JSON, with keys
+//     and numbers of any type. Unmarshal and Marshal are built on them.
+//   - [UnmarshalV3], [MarshalV3], [NewDecoderV3] and [NewEncoderV3] support a [Node] with
+//     its comments, line and column.
 //
-// Tests may import the libraries themselves, as references.
+// Tests may import the libraries for comparison.
 package yaml
 
 import (
@@ -41,13 +39,13 @@ import (
 	sigs "sigs.k8s.io/yaml"
 )
 
-// Node is a value with its comments and its place in the text.
+// Node is a value with its comments and its position in the text.
 type Node = v3.Node
 
-// Style says how a node is written.
+// Style is the style of a node.
 type Style = v3.Style
 
-// TypeError is returned when values do not fit the fields that they are read into.
+// TypeError is returned if values do not match the types that they are decoded into.
 type TypeError = v3.TypeError
 
 // The kinds of nodes.
@@ -69,34 +67,34 @@ const (
 	FlowStyle         = v3.FlowStyle
 )
 
-// Marshal returns v as Helm writes it: by way of JSON, with keys in order.
+// Marshal returns v as YAML like Helm, which converts it from JSON with sorted keys.
 func Marshal(v any) ([]byte, error) { return sigs.Marshal(v) }
 
-// Unmarshal reads text into v by way of JSON. A duplicate key is not an error.
+// Unmarshal converts text into JSON and decodes it into v. Duplicate keys are not an error.
 func Unmarshal(text []byte, v any) error { return sigs.Unmarshal(text, v) }
 
 // FromJSON returns JSON text as YAML, as [Marshal] writes it.
 func FromJSON(text []byte) ([]byte, error) { return sigs.JSONToYAML(text) }
 
-// ToJSONStrict returns text as JSON; a key that stands twice is an error.
+// ToJSONStrict returns text as JSON. Duplicate keys are an error.
 func ToJSONStrict(text []byte) ([]byte, error) { return sigs.YAMLToJSONStrict(text) }
 
-// UnmarshalV2 reads the first document of text into v as YAML 1.1.
+// UnmarshalV2 decodes the first document of text into v as YAML 1.1.
 func UnmarshalV2(text []byte, v any) error { return v2.Unmarshal(text, v) }
 
-// MarshalV2 returns v as [Marshal] does, but by the tags and types of v itself.
+// MarshalV2 is like [Marshal] without JSON: it uses yaml tags and the types of v.
 func MarshalV2(v any) ([]byte, error) { return v2.Marshal(v) }
 
-// NewDecoderV2 returns a decoder of the documents of r as YAML 1.1.
+// NewDecoderV2 returns a decoder for the documents of r as YAML 1.1.
 func NewDecoderV2(r io.Reader) *v2.Decoder { return v2.NewDecoder(r) }
 
-// UnmarshalV3 reads the first document of text into v, which may be a [Node].
+// UnmarshalV3 decodes the first document of text into v, which may be a [Node].
 func UnmarshalV3(text []byte, v any) error { return v3.Unmarshal(text, v) }
 
 // MarshalV3 returns v, which may be a [Node], with its comments and styles.
 func MarshalV3(v any) ([]byte, error) { return v3.Marshal(v) }
 
-// NewDecoderV3 returns a decoder of the documents of r, which can refuse unknown fields.
+// NewDecoderV3 returns a decoder for the documents of r, which can reject unknown fields.
 func NewDecoderV3(r io.Reader) *v3.Decoder { return v3.NewDecoder(r) }
 
 // NewEncoderV3 returns an encoder to w, whose indent can be set.
