@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// compilation is the work of one [Compiler.Compile].
+// compilation is the state of a call of [Compiler.Compile].
 type compilation struct {
 	*Compiler
 	docs map[string]*document
-	// pending are references that are still to be resolved: schemas refer to
-	// themselves, and in chains that no stack should hold.
+	// pending are the references to resolve. They are resolved in a loop, because schemas
+	// refer to themselves and long chains of references would exhaust the stack.
 	pending []pendingRef
-	loading []string // metaschemas that are being read
-	meta    bool     // this is a metaschema: see compileMeta
+	loading []string // the metaschemas that are being loaded
+	meta    bool     // set for a metaschema; see compileMeta
 }
 
-// pendingRef is a reference and the field that gets its target.
+// pendingRef is a reference and the field to set to its target.
 type pendingRef struct {
 	text string
 	from *resource
@@ -52,7 +52,7 @@ func (c *compilation) compile(url string, root any) (*Schema, error) {
 	return s, nil
 }
 
-// add takes a document: it notes what in it has a name, and checks it.
+// add adds a document: it collects its identifiers and anchors, and checks it.
 func (c *compilation) add(url string, root any) (*document, error) {
 	doc := &document{
 		url: url, root: root,
@@ -75,7 +75,7 @@ func (c *compilation) add(url string, root any) (*document, error) {
 	return doc, c.check(res, "", root)
 }
 
-// check holds a schema against its metaschema.
+// check validates a schema against its metaschema.
 func (c *compilation) check(res *resource, pointer string, v any) error {
 	if c.meta || metaFile(res.doc.url) != "" {
 		return nil
@@ -97,7 +97,7 @@ func (c *compilation) check(res *resource, pointer string, v any) error {
 	return nil
 }
 
-// once leaves out what two vocabularies say alike.
+// once removes duplicate violations, which vocabularies with the same keyword report.
 func once(found []Violation) []Violation {
 	var out []Violation
 	for _, v := range found {
@@ -108,8 +108,8 @@ func once(found []Violation) []Violation {
 	return out
 }
 
-// dialectAt returns the dialect that $schema names. where is the schema that names it,
-// in the document at.
+// dialectAt returns the dialect for text, the value of $schema in the schema where of the
+// document at.
 func (c *compilation) dialectAt(text, where, at string) (*dialect, error) {
 	text, _, _ = strings.Cut(text, "#")
 	if _, err := url.Parse(text); err != nil {
@@ -140,7 +140,7 @@ func (c *compilation) dialectAt(text, where, at string) (*dialect, error) {
 	return choose(base.draft, text, obj)
 }
 
-// choose reads the vocabularies that a metaschema declares.
+// choose returns the dialect with the vocabularies that a metaschema declares.
 func choose(d *draft, at string, meta map[string]any) (*dialect, error) {
 	declared, ok := meta["$vocabulary"].(map[string]any)
 	if !ok || d.version < 2019 {
@@ -160,13 +160,13 @@ func choose(d *draft, at string, meta map[string]any) (*dialect, error) {
 	return &dialect{draft: d, chosen: chosen}, nil
 }
 
-// load returns the document at a URL, decoded.
+// load returns the decoded document at a URL.
 func (c *compilation) load(url string) (any, error) {
 	if file := metaFile(url); file != "" {
 		return readMeta(file)
 	}
 	if c.Load == nil {
-		return nil, &LoadError{url, errors.New("no other documents are known here")}
+		return nil, &LoadError{url, errors.New("other documents are not available")}
 	}
 	root, err := c.Load(url)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *compilation) load(url string) (any, error) {
 	return root, nil
 }
 
-// document returns the document at a URL, which is read if need be.
+// document returns the document at a URL, which it loads if needed.
 func (c *compilation) document(url string) (*document, error) {
 	if doc := c.docs[url]; doc != nil {
 		return doc, nil
@@ -187,13 +187,13 @@ func (c *compilation) document(url string) (*document, error) {
 	return c.add(url, root)
 }
 
-// resolve returns the schema that a reference in a resource leads to.
+// resolve returns the target of a reference in a resource.
 func (c *compilation) resolve(ref string, from *resource) (*Schema, error) {
 	target, fragment, err := c.target(ref, from)
 	if err != nil {
 		return nil, err
 	}
-	// All of another document's resource must be usable, not only what the reference leads to.
+	// All of another document's resource must be valid, not only the target.
 	usable := func(res *resource) error {
 		if res.doc == from.doc {
 			return nil
@@ -235,7 +235,7 @@ func (c *compilation) resolve(ref string, from *resource) (*Schema, error) {
 	return c.schemaAt(res, canonical, v)
 }
 
-// target splits a reference into the resource that it leads to and a fragment.
+// target splits a reference into the resource to which it refers and a fragment.
 func (c *compilation) target(ref string, from *resource) (*resource, string, error) {
 	address, fragment, _ := strings.Cut(ref, "#")
 	fragment, err := url.PathUnescape(fragment)
@@ -265,7 +265,7 @@ func (c *compilation) target(ref string, from *resource) (*resource, string, err
 	return doc.resources[""], fragment, nil
 }
 
-// schemaAt returns the compiled schema v, which is at a pointer and belongs to res.
+// schemaAt returns the compiled schema v, which is at a pointer in res.
 func (c *compilation) schemaAt(res *resource, pointer string, v any) (*Schema, error) {
 	doc := res.doc
 	if s := doc.schemas[pointer]; s != nil {
@@ -296,7 +296,7 @@ func (c *compilation) schemaAt(res *resource, pointer string, v any) (*Schema, e
 	return s, nil
 }
 
-// anchored compiles the schemas of a resource that dynamic references may lead to.
+// anchored compiles the schemas of a resource to which dynamic references may refer.
 func (c *compilation) anchored(res *resource) error {
 	for _, name := range sortedKeys(res.dynamic) {
 		v, _, _, _, ok := res.doc.find(res.anchors[name])

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// keywords compiles the keywords of one schema. The first error stays.
+// keywords compiles the keywords of a schema. It keeps the first error.
 type keywords struct {
 	c       *compilation
 	s       *Schema
@@ -27,7 +27,7 @@ type keywords struct {
 func (k *keywords) has(vocabulary string) bool { return k.s.resource.dialect.has(vocabulary) }
 func (k *keywords) since(version int) bool     { return k.draft.version >= version }
 
-// all compiles every keyword that counts in the schema's dialect.
+// all compiles the keywords of the schema's dialect.
 func (k *keywords) all() {
 	if ref, ok := k.obj["$ref"].(string); ok {
 		k.refer(ref, &k.s.refs.ref)
@@ -57,9 +57,8 @@ func (k *keywords) all() {
 	k.s.empty = !k.refers && k.s.isEmpty()
 }
 
-// besideRef compiles what is next to a $ref in a draft that ignores all of it. Helm's
-// library does not ignore const, and wants the references below these keywords to lead
-// somewhere.
+// besideRef compiles the keywords next to a $ref in a draft that ignores them. Like Helm's
+// library, it does not ignore const, and references below these keywords must be valid.
 func (k *keywords) besideRef() {
 	if !k.since(6) {
 		return
@@ -74,7 +73,7 @@ func (k *keywords) besideRef() {
 	}
 }
 
-// condition compiles if, and of then and else what it may lead to.
+// condition compiles if, then and else. It omits a branch that cannot apply.
 func (k *keywords) condition() (condition, then, otherwise *Schema) {
 	if condition = k.sub("if"); condition == nil {
 		return nil, nil, nil
@@ -88,13 +87,13 @@ func (k *keywords) condition() (condition, then, otherwise *Schema) {
 	return condition, then, otherwise
 }
 
-// isEmpty reports whether nothing but a reference can fail.
+// isEmpty reports whether the schema has no keywords that can fail, other than references.
 func (s *Schema) isEmpty() bool {
 	return s.assertion.isZero() && s.logic.isZero() && s.object == nil && s.array == nil &&
 		s.text == nil && s.number == nil && s.unevaluatedProperties == nil && s.unevaluatedItems == nil
 }
 
-// refer resolves a reference later.
+// refer adds a reference to resolve later.
 func (k *keywords) refer(ref string, into **Schema) {
 	k.refers = true
 	k.c.pending = append(k.c.pending, pendingRef{ref, k.s.resource, into})
@@ -113,7 +112,7 @@ func (k *keywords) dynamicRefs() {
 	}
 }
 
-// compileAt compiles a schema below this one; nil after an error.
+// compileAt compiles a schema below this one. It returns nil after an error.
 func (k *keywords) compileAt(pointer string, v any) *Schema {
 	if k.err != nil {
 		return nil
@@ -126,7 +125,7 @@ func (k *keywords) compileAt(pointer string, v any) *Schema {
 	return s
 }
 
-// sub compiles the schema that a keyword holds; nil if there is none.
+// sub compiles the schema in a keyword. It returns nil if there is none.
 func (k *keywords) sub(keyword string) *Schema {
 	switch v := k.obj[keyword].(type) {
 	case map[string]any, bool:
@@ -135,7 +134,7 @@ func (k *keywords) sub(keyword string) *Schema {
 	return nil
 }
 
-// subs compiles the list of schemas that a keyword holds.
+// subs compiles the list of schemas in a keyword.
 func (k *keywords) subs(keyword string) []*Schema {
 	list, _ := k.obj[keyword].([]any)
 	var out []*Schema
@@ -145,7 +144,7 @@ func (k *keywords) subs(keyword string) []*Schema {
 	return out
 }
 
-// named compiles the schemas that a keyword holds by name.
+// named compiles the map of schemas in a keyword.
 func (k *keywords) named(keyword string) map[string]*Schema {
 	members, _ := k.obj[keyword].(map[string]any)
 	if members == nil {
@@ -158,7 +157,7 @@ func (k *keywords) named(keyword string) map[string]*Schema {
 	return out
 }
 
-// names returns the list of strings that a keyword holds.
+// names returns the list of strings in a keyword.
 func names(v any) []string {
 	list, _ := v.([]any)
 	var out []string
@@ -170,7 +169,7 @@ func names(v any) []string {
 	return out
 }
 
-// count returns the whole number that a keyword holds, -1 if there is none.
+// count returns the integer in a keyword, or -1 if there is none.
 func (k *keywords) count(keyword string) int {
 	if n, ok := numberOf(k.obj[keyword]); ok {
 		return n.clamp()
@@ -178,7 +177,7 @@ func (k *keywords) count(keyword string) int {
 	return -1
 }
 
-// limit returns the number that a keyword holds.
+// limit returns the number in a keyword, or nil if there is none.
 func (k *keywords) limit(keyword string) *number {
 	if n, ok := numberOf(k.obj[keyword]); ok {
 		return &n
@@ -186,7 +185,7 @@ func (k *keywords) limit(keyword string) *number {
 	return nil
 }
 
-// pattern compiles a regular expression of a keyword.
+// pattern compiles the regular expression in a keyword.
 func (k *keywords) pattern(keyword, text string) *regexp.Regexp {
 	re, err := regexp.Compile(text)
 	if err != nil && k.err == nil {
@@ -301,8 +300,8 @@ func (k *keywords) array() {
 	}
 }
 
-// items compiles what earlier drafts call items and additionalItems, and draft 2020-12
-// prefixItems and items.
+// items compiles the keywords items and additionalItems, which are prefixItems and items
+// in draft 2020-12.
 func (k *keywords) items(a *arrayKeywords) {
 	if k.since(2020) {
 		a.prefixWord, a.restWord = "prefixItems", "items"
@@ -347,7 +346,7 @@ func (k *keywords) number() {
 		}
 	}
 	if n.multipleOf != nil && n.multipleOf.exact().Cmp(new(big.Rat)) == 0 {
-		n.multipleOf = nil // only a metaschema of the author's choice lets it pass
+		n.multipleOf = nil // possible only with a custom metaschema
 	}
 	if n != (numberKeywords{}) {
 		k.s.number = &n

@@ -13,18 +13,18 @@ import (
 	"sync"
 )
 
-// published are the metaschemas, as json-schema.org publishes them.
+// published has the metaschemas as published by json-schema.org.
 //
 //go:embed meta
 var published embed.FS
 
-// draft is one version of the specification.
+// draft is a version of the specification.
 type draft struct {
 	version int
 	url     string // of its metaschema
-	id      string // the keyword that names a schema
+	id      string // the keyword for a schema's identifier
 	file    string // of its metaschema
-	// The vocabularies that a metaschema may choose from, and where they stand.
+	// The vocabularies that a metaschema may declare, and the prefix of their URLs.
 	vocabularies []string
 	prefix       string
 
@@ -35,7 +35,7 @@ type draft struct {
 
 func (d *draft) is2019() bool { return d.version == 2019 }
 
-// latest is the draft of a schema that does not say.
+// latest is the draft of a schema without $schema.
 var latest = draft2020
 
 var (
@@ -57,7 +57,7 @@ var (
 	}
 )
 
-// draftOf returns the draft whose metaschema is at a URL, nil if there is none.
+// draftOf returns the draft whose metaschema is at a URL, or nil if there is none.
 func draftOf(url string) *draft {
 	rest, ok := strings.CutPrefix(strings.Replace(url, "https://", "http://", 1), "http://json-schema.org/")
 	if !ok {
@@ -80,8 +80,8 @@ func draftOf(url string) *draft {
 	return nil
 }
 
-// metaFile names the file of the metaschema, or of the part of one, at a URL; "" if
-// there is none.
+// metaFile returns the name of the file with the metaschema, or a part of one, at a URL. It
+// returns "" if there is none.
 func metaFile(url string) string {
 	if rest, ok := strings.CutPrefix(url, "http://json-schema.org/draft/"); ok {
 		url = "https://json-schema.org/draft/" + rest
@@ -100,7 +100,7 @@ func metaFile(url string) string {
 	return ""
 }
 
-// readMeta decodes one of the published files.
+// readMeta decodes a published file.
 func readMeta(file string) (any, error) {
 	text, err := published.ReadFile("meta/" + file)
 	if err != nil {
@@ -115,7 +115,7 @@ func readMeta(file string) (any, error) {
 	return doc, nil
 }
 
-// metaschema returns the draft's own metaschema, read at its first use.
+// metaschema returns the draft's metaschema, which it compiles on first use.
 func (d *draft) metaschema() (*Schema, error) {
 	d.once.Do(func() {
 		doc, err := readMeta(d.file)
@@ -128,28 +128,28 @@ func (d *draft) metaschema() (*Schema, error) {
 	return d.meta, d.err
 }
 
-// compileMeta compiles a metaschema. What it is published for is not checked again, and
-// its formats count: that is how a bad pattern is found.
+// compileMeta compiles a metaschema. It does not check the metaschema itself, and asserts
+// formats, which is how an invalid pattern in a schema is found.
 func compileMeta(url string, doc any) (*Schema, error) {
 	c := newCompilation(&Compiler{})
 	c.meta = true
 	return c.compile(url, doc)
 }
 
-// dialect is a draft, or the part of one that a metaschema of the author chooses.
+// dialect is a draft, or the part of one that a custom metaschema declares.
 type dialect struct {
 	draft *draft
-	// chosen are the vocabularies by name; nil means what the draft's own metaschema
-	// says.
+	// chosen are the declared vocabularies by name. If it is nil, the vocabularies are those
+	// of the draft's metaschema.
 	chosen []string
-	meta   *Schema // of what was chosen, once read
+	meta   *Schema // the custom metaschema, once compiled
 }
 
 func (d *dialect) has(vocabulary string) bool {
 	return d.chosen == nil || slices.Contains(d.chosen, vocabulary)
 }
 
-// unevaluated reports whether unevaluatedItems and unevaluatedProperties count.
+// unevaluated reports whether the dialect has unevaluatedItems and unevaluatedProperties.
 func (d *dialect) unevaluated() bool {
 	if d.draft.is2019() {
 		return d.has("applicator")
@@ -182,8 +182,8 @@ func (d *dialect) metaschema() (*Schema, error) {
 			parts = append(parts, map[string]any{"$ref": d.draft.prefix + "meta/" + name})
 		}
 	}
-	// As the reference has it: in 2019-09 a schema below another is checked by the
-	// vocabulary that has the keyword in between, later by all that were chosen.
+	// As in the reference implementation: in 2019-09, a subschema is checked by the
+	// vocabulary of its keyword, and later by all declared vocabularies.
 	doc := map[string]any{"$schema": d.draft.url, "allOf": parts}
 	if !d.draft.is2019() {
 		doc["$dynamicAnchor"] = "meta"

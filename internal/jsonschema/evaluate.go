@@ -10,32 +10,32 @@ import (
 	"time"
 )
 
-// evaluation is one run of [Schema.Validate].
+// evaluation is the state of a call of [Schema.Validate].
 //
-// Its methods report whether a value meets a keyword, and append what it breaks to
-// found. Where found is nil no one asks why: they stop at the first failure. Branches
-// of anyOf, oneOf and contains are tried so, and asked for reasons when all failed.
+// Its methods report whether a value is valid for a keyword, and append violations to found.
+// If found is nil, they stop at the first failure. The branches of anyOf, oneOf and contains
+// are first evaluated without found, and again for their violations if all of them failed.
 type evaluation struct {
 	limits   Limits
 	deadline time.Time
 	steps    int
 	depth    int
-	work     int // since the clock was looked at
+	work     int // since the last check of the deadline
 	err      error
 
-	path []token // of the value at hand
+	path []token // of the current value
 
-	// checking is the document that is held against a metaschema, and pointer the place
-	// in it that path begins at.
+	// checking is the document that is validated against a metaschema, and pointer the
+	// location in it from which path begins.
 	checking *document
 	pointer  string
 }
 
-// maxDepth bounds how deep schemas apply each other: far more than any value nests, and
-// less than a stack holds.
+// maxDepth limits the depth at which schemas apply each other, so that evaluating them does
+// not exhaust the stack.
 const maxDepth = 10_000
 
-// token is a step into a value: a name, or an index where isIndex is set.
+// token is an element of a path: a name, or an index if isIndex is set.
 type token struct {
 	name    string
 	index   int
@@ -50,8 +50,8 @@ func newEvaluation(l Limits) *evaluation {
 	return e
 }
 
-// spend notes work that takes about as long as n comparisons, and reports whether the
-// evaluation may go on.
+// spend accounts for work that takes about as long as n comparisons, and reports whether the
+// evaluation may continue.
 func (e *evaluation) spend(n int) bool {
 	if e.err != nil {
 		return false
@@ -66,7 +66,7 @@ func (e *evaluation) spend(n int) bool {
 	return e.err == nil
 }
 
-// step counts a schema that is held against a value.
+// step accounts for a schema that is applied to a value.
 func (e *evaluation) step() bool {
 	if e.steps++; e.limits.Steps > 0 && e.steps > e.limits.Steps {
 		e.err = ErrTooSlow
@@ -74,7 +74,7 @@ func (e *evaluation) step() bool {
 	return e.spend(1)
 }
 
-// fail notes a violation at the value at hand; it returns false.
+// fail adds a violation of the current value. It returns false.
 func (e *evaluation) fail(found *[]Violation, format string, args ...any) bool {
 	if found != nil && e.err == nil {
 		*found = append(*found, Violation{location(e.path), fmt.Sprintf(format, args...)})
@@ -82,7 +82,7 @@ func (e *evaluation) fail(found *[]Violation, format string, args ...any) bool {
 	return false
 }
 
-// location writes a place as --set does.
+// location returns a path in the syntax of --set.
 func location(path []token) string {
 	var b strings.Builder
 	for _, t := range path {
@@ -102,28 +102,28 @@ func location(path []token) string {
 	return b.String()
 }
 
-// scope is where a schema is applied: the schemas that led to it, innermost first. The
-// zero value is the beginning.
+// scope is the dynamic scope of a schema: the schemas through which it is applied, innermost
+// first. The zero value is the scope of the root.
 type scope struct {
 	up     *scope
 	schema *Schema
 	// The keyword of the schema above, and the name or index below it.
 	keyword, member string
-	// descends is set where the schema above is held against another value.
+	// descends is set if the schema above is applied to another value.
 	descends bool
 }
 
-// next is the scope of a schema that a keyword applies to the same value.
+// next returns the scope of a schema that a keyword applies to the same value.
 func (s *scope) next(keyword, member string) scope {
 	return scope{up: s, keyword: keyword, member: member}
 }
 
-// below is the scope of a schema that a keyword applies to a member or an item.
+// below returns the scope of a schema that a keyword applies to a member or an item.
 func (s *scope) below(keyword, member string) scope {
 	return scope{up: s, keyword: keyword, member: member, descends: true}
 }
 
-// keywords writes the path of keywords that led to the schema.
+// keywords returns the path of keywords from the root to the schema.
 func (s *scope) keywords() string {
 	if s == nil || s.up == nil {
 		return ""
@@ -135,8 +135,8 @@ func (s *scope) keywords() string {
 	return path
 }
 
-// schema holds v against s. marks, where it is not nil, gets the members and items that
-// keywords of s have looked at.
+// schema validates v against s. If marks is not nil, it records the members and items that
+// the keywords of s evaluated.
 func (e *evaluation) schema(s *Schema, v any, at scope, marks *evaluated, found *[]Violation) bool {
 	switch {
 	case s.always != nil && *s.always:
@@ -161,8 +161,8 @@ func (e *evaluation) schema(s *Schema, v any, at scope, marks *evaluated, found 
 	return ok
 }
 
-// marked holds v against the keywords of s, and keeps for itself what they have looked
-// at where s asks for it.
+// marked validates v against the keywords of s, and records the evaluated members and items
+// if s has unevaluatedProperties or unevaluatedItems.
 func (e *evaluation) marked(s *Schema, v any, at scope, marks *evaluated, found *[]Violation) bool {
 	at.schema = s
 	if s.unevaluatedProperties == nil && s.unevaluatedItems == nil {
@@ -176,8 +176,8 @@ func (e *evaluation) marked(s *Schema, v any, at scope, marks *evaluated, found 
 	return ok
 }
 
-// otherMeta returns the metaschema of a schema inside of another that is of its own
-// dialect; nil if v is none, or if s is the one.
+// otherMeta returns the metaschema of a nested schema with its own dialect. It returns nil if
+// v is not such a schema, or if s is its metaschema.
 func (e *evaluation) otherMeta(s *Schema, v any) *Schema {
 	obj, ok := v.(map[string]any)
 	if !ok || obj["$schema"] == nil || len(e.path) == 0 {
@@ -206,7 +206,7 @@ func (e *evaluation) otherMeta(s *Schema, v any) *Schema {
 	return other
 }
 
-// keywords holds v against the keywords of s, in the order in which violations are told.
+// keywords validates v against the keywords of s, in the order of the reported violations.
 func (e *evaluation) keywords(s *Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
 	t := typeOf(v)
 	if t == 0 {
@@ -216,7 +216,7 @@ func (e *evaluation) keywords(s *Schema, v any, at *scope, marks *evaluated, fou
 		return false
 	}
 	ok := true
-	// also notes a keyword's answer, and reports whether to go on.
+	// also records a keyword's result, and reports whether to continue.
 	also := func(met bool) bool {
 		ok = ok && met
 		return (ok || found != nil) && e.err == nil
@@ -240,7 +240,7 @@ func (e *evaluation) keywords(s *Schema, v any, at *scope, marks *evaluated, fou
 	return ok
 }
 
-// typed holds v against the keywords for its type.
+// typed validates v against the keywords for its type.
 func (e *evaluation) typed(s *Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -255,8 +255,8 @@ func (e *evaluation) typed(s *Schema, v any, at *scope, marks *evaluated, found 
 	return s.number == nil || e.number(s.number, v, found)
 }
 
-// inPlace applies a schema to the value at hand. What it has looked at counts if the
-// value meets it.
+// inPlace applies a schema to the current value. It records the evaluated members and items
+// if the value is valid.
 func (e *evaluation) inPlace(s *Schema, v any, at scope, marks *evaluated, found *[]Violation) bool {
 	if marks == nil {
 		return e.schema(s, v, at, nil, found)
@@ -285,14 +285,14 @@ func (e *evaluation) item(s *Schema, i int, v any, at scope, found *[]Violation)
 	return ok
 }
 
-// references are the keywords that lead to another schema.
+// references are the keywords that refer to another schema.
 type references struct {
 	ref, recursive, dynamic *Schema
 	anchor                  string // of $dynamicRef
 }
 
-// reference applies the schema that a reference leads to. One that has led there
-// already, for the same value, leads nowhere.
+// reference applies the target of a reference. It ignores a reference that is already being
+// applied to the same value.
 func (e *evaluation) reference(keyword string, to *Schema, v any, at *scope, marks *evaluated,
 	found *[]Violation) bool {
 	for s := at; s != nil; s = s.up {
@@ -310,8 +310,8 @@ func (e *evaluation) reference(keyword string, to *Schema, v any, at *scope, mar
 	return e.inPlace(to, v, at.next(keyword, ""), marks, found)
 }
 
-// recursiveTarget returns where $recursiveRef leads: to the outermost schema that
-// expects it, if the one that it names does.
+// recursiveTarget returns the target of $recursiveRef: the outermost schema with
+// $recursiveAnchor, if the schema to which it refers has it.
 func (s *scope) recursiveTarget(from *Schema) *Schema {
 	to := from.refs.recursive
 	if !to.resource.recursive || to != to.resource.root {
@@ -325,8 +325,8 @@ func (s *scope) recursiveTarget(from *Schema) *Schema {
 	return to
 }
 
-// dynamicTarget returns where $dynamicRef leads: to the outermost anchor of that name,
-// if the one that it names is dynamic.
+// dynamicTarget returns the target of $dynamicRef: the schema with the outermost anchor of
+// that name, if the anchor to which it refers is dynamic.
 func (s *scope) dynamicTarget(from *Schema) *Schema {
 	to, name := from.refs.dynamic, from.refs.anchor
 	if name == "" || to.resource.dynamicSchemas[name] != to {
@@ -340,7 +340,7 @@ func (s *scope) dynamicTarget(from *Schema) *Schema {
 	return to
 }
 
-// evaluated are the members and items that schemas have looked at.
+// evaluated records the members and items that schemas evaluated.
 type evaluated struct {
 	all     bool
 	members map[string]bool
@@ -391,8 +391,8 @@ func (m *evaluated) merge(o *evaluated) {
 	}
 }
 
-// unevaluated holds members and items that no other keyword has looked at against the
-// schema for those.
+// unevaluated validates members and items that no other keyword evaluated against the schema
+// for them.
 func (e *evaluation) unevaluated(s *Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
 	ok := true
 	switch v := v.(type) {

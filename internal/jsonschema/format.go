@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// format is a value of the keyword format that is asserted.
+// format is an asserted format.
 type format struct {
 	name  string
 	valid func(string) error
 }
 
-// check returns what is wrong with v; only texts have formats.
+// check returns an error if v is a string that does not have the format.
 func (f *format) check(v any) error {
 	text, ok := v.(string)
 	if !ok {
@@ -28,7 +28,7 @@ func (f *format) check(v any) error {
 	return f.valid(text)
 }
 
-// formatOf returns the format of a name; nil for one that is not asserted.
+// formatOf returns the format with a name, or nil if it is not asserted.
 func formatOf(name string) *format {
 	valid := map[string]func(string) error{
 		"regex": validRegex, "date": validDate, "time": validTime, "date-time": validDateTime,
@@ -89,7 +89,7 @@ func validTime(s string) error {
 	return nil
 }
 
-// minutesOf reads an offset from UTC.
+// minutesOf parses an offset from UTC.
 func minutesOf(s string) (int, error) {
 	if s == "Z" || s == "z" {
 		return 0, nil
@@ -178,7 +178,7 @@ func validDuration(s string) error {
 	return inOrder(clock, "HMS")
 }
 
-// inOrder checks numbers with units, which come in an order.
+// inOrder checks numbers with units, which must be in order.
 func inOrder(s, units string) error {
 	left := units
 	for s != "" {
@@ -262,7 +262,7 @@ func validEmail(s string) error {
 	return nil
 }
 
-// validLocal checks what precedes the @.
+// validLocal checks the local part of an email address.
 func validLocal(s string) error {
 	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
 		if strings.ContainsAny(s[1:len(s)-1], `\"`) {
@@ -347,7 +347,7 @@ func validIPv6(s string) error {
 	return nil
 }
 
-// validURI checks a URI or an IRI: net/url takes both.
+// validURI checks a URI or an IRI: net/url accepts both.
 func validURI(s string) error {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -386,7 +386,7 @@ func validTemplate(s string) error {
 	return nil
 }
 
-// balanced checks the braces of one part of a path.
+// balanced checks the braces of a path segment.
 func balanced(s string) error {
 	open := false
 	for _, r := range s {
@@ -484,7 +484,7 @@ func validSemver(s string) error {
 	return nil
 }
 
-// validIdentifiers checks what stands after a version.
+// validIdentifiers checks a pre-release or build metadata.
 func validIdentifiers(kind, s string, numbers bool) error {
 	for part := range strings.SplitSeq(s, ".") {
 		if part == "" {

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jsonschema checks values against JSON Schemas of draft 4, 6, 7, 2019-09
-// and 2020-12; 2020-12 where a schema does not say.
+// Package jsonschema validates values against JSON Schemas of draft 4, 6, 7, 2019-09 and
+// 2020-12, which is the default.
 //
 //	c := jsonschema.Compiler{Load: readFile}
 //	s, err := c.Compile("chart:///values.schema.json", doc)
 //	...
 //	violations, err := s.Validate(values, jsonschema.Limits{Steps: 1e6, Time: time.Second})
 //
-// A schema is read in three steps. First its document is searched for identifiers and
-// anchors, so that references find what they name (resource.go). Then the document is
-// checked against the metaschema of its draft, which is a schema like any other and
-// embedded as published (draft.go). Then the schema, and whatever it refers to, is
-// turned into a graph of [Schema] (compile.go), which does not change any more and may
-// be used by several goroutines at once.
+// A schema is compiled in three steps. First, the identifiers and anchors of its document are
+// collected, for resolving references (resource.go). Then the document is checked against the
+// metaschema of its draft, which is embedded as published (draft.go). Then the schema and the
+// schemas to which it refers are compiled into a graph of [Schema] (compile.go), which is
+// immutable and safe for concurrent use.
 //
-// The package starts with nothing in memory: a metaschema is read when the first schema
-// of its draft is. It asserts formats where a draft says so by default (4, 6 and 7, or
-// by vocabulary), and takes contentEncoding, contentMediaType and contentSchema for
-// annotations. Patterns are regular expressions of Go. It opens no file and makes no
-// request; documents that a schema refers to come from [Compiler.Load].
+// A metaschema is compiled on first use. Formats are asserted in drafts 4, 6 and 7, and later
+// if a vocabulary requires it. The keywords contentEncoding, contentMediaType and
+// contentSchema are annotations. Patterns are regular expressions of Go. The package opens no
+// files and makes no requests; [Compiler.Load] returns the documents to which a schema
+// refers.
 //
-// Verdicts, sentences and paths are those of github.com/santhosh-tekuri/jsonschema,
-// which Helm uses; tests hold the two against each other.
+// Results, messages and paths are the same as those of github.com/santhosh-tekuri/jsonschema,
+// which Helm uses; tests compare the two.
 package jsonschema
 
 import (
@@ -36,12 +35,12 @@ import (
 // ErrTooSlow is returned when a validation exceeds its [Limits].
 var ErrTooSlow = errors.New("takes too long to check: it branches or refers to itself too often")
 
-// Violation is one way in which a value breaks a schema.
+// Violation is a violation of a schema by a value.
 type Violation struct {
-	// Path is the place in the value, as --set writes it: "image.tag", "ports[0]"; ""
-	// is the whole value.
+	// Path is the path in the value in the syntax of --set: "image.tag" or "ports[0]". It
+	// is "" for the whole value.
 	Path string
-	// Problem completes the sentence: "got number, want string".
+	// Problem describes the violation: "got number, want string".
 	Problem string
 }
 
@@ -52,7 +51,7 @@ func (v Violation) String() string {
 	return v.Path + ": " + v.Problem
 }
 
-// InvalidError is returned when a document is not a valid schema: it breaks the
+// InvalidError is returned for a document that is not a valid schema according to the
 // metaschema of its draft.
 type InvalidError struct {
 	URL        string
@@ -67,7 +66,7 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%q is not a valid schema: %s", e.URL, strings.Join(parts, "; "))
 }
 
-// LoadError is returned when a document that a schema refers to cannot be had.
+// LoadError is returned if a document to which a schema refers cannot be loaded.
 type LoadError struct {
 	URL string
 	Err error
@@ -76,38 +75,39 @@ type LoadError struct {
 func (e *LoadError) Error() string { return fmt.Sprintf("load %q: %s", e.URL, e.Err) }
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// Limits bound a validation. Zero means no bound.
+// Limits are the limits of a validation. Zero means no limit.
 type Limits struct {
-	// Steps is how often a schema may be held against a value, all subschemas counted.
+	// Steps limits how often schemas, including subschemas, are applied to values.
 	Steps int
-	// Time is how long a validation may take.
+	// Time limits the duration.
 	Time time.Duration
 }
 
-// Compiler reads schemas. The zero value knows the metaschemas and no other document.
+// Compiler compiles schemas. With the zero value, schemas can only refer to metaschemas and
+// to themselves.
 type Compiler struct {
-	// Load returns the document at an absolute URL without a fragment, decoded as
-	// [Compiler.Compile] takes it.
+	// Load returns the document at an absolute URL without a fragment, decoded as for
+	// [Compiler.Compile].
 	Load func(url string) (any, error)
-	// Limits bound each check of a document against its metaschema.
+	// Limits apply to each check of a document against its metaschema.
 	Limits Limits
 }
 
-// Compile reads the schema doc, which is at url. Numbers in doc may be of any of
-// Go's types for numbers, or json.Number; objects are map[string]any, arrays []any. The
-// error is an [*InvalidError], a [*LoadError], [ErrTooSlow], or says what else is
-// wrong, such as a reference that leads nowhere.
+// Compile compiles the schema doc, which is at url. Numbers in doc may have any of Go's
+// numeric types or be a json.Number; objects are map[string]any and arrays []any. Errors are
+// [*InvalidError], [*LoadError], [ErrTooSlow], or of no particular type, for example for a
+// reference without a target.
 func (c *Compiler) Compile(url string, doc any) (*Schema, error) {
 	return newCompilation(c).compile(url, doc)
 }
 
 // Schema is a compiled schema.
 type Schema struct {
-	resource *resource // that it belongs to
-	pointer  string    // its place in the document
+	resource *resource // the resource that contains it
+	pointer  string    // its location in the document
 
-	always    *bool // of a schema that is true or false
-	empty     bool  // it has no keyword that could fail
+	always    *bool // set for the schemas true and false
+	empty     bool  // no keyword can fail
 	metaOf    *draft
 	assertion assertions
 	refs      references
@@ -120,7 +120,7 @@ type Schema struct {
 	unevaluatedProperties, unevaluatedItems *Schema
 }
 
-// address is the location of a schema as a URL.
+// address returns the location of a schema as a URL.
 func (s *Schema) address() string { return address(s.resource.doc.url, s.pointer) }
 
 // address joins a document's URL and a fragment.
@@ -128,9 +128,8 @@ func address(document, fragment string) string {
 	return document + "#" + strings.ReplaceAll(url.PathEscape(fragment), "%2F", "/")
 }
 
-// Validate checks v and returns all violations, in the order of the schema's keywords.
-// The values are those that encoding/json makes, and Go's other types for numbers. The
-// error is [ErrTooSlow], or nil.
+// Validate validates v and returns all violations, in the order of the schema's keywords. v
+// may have the types of encoding/json and all numeric types. The only error is [ErrTooSlow].
 func (s *Schema) Validate(v any, limits Limits) ([]Violation, error) {
 	e := newEvaluation(limits)
 	var found []Violation

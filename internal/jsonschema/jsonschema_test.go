@@ -123,7 +123,7 @@ func TestBadSchemas(t *testing.T) {
 		`{"title":7}`:                                              `"chart:///s.json#" is not a valid schema: title: got number, want string`,
 		`{"$ref":"#/nope"}`:                                        `json-pointer in "chart:///s.json#/nope" not found`,
 		`{"$ref":"#nope"}`:                                         `anchor in "chart:///s.json#nope" not found in schema "chart:///s.json"`,
-		`{"$ref":"other.json"}`:                                    `load "chart:///other.json": no other documents are known here`,
+		`{"$ref":"other.json"}`:                                    `load "chart:///other.json": other documents are not available`,
 		`{"$schema":"chart:///s.json"}`:                            `draft "chart:///s.json" is not supported`,
 		`{"$ref":"#/x","x":{"minimum":""}}`:                        `"chart:///s.json#/x" is not a valid schema: minimum: got string, want number`,
 		`{"properties":{"a":{"$id":"x"},"b":{"$id":"x"}}}`:         `duplicate id "chart:///x" in "chart:///s.json" at "/properties/a" and "/properties/b"`,

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// assertions are the keywords that end the check of a schema where they fail.
+// assertions are the keywords after whose failure a schema's other keywords are not evaluated.
 type assertions struct {
 	types    types
 	constant *any
@@ -160,7 +160,7 @@ func (e *evaluation) oneOf(branches []*Schema, v any, at *scope, marks *evaluate
 	return e.fail(found, "'oneOf' failed, none matched%s", e.reasons("oneOf", branches, v, at))
 }
 
-// reasons says why none of several schemas, of which one would have sufficed, is met.
+// reasons returns the violations of all branches for a message.
 func (e *evaluation) reasons(keyword string, branches []*Schema, v any, at *scope) string {
 	var found []Violation
 	for i, s := range branches {
@@ -187,7 +187,7 @@ func (e *evaluation) condition(l *logic, v any, at *scope, marks *evaluated, fou
 	return l.otherwise == nil || e.inPlace(l.otherwise, v, at.next("else", ""), marks, found)
 }
 
-// objectKeywords are the keywords for objects. A bound of -1 is none.
+// objectKeywords are the keywords for objects. A limit of -1 means no limit.
 type objectKeywords struct {
 	least, most       int
 	required          []string
@@ -207,7 +207,7 @@ type patternProperty struct {
 	schema  *Schema
 }
 
-// dependency is what an object needs that has the member name.
+// dependency has the requirements for an object with the member name.
 type dependency struct {
 	name     string
 	required []string
@@ -275,7 +275,7 @@ func (e *evaluation) objectSize(o *objectKeywords, v map[string]any, found *[]Vi
 	return ok
 }
 
-// absent returns those of names that v has no members of.
+// absent returns the names of which v has no members.
 func absent(names []string, v map[string]any) []string {
 	var missing []string
 	for _, name := range names {
@@ -297,7 +297,7 @@ func (e *evaluation) dependency(d dependency, v map[string]any, at *scope, marks
 	return missing == nil || e.fail(found, "properties %s required, if %s exists", quoteAll(missing), quote(d.name))
 }
 
-// members holds every member of an object against the schemas for its name.
+// members validates every member of an object against the schemas for its name.
 func (e *evaluation) members(o *objectKeywords, v map[string]any, at *scope, marks *evaluated,
 	found *[]Violation) bool {
 	ok := true
@@ -334,7 +334,7 @@ func (e *evaluation) members(o *objectKeywords, v map[string]any, at *scope, mar
 	return ok
 }
 
-// name holds the name of a member against a schema. Names have no place of their own.
+// name validates the name of a member against a schema. Names have no path.
 func (e *evaluation) name(s *Schema, name string, found *[]Violation) bool {
 	path := e.path
 	e.path = nil
@@ -343,17 +343,17 @@ func (e *evaluation) name(s *Schema, name string, found *[]Violation) bool {
 	return ok
 }
 
-// arrayKeywords are the keywords for arrays. A bound of -1 is none.
+// arrayKeywords are the keywords for arrays. A limit of -1 means no limit.
 type arrayKeywords struct {
 	least, most          int
 	unique               bool
 	prefix               []*Schema
 	rest                 *Schema
-	prefixWord, restWord string // the keywords that prefix and rest are in
+	prefixWord, restWord string // the keywords of prefix and rest
 
 	contains                      *Schema
 	leastContained, mostContained int
-	// marksContained is set where contains counts for unevaluatedItems.
+	// marksContained is set if contains evaluates items for unevaluatedItems.
 	marksContained bool
 }
 
@@ -451,8 +451,8 @@ func (e *evaluation) contains(a *arrayKeywords, v []any, at *scope, marks *evalu
 	return ok
 }
 
-// notContained says why too few items match: by the problems of those that do not, where
-// there are any.
+// notContained adds the violation for too few matching items, with the violations of the items
+// that do not match.
 func (e *evaluation) notContained(a *arrayKeywords, v []any, matched []int, at *scope, found *[]Violation) bool {
 	if found == nil {
 		return false
@@ -481,7 +481,7 @@ func indexes(list []int) string {
 	return strings.Join(texts, " ")
 }
 
-// stringKeywords are the keywords for texts. A bound of -1 is none.
+// stringKeywords are the keywords for strings. A limit of -1 means no limit.
 type stringKeywords struct {
 	least, most int
 	pattern     *regexp.Regexp
@@ -505,7 +505,7 @@ func (e *evaluation) text(t *stringKeywords, v string, found *[]Violation) bool 
 	return ok
 }
 
-// numberKeywords are the keywords for numbers; nil is not a bound.
+// numberKeywords are the keywords for numbers. nil means no limit.
 type numberKeywords struct {
 	minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf *number
 }

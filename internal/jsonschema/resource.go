@@ -9,34 +9,34 @@ import (
 	"strings"
 )
 
-// document is one text with a schema, which may hold others.
+// document is a document with a schema, which may contain other schemas.
 type document struct {
 	url  string
 	root any
-	// resources by JSON pointer: the root, and whatever has an identifier of its own.
+	// resources by JSON pointer: the root and the schemas with an identifier.
 	resources map[string]*resource
 	byURL     map[string]*resource // those with an identifier
-	// schemas are those that were compiled, by JSON pointer.
+	// schemas are the compiled schemas by JSON pointer.
 	schemas map[string]*Schema
 }
 
-// resource is a schema with an identifier, which references and anchors inside of it
-// are relative to.
+// resource is a schema with an identifier, to which the references and anchors in it are
+// relative.
 type resource struct {
 	doc     *document
 	pointer string
 	url     string
 	dialect *dialect
 	anchors map[string]string // name to JSON pointer
-	dynamic map[string]bool   // those that $dynamicAnchor made
-	// recursive is $recursiveAnchor of draft 2019-09.
+	dynamic map[string]bool   // the anchors from $dynamicAnchor
+	// recursive is the value of $recursiveAnchor of draft 2019-09.
 	recursive bool
 	// dynamicSchemas are the schemas of dynamic anchors, by name, once compiled.
 	dynamicSchemas map[string]*Schema
 	root           *Schema // once compiled
 }
 
-// place says how a keyword holds schemas.
+// place is the set of forms in which a keyword contains schemas.
 type place int
 
 const (
@@ -45,7 +45,7 @@ const (
 	table
 )
 
-// places are the keywords of a draft that hold schemas.
+// places returns the forms in which a keyword of a draft contains schemas, or 0.
 func places(d *draft, keyword string) place {
 	since, p := 99999, place(0)
 	switch keyword {
@@ -74,7 +74,7 @@ func places(d *draft, keyword string) place {
 	return p
 }
 
-// eachSchema calls fn for the schemas right below obj, with their JSON pointers.
+// eachSchema calls fn for the schemas directly below obj, with their JSON pointers.
 func eachSchema(d *draft, pointer string, obj map[string]any, fn func(pointer string, v any) error) error {
 	for _, keyword := range sortedKeys(obj) {
 		p := places(d, keyword)
@@ -107,7 +107,7 @@ func eachSchema(d *draft, pointer string, obj map[string]any, fn func(pointer st
 	return nil
 }
 
-// collect notes the identifiers and anchors of the schema v and of those below it.
+// collect records the identifiers and anchors of the schema v and of those below it.
 func (c *compilation) collect(res *resource, pointer string, v any) error {
 	obj, ok := v.(map[string]any)
 	if !ok {
@@ -125,7 +125,7 @@ func (c *compilation) collect(res *resource, pointer string, v any) error {
 	})
 }
 
-// identify returns the resource that obj belongs to: a new one where obj has an
+// identify returns the resource that contains obj, which is a new one if obj has an
 // identifier.
 func (c *compilation) identify(res *resource, pointer string, obj map[string]any) (*resource, error) {
 	doc := res.doc
@@ -136,7 +136,7 @@ func (c *compilation) identify(res *resource, pointer string, obj map[string]any
 		}
 		return res, err
 	}
-	// The keyword is that of the schema's own draft, if it names one.
+	// If the schema has its own draft, use that draft's keyword.
 	own := res.dialect
 	if text, ok := obj["$schema"].(string); ok {
 		d, err := c.dialectAt(text, doc.url+"#"+pointer, doc.url)
@@ -148,7 +148,7 @@ func (c *compilation) identify(res *resource, pointer string, obj map[string]any
 	probe := *res
 	probe.dialect = own
 	id, err := identifier(&probe, pointer, obj)
-	if err == nil && id == "" { // with an identifier in the words of the draft around it, it is of that
+	if err == nil && id == "" { // no identifier by its own draft: use the draft of the schema around it
 		own = res.dialect
 		id, err = identifier(res, pointer, obj)
 	}
@@ -173,11 +173,11 @@ func newResource(doc *document, pointer, url string, d *dialect) *resource {
 	return r
 }
 
-// identifier returns the absolute URL that obj gives itself, "" if none.
+// identifier returns the absolute URL of obj's identifier, or "" if it has none.
 func identifier(res *resource, pointer string, obj map[string]any) (string, error) {
 	d := res.dialect.draft
 	if d.version < 2019 && obj["$ref"] != nil {
-		return "", nil // all else beside a $ref is ignored
+		return "", nil // the keywords next to a $ref are ignored
 	}
 	text, ok := obj[d.id].(string)
 	if !ok {
@@ -194,7 +194,7 @@ func identifier(res *resource, pointer string, obj map[string]any) (string, erro
 	return id, nil
 }
 
-// noteAnchors notes the names that obj gives itself.
+// noteAnchors records the anchors of obj.
 func (r *resource) noteAnchors(pointer string, obj map[string]any) error {
 	d := r.dialect.draft
 	if d.version < 2019 {
@@ -250,7 +250,7 @@ func join(base, ref string) (string, error) {
 	return r.String(), nil
 }
 
-// escape writes a token of a JSON pointer.
+// escape escapes a token of a JSON pointer.
 func escape(token string) string {
 	if !strings.ContainsAny(token, "~/") {
 		return token
@@ -258,7 +258,7 @@ func escape(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
 }
 
-// unescape reads a token of a JSON pointer.
+// unescape unescapes a token of a JSON pointer.
 func unescape(token string) (string, bool) {
 	if !strings.Contains(token, "~") {
 		return token, true
@@ -271,13 +271,12 @@ func unescape(token string) (string, bool) {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"), true
 }
 
-// find follows a JSON pointer from the document's root. It returns the pointer as it
-// would be written, the resource that the place belongs to, and whether the place is one
-// for schemas. A place that no keyword makes one for schemas belongs to the resource
-// above the first step that left them.
+// find returns the value at a JSON pointer, the canonical pointer, the resource that contains
+// the value, and whether a keyword makes it a schema. If none does, the resource is that of
+// the last schema on the way.
 func (doc *document) find(pointer string) (v any, canonical string, res *resource, known, ok bool) {
 	v, res, known = doc.root, doc.resources[""], true
-	var holds place // what the value of a keyword may hold; 0 at a schema
+	var holds place // the forms in which the current value contains schemas; 0 for a schema
 	inKeyword := false
 	if pointer == "" {
 		return v, "", res, true, true

@@ -15,7 +15,7 @@ import (
 // types is a set of the types of JSON Schema.
 type types uint8
 
-// The order is that of sentences: "want null or string".
+// The order is that of messages: "want null or string".
 const (
 	typeNull types = 1 << iota
 	typeBoolean
@@ -48,8 +48,8 @@ func (t types) String() string {
 	return strings.Join(names, " or ")
 }
 
-// typeOf returns the type of a value: one that is a number is not asked whether it is
-// whole. The result is 0 for what no JSON text can hold.
+// typeOf returns the type of a value. It does not distinguish integers from other numbers. It
+// returns 0 for a value that JSON does not have.
 func typeOf(v any) types {
 	switch v := v.(type) {
 	case nil:
@@ -75,17 +75,17 @@ func typeOf(v any) types {
 	return 0
 }
 
-// number is a number of any size, exactly as it was written.
+// number is an exact number of any size.
 type number struct {
-	small int64 // where rat is nil
+	small int64 // the value if rat is nil
 	rat   *big.Rat
 }
 
-// safe is the bound within which a float64 holds every whole number.
+// safe is the limit up to which a float64 represents every integer.
 const safe = 1 << 53
 
-// numberOf reads a number. A fraction means what its shortest decimal form says: 1.1 in
-// a float64 is 1.1.
+// numberOf converts a number. It uses the shortest decimal form of a float: 1.1 as a float64
+// is exactly 1.1.
 func numberOf(v any) (number, bool) {
 	switch v := v.(type) {
 	case int:
@@ -144,7 +144,7 @@ func (n number) compare(o number) int {
 	return n.exact().Cmp(o.exact())
 }
 
-// multipleOf reports whether n is o times a whole number. o is not 0.
+// multipleOf reports whether n is a multiple of o, which must not be 0.
 func (n number) multipleOf(o number) bool {
 	if n.rat == nil && o.rat == nil {
 		return n.small%o.small == 0
@@ -152,7 +152,7 @@ func (n number) multipleOf(o number) bool {
 	return new(big.Rat).Quo(n.exact(), o.exact()).IsInt()
 }
 
-// clamp returns a whole number as an int, the nearest where it does not fit.
+// clamp returns an integer as an int, or the nearest int if it is out of range.
 func (n number) clamp() int {
 	switch {
 	case n.rat == nil:
@@ -166,7 +166,7 @@ func (n number) clamp() int {
 	return int(f)
 }
 
-// String writes a number as people type it.
+// String returns the number in decimal notation.
 func (n number) String() string {
 	switch {
 	case n.rat == nil:
@@ -178,8 +178,8 @@ func (n number) String() string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// equal reports whether two values are the same value of JSON. odd is a value that JSON
-// does not have, if the comparison came across one.
+// equal reports whether a and b are the same JSON value. odd is a value that JSON does not
+// have, if the comparison found one.
 func equal(a, b any) (same bool, odd any) {
 	ta, tb := typeOf(a), typeOf(b)
 	switch {
@@ -228,7 +228,7 @@ func equalObjects(a, b map[string]any) (same bool, odd any) {
 	return true, nil
 }
 
-// fingerprint appends a text that equal values have in common, and no others.
+// fingerprint appends a text that is the same for equal values only.
 func fingerprint(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -257,7 +257,7 @@ func fingerprint(b []byte, v any) []byte {
 	return fmt.Appendf(b, "?%T", v)
 }
 
-// quote writes a text in a sentence.
+// quote quotes a string for a message.
 func quote(s string) string {
 	q := strings.ReplaceAll(strings.ReplaceAll(strconv.Quote(s), `\"`, `"`), "'", `\'`)
 	return "'" + q[1:len(q)-1] + "'"
@@ -271,7 +271,7 @@ func quoteAll(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// display writes a value in a sentence; false if it is a list or an object.
+// display formats a value for a message. It reports false for a list or an object.
 func display(v any) (string, bool) {
 	switch v := v.(type) {
 	case []any, map[string]any:
@@ -282,7 +282,7 @@ func display(v any) (string, bool) {
 	return fmt.Sprint(v), true
 }
 
-// grouped writes a whole number with a comma after every three digits.
+// grouped returns n with a comma after every three digits.
 func grouped(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
