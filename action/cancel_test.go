@@ -63,11 +63,11 @@ func TestCancelAtEachRequest(t *testing.T) {
 					cut++
 				}
 				if t.Failed() {
-					t.Fatalf("cancelled at request %d: %v", at, err)
+					t.Fatalf("canceled at request %d: %v", at, err)
 				}
 			}
 			if cut < 5 {
-				t.Errorf("%d of the cancelled operations have failed, want more", cut)
+				t.Errorf("%d canceled operations failed, want more", cut)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func cancelAt(t *testing.T, at int, installed bool, run func(context.Context, *a
 	}
 	for _, r := range found {
 		if r.Status != release.Deployed && r.Status != release.Failed {
-			t.Errorf("the record says %s: %s", r.Status, r.Description)
+			t.Errorf("the record's status is %s: %s", r.Status, r.Description)
 		}
 	}
 	if lease := cluster.Get("/apis/coordination.k8s.io/v1/namespaces/default/leases/moonhelm.v1.web"); lease != nil {

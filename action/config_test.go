@@ -17,7 +17,7 @@ func TestMissingConfigFields(t *testing.T) {
 	noCluster := &action.Config{Releases: records}
 	for _, test := range []struct {
 		name  string
-		field string // "" for a verb that needs nothing
+		field string // "" for an operation without required fields
 		run   func(context.Context) error
 	}{
 		{"install", "Releases", func(ctx context.Context) error {

@@ -25,7 +25,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// drivers are the ways to keep records that need nothing but a cluster.
+// drivers are the drivers that store records in the cluster.
 var drivers = []struct {
 	name string
 	open func(*action.Config) storage.Driver
@@ -40,7 +40,7 @@ var drivers = []struct {
 func TestHeartbeatWithOtherRecords(t *testing.T) {
 	for _, driver := range drivers {
 		t.Run(driver.name, func(t *testing.T) {
-			cluster := kubetest.Start() // outside the bubble, for it listens
+			cluster := kubetest.Start() // outside the bubble: it listens
 			defer cluster.Close()
 			synctest.Test(t, func(t *testing.T) {
 				config := action.NewConfigFor(cluster.Direct(), "default")
@@ -79,7 +79,7 @@ func TestInNamespaceKeepsTheDriver(t *testing.T) {
 			config.Releases = storage.New(driver.open(config), "default")
 			other := config.InNamespace("other")
 			if got, want := other.Releases.Resource(), config.Releases.Resource(); got != want {
-				t.Errorf("records are kept in %q, want %q", got, want)
+				t.Errorf("records are stored in %q, want %q", got, want)
 			}
 			request := action.InstallRequest{Chart: greeting(), Name: "web", Namespace: "other"}
 			if _, err := (action.Install{Config: other}).Run(t.Context(), request); err != nil {
@@ -121,10 +121,10 @@ func TestInNamespaceEvents(t *testing.T) {
 		}
 	}
 	if want := []string{"default", "other"}; !slices.Equal(all, want) {
-		t.Errorf("the handler of all namespaces saw %q, want %q", all, want)
+		t.Errorf("the handler of all namespaces got %q, want %q", all, want)
 	}
 	if want := []string{"other"}; !slices.Equal(some, want) {
-		t.Errorf("the handler of one namespace saw %q, want %q", some, want)
+		t.Errorf("the handler of one namespace got %q, want %q", some, want)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestRequestOtherNamespace(t *testing.T) {
 		})
 	}
 	if writes := cluster.Writes(); len(writes) > 0 {
-		t.Errorf("written: %q", writes)
+		t.Errorf("wrote %q, want nothing", writes)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestNilFields(t *testing.T) {
 	}
 }
 
-// lists is the directory of a chart that lists a dependency.
+// lists returns the directory of a chart with a dependency.
 func lists(t *testing.T) string {
 	dir := t.TempDir()
 	text := "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n- {name: db, version: 1.x, repository: https://charts.example}\n"
@@ -285,6 +285,6 @@ func TestInvalidLabels(t *testing.T) {
 		t.Errorf("Install with the label owner: got %v, want a *storage.LabelError", err)
 	}
 	if writes := cluster.Writes(); len(writes) > 0 {
-		t.Errorf("written: %q", writes)
+		t.Errorf("wrote %q, want nothing", writes)
 	}
 }

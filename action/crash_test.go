@@ -34,7 +34,7 @@ func (s *testCase) killAt(n int, run func() error) (moment string) {
 			if moment == "" {
 				moment = what
 			}
-			panic(killSignal{}) // what is deferred does nothing either
+			panic(killSignal{}) // again in deferred functions
 		}
 	}
 	_ = run()
@@ -46,7 +46,7 @@ type command struct {
 	name    string
 	run     func(*testCase) error
 	nothing func(error) bool
-	last    bool // puts everything in order
+	last    bool // succeeds in any state
 }
 
 func isError[E error](err error) bool {
@@ -122,7 +122,7 @@ func TestRecoveryAfterCrash(t *testing.T) {
 						}
 					}
 					settle(next)
-					settle(next) // and once more
+					settle(next) // again
 					for _, v := range operations(t) {
 						if v.last {
 							settle(v)
@@ -132,14 +132,14 @@ func TestRecoveryAfterCrash(t *testing.T) {
 						t.Fatalf("killed at %q, then %s: the cluster has %s; %s", moment, next.name, got, s.records.history())
 					}
 					if err := errorOf(s.runUninstall(t)); err != nil || s.cluster.contents() != "" || len(s.records.kept) > 0 {
-						t.Fatalf("killed at %q: uninstalled, %v, left %s, %s", moment, err, s.cluster.contents(), s.records.history())
+						t.Fatalf("killed at %q: uninstall: %v; left objects %s, history %s", moment, err, s.cluster.contents(), s.records.history())
 					}
 				}
 			})
 		}
 	}
 	if moments < 300 && !raceEnabled {
-		t.Errorf("only %d moments were tried", moments)
+		t.Errorf("tested %d moments, want at least 300", moments)
 	}
 }
 
@@ -174,11 +174,11 @@ func (s *testCase) wantConsistent(t *testing.T, moment string) {
 		st := rel.Info.Status
 		switch {
 		case i > 0 && n != all[i-1]+1:
-			t.Errorf("killed at %q: there is a hole in %s", moment, s.records.history())
+			t.Errorf("killed at %q: a revision is missing in %s", moment, s.records.history())
 		case st.Pending() || st == release.Uninstalling:
-			t.Errorf("killed at %q: still at work: %s", moment, s.records.history())
+			t.Errorf("killed at %q: still in progress: %s", moment, s.records.history())
 		case st == release.Deployed && i != len(all)-1:
-			t.Errorf("killed at %q: deployed, and not the newest: %s", moment, s.records.history())
+			t.Errorf("killed at %q: a deployed revision is not the newest: %s", moment, s.records.history())
 		case st == release.Deployed:
 			deployed = rel.Manifest
 		}
@@ -188,7 +188,7 @@ func (s *testCase) wantConsistent(t *testing.T, moment string) {
 		}
 	}
 	if want := strings.Count(deployed, "kind: ConfigMap"); len(s.cluster.live) != want && !failed {
-		t.Errorf("killed at %q: the cluster has %s; deployed is\n%s", moment, s.cluster.contents(), deployed)
+		t.Errorf("killed at %q: the cluster has %s; the deployed manifest is\n%s", moment, s.cluster.contents(), deployed)
 	}
 	if s.locker.held {
 		t.Errorf("killed at %q: still locked", moment)
@@ -235,7 +235,7 @@ func TestLockHeldByLiveClient(t *testing.T) {
 				t.Errorf("%s, then %s: %v", status, next.name, err)
 			}
 			if w := s.writes(); len(w) > 0 || s.locker.held || s.records.kept["web.v2"].Holder != "bert" {
-				t.Errorf("%s, then %s: did %q", status, next.name, w)
+				t.Errorf("%s, then %s: calls = %q", status, next.name, w)
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func TestDryRunTakesNoLock(t *testing.T) {
 			}
 			for _, l := range s.lines {
 				if w, _, _ := strings.Cut(l, " "); w != "capabilities" && w != "plan" {
-					t.Errorf("%s did %q", name, l)
+					t.Errorf("%s calls = %q", name, l)
 				}
 			}
 			s.reset()
@@ -296,7 +296,7 @@ func TestLockLostStopsOperation(t *testing.T) {
 					return
 				}
 				s.locker.lose(lostLock{})
-				// Another client goes on with the release.
+				// Another client continues with the release.
 				next := s.records.kept["web.v1"].Clone()
 				next.Revision, next.Info.Status, next.Holder = 3, release.PendingUpgrade, "bert"
 				s.records.kept["web.v3"] = next
@@ -305,13 +305,13 @@ func TestLockLostStopsOperation(t *testing.T) {
 			if !isError[lostLock](err) || !strings.Contains(err.Error(), "the lock was lost") {
 				t.Fatalf("%s: %v", at, err)
 			}
-			// What becomes of the record is the other client's to say.
+			// The other client decides about the record.
 			if got := s.records.history(); got != "1 deployed, 2 pending-upgrade, 3 pending-upgrade" {
 				t.Errorf("%s: %s", at, got)
 			}
 			for _, l := range s.writes() {
 				if strings.HasPrefix(l, "delete ") || strings.Contains(l, "rollback") || i+1 < len(all) && l == all[i+1] {
-					t.Errorf("%s: went on with %q", at, l)
+					t.Errorf("%s: continued with %q", at, l)
 				}
 			}
 		})
@@ -393,6 +393,6 @@ func TestLockWaitCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.upgrade().Run(ctx, upgradeTo(t, configMaps("a=2"))); !errors.Is(err, context.Canceled) || len(s.writes()) != 0 {
-		t.Errorf("%v, did %q", err, s.writes())
+		t.Errorf("%v, calls = %q", err, s.writes())
 	}
 }

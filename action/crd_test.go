@@ -19,7 +19,7 @@ func TestCRDPolicies(t *testing.T) {
 		verb   string
 		policy CRDPolicy
 		state  string // of the cluster's CRD
-		want   string // what was done about it
+		want   string // the calls
 	}{
 		{"install", CRDCreate, "missing", "crds"},
 		{"install", CRDCreate, "outdated", ""},
@@ -51,10 +51,10 @@ func TestCRDPolicies(t *testing.T) {
 				t.Fatal(err)
 			}
 			if changes := change.CRDs != nil && change.CRDs.Changes() > 0; changes != (test.want != "") {
-				t.Errorf("the plan says %+v", change.CRDs)
+				t.Errorf("plan = %+v", change.CRDs)
 			}
 			if w := s.writes(); len(w) > 0 {
-				t.Errorf("a dry run did %q", w)
+				t.Errorf("a dry run called %q", w)
 			}
 			s.reset()
 			steps := traceSteps(s)
@@ -76,10 +76,10 @@ func TestCRDPolicies(t *testing.T) {
 				}
 			}
 			if got != test.want {
-				t.Errorf("did %q, wanted %q", got, test.want)
+				t.Errorf("calls = %q, want %q", got, test.want)
 			}
 			if shown := slices.Contains(*steps, "pre-"+test.verb+": custom resource definitions"); shown != (test.want != "") {
-				t.Errorf("the trace shows %q", *steps)
+				t.Errorf("trace = %q", *steps)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func TestCRDUpgradeError(t *testing.T) {
 		req.Chart, req.CRDs = newChart(t, "crds/tab.yaml", crontab), CRDUpgrade
 		rel, err := s.upgrade().Run(t.Context(), req)
 		if !errors.Is(err, errBroken) || rel != nil || len(s.writes()) != writes || s.records.history() != "1 deployed" {
-			t.Errorf("%s: %v, did %q, %s", step, err, s.writes(), s.records.history())
+			t.Errorf("%s: %v, calls = %q, %s", step, err, s.writes(), s.records.history())
 		}
 	}
 }

@@ -26,7 +26,7 @@ type fakeDirectory struct {
 	vendored []loader.Vendored
 	lock     string
 	lockErr  error
-	replaced []string // what Replace was told
+	replaced []string // arguments of Replace
 	preview  func(put []loader.NewArchive, drop []loader.Vendored) (*chart.Chart, error)
 }
 
@@ -83,7 +83,7 @@ func (f *fakeDirectory) Replace(ctx context.Context, put []loader.NewArchive, dr
 type fakeResolver struct {
 	charts   map[string]string
 	onAsk    func(Dependency)
-	checkErr error // of all wants together
+	checkErr error // of Check
 
 	mu        sync.Mutex
 	supplied  []string
@@ -142,7 +142,7 @@ func newFakeResolver() *fakeResolver {
 	}}
 }
 
-// lists is a chart whose Chart.yaml lists these, as YAML flow lists.
+// lists returns a chart with dependencies and libraries, as YAML flow lists.
 func lists(t testing.TB, deps, libs string) *chart.Chart {
 	t.Helper()
 	m, err := chart.ParseMetadata("Chart.yaml", fmt.Appendf(nil, "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [%s]\nlibraries: [%s]\n", deps, libs))
@@ -196,7 +196,7 @@ func TestDependencyUpdate(t *testing.T) {
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/mysql-1.0.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz", "lock")
 	slices.Sort(s.supplied)
 	if !slices.Equal(s.supplied, []string{"common ^1.0.0", "mysql 1.0.0", "mysql ^1", "redis 7.x"}) {
-		t.Errorf("asked for %q: each once", s.supplied)
+		t.Errorf("resolved %q, want each dependency once", s.supplied)
 	}
 	if len(s.refreshed) != 5 {
 		t.Errorf("refreshed %q", s.refreshed)
@@ -225,16 +225,16 @@ func TestDependencyUpdate(t *testing.T) {
 	}
 	l, err := dependency.ParseLock("Chart.lock", []byte(f.lock))
 	if err != nil || l.Check("Chart.lock", "Chart.yaml", f.chart.Metadata) != nil {
-		t.Errorf("the lock is not the chart's: %v", err)
+		t.Errorf("the lock is out of sync with the chart: %v", err)
 	}
 	for _, line := range []string{"step: Saving 5 charts", "step: Downloading mysql from repo https://st", "step: Deleting outdated charts"} {
 		t.Run(line, func(t *testing.T) {
 			if !heard.contains(line) {
-				t.Errorf("said %q", heard.lines)
+				t.Errorf("progress = %q", heard.lines)
 			}
 		})
 	}
-	// Once more: nothing is new, and the lock stays as it is, with its time.
+	// The second update changes nothing, and keeps the lock with its time.
 	u.Now = time.Now
 	if err := u.Run(t.Context(), DependencyRequest{Directory: f, SkipRefresh: true}); err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestDependencyUpdateConflicts(t *testing.T) {
 			t.Error(err)
 		}
 		if len(s.refreshed)+len(s.supplied) > 0 {
-			t.Errorf("asked: %q, %q", s.refreshed, s.supplied)
+			t.Errorf("refreshed %q, resolved %q; want no requests", s.refreshed, s.supplied)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestDependencyUpdateRemovesOutdated(t *testing.T) {
 		lock:  "libraries: [{name: gone, version: 1.0.0}]",
 		vendored: []loader.Vendored{
 			{File: "mysql-1.0.0.tgz", Archive: true, Name: "mysql", Version: "1.0.0"},
-			{File: "mysql.tgz", Archive: true, Name: "mysql", Version: "1.2.0"}, // as wanted, under another name
+			{File: "mysql.tgz", Archive: true, Name: "mysql", Version: "1.2.0"}, // in range, but with another file name
 			{File: "other-1.0.0.tgz", Archive: true, Name: "other", Version: "1.0.0"},
 			{File: "mysql-0.1.0.tgz", Archive: true, Err: broken},
 			{File: "torn-0.1.0.tgz", Archive: true, Err: broken},
@@ -304,7 +304,7 @@ func TestDependencyUpdateErrorWritesNothing(t *testing.T) {
 		spoil            func(*fakeDirectory, *fakeResolver)
 		want             []string
 	}{
-		{"what is not there, and all of it", "{name: mysql, version: ^9, repository: 'https://st'}, {name: redis, version: '1', repository: 'https://ana:hunter2@st'}, " + wantsRedis, "", nil,
+		{"several missing dependencies", "{name: mysql, version: ^9, repository: 'https://st'}, {name: redis, version: '1', repository: 'https://ana:hunter2@st'}, " + wantsRedis, "", nil,
 			[]string{`can't get a valid version for 1 subchart(s): "mysql" (repository "https://st", version "^9"): no version of it is ^9; there is 2.0.0, 1.2.0, 1.0.0`, `can't get a valid version for 1 subchart(s): "redis" (repository "https://st", version "1"): there is no version of it`}},
 		{"no version", "{name: mysql, version: abc, repository: 'https://st'}", "", nil, []string{`dependency mysql abc from https://st: improper constraint: "abc" is neither a version`}},
 		{"not in charts/", "{name: hand, version: ^1, repository: ''}", "", nil, []string{"dependency hand ^1: it has no repository, and is not in charts/"}},
@@ -314,7 +314,7 @@ func TestDependencyUpdateErrorWritesNothing(t *testing.T) {
 		{"not in library/", "", "{name: hand, version: ^1, repository: ''}", func(f *fakeDirectory, _ *fakeResolver) {
 			f.vendored = []loader.Vendored{{File: "hand", Name: "hand", Version: "1.0.0"}}
 		}, []string{"is not in library/"}},
-		{"a name that leads elsewhere", "{name: ../mysql, version: ^1, repository: 'https://st'}", "", nil, []string{`the name of a dependency is "../mysql"`}}, // CVE-2024-25620
+		{"name with a path", "{name: ../mysql, version: ^1, repository: 'https://st'}", "", nil, []string{`the name of a dependency is "../mysql"`}}, // CVE-2024-25620
 		{"two charts that are one file", wantsMysql + ", {name: mysql, alias: b, version: ^1, repository: 'https://other'}", "", nil, []string{"two repositories have a chart mysql 1.2.0, and not the same"}},
 		{"a chart that will not load", wantsMysql, "", func(f *fakeDirectory, _ *fakeResolver) {
 			f.preview = func([]loader.NewArchive, []loader.Vendored) (*chart.Chart, error) { return nil, secret }
@@ -344,7 +344,7 @@ func TestDependencyUpdateErrorWritesNothing(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%s: tells a password: %v", tc.name, err)
+				t.Errorf("%s: the error has a password: %v", tc.name, err)
 			}
 			wantReplaced(t, f)
 		})
@@ -408,7 +408,7 @@ func TestDependencyBuild(t *testing.T) {
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz")
 	slices.Sort(s.supplied)
 	if !slices.Equal(s.supplied, []string{"common 1.4.0", "mysql 1.2.0", "redis 7.0.0"}) {
-		t.Errorf("asked for %q", s.supplied)
+		t.Errorf("resolved %q", s.supplied)
 	}
 }
 
@@ -434,7 +434,7 @@ func TestDependencyBuildOutOfSync(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if len(s.supplied)+len(s.refreshed) > 0 {
-		t.Error("someone was asked all the same")
+		t.Error("the resolver was called")
 	}
 	wantReplaced(t, f)
 }
@@ -454,7 +454,7 @@ func TestDependencyBuildRepublished(t *testing.T) {
 	u := updater(s)
 	u.Progress = heard.report
 	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil || !heard.contains("warning: mysql 1.2.0 has been published again") {
-		t.Errorf("%v; said %q", err, heard.lines)
+		t.Errorf("%v; progress = %q", err, heard.lines)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")
 }
@@ -494,7 +494,7 @@ func TestDependencyEvents(t *testing.T) {
 			seen += d.Name + "=" + d.Version + " "
 		}
 		if len(f.replaced) > 0 {
-			t.Error("it was written before")
+			t.Error("files were written before the event")
 		}
 		return refuse
 	})
@@ -502,10 +502,10 @@ func TestDependencyEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if seen != "mysql=2.0.0 redis=7.0.0 common=1.4.0 " {
-		t.Errorf("saw %s", seen)
+		t.Errorf("handlers got %s", seen)
 	}
 	wantReplaced(t, f, "+charts/mysql-2.0.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz", "lock")
-	// Helm, which runs no scripts, finds the lock in step, and so do we.
+	// The lock is in sync for Helm too, which runs no scripts.
 	if err := DependencyBuild(u).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Error(err)
 	}
@@ -571,7 +571,7 @@ func TestDependencyUpdateScriptRequiresDependency(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/redis-7.0.0.tgz", "lock")
-	// Where nothing is missing, it is an error like any other.
+	// If no dependency is missing, the update fails.
 	f.chart.SetDependencies(&chart.Chart{Metadata: &chart.Metadata{Name: "mysql", Version: "1.2.0"}, Values: map[string]any{}})
 	event.On(u.Events, "t", 0.5, func(context.Context, *event.ChartLoaded) error { return loadingError{} })
 	f.replaced = nil
@@ -610,7 +610,7 @@ func TestDependencyList(t *testing.T) {
 		{"a broken archive", one, []loader.Vendored{{File: "mysql-1.2.0.tgz", Archive: true, Err: broken}}, "corrupt"},
 		{"a broken directory", one, []loader.Vendored{{File: "mysql", Err: broken}}, "corrupt"},
 		{"a broken one beside", one, []loader.Vendored{{File: "mysql-1.0.0.tgz", Archive: true, Err: broken}, arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
-		{"what is not listed", one, []loader.Vendored{dir("x", "extra", "1.0.0"), {File: "README", Err: broken}}, "missing; charts/x charts/README"},
+		{"unlisted chart", one, []loader.Vendored{dir("x", "extra", "1.0.0"), {File: "README", Err: broken}}, "missing; charts/x charts/README"},
 		{"not a range", "{name: mysql, version: abc}", []loader.Vendored{arch("a.tgz", "mysql", "1.0.0")}, "invalid version"},
 		{"not a range, and nothing there", "{name: mysql, version: abc}", nil, "missing"},
 		{"no version", "{name: mysql}", []loader.Vendored{arch("a.tgz", "mysql", "1.0.0-rc.1")}, "invalid version"},

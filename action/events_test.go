@@ -66,10 +66,10 @@ func watched(t *testing.T, c string) *eventRecorder {
 func (w *eventRecorder) saw(t *testing.T, want ...string) {
 	t.Helper()
 	if !slices.Equal(w.seen, want) {
-		t.Errorf("saw\n  %s\nwanted\n  %s", strings.Join(w.seen, "\n  "), strings.Join(want, "\n  "))
+		t.Errorf("events =\n  %s\nwant\n  %s", strings.Join(w.seen, "\n  "), strings.Join(want, "\n  "))
 	}
 	if len(w.ops) != 1 {
-		t.Errorf("of %d operations", len(w.ops))
+		t.Errorf("events of %d operations, want 1", len(w.ops))
 	}
 	w.seen, w.ops = nil, map[*event.Operation]bool{}
 }
@@ -144,7 +144,7 @@ func TestUpgradeEventPayloads(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := fmt.Sprintf("upgrade %t ns/web 2 true false Helm 1 map[v:1]", dry); told != want {
-			t.Errorf("told %q, wanted %q", told, want)
+			t.Errorf("got %q, want %q", told, want)
 		}
 		if want := map[bool]string{true: "ConfigMap/a=1", false: "ConfigMap/a=2truefalse"}[dry]; s.cluster.contents() != want {
 			t.Error(s.cluster.contents())
@@ -190,7 +190,7 @@ func TestRollbackOfUpgradeEvents(t *testing.T) {
 			if err == nil || fmt.Sprint(told) != want || !s.contains("event pre-rollback") && !s.contains("event pre-delete") {
 				t.Errorf("%s: %v, told %v, %q", verb, err, told, s.lines)
 			}
-			if want := map[string]int{"install": 2, "upgrade": 3}[verb]; runs != want { // an upgrade asks about those that it may go back to
+			if want := map[string]int{"install": 2, "upgrade": 3}[verb]; runs != want { // an upgrade also asks about the scripts of a rollback
 				t.Errorf("%s: scripts were made to run %d times, want %d", verb, runs, want)
 			}
 		})
@@ -207,10 +207,10 @@ func TestInstallAtomicUninstalls(t *testing.T) {
 		t.Errorf("%v, %v", rel, err)
 	}
 	s.wantState(t, "", "")
-	// A cleanup takes the objects away and leaves the record.
+	// CleanupOnFail deletes the objects and keeps the record.
 	s.request.Atomic, s.request.CleanupOnFail = false, true
 	if err := s.runInstall(); err == nil {
-		t.Error("it did not fail")
+		t.Error("got no error")
 	}
 	s.wantState(t, "", "1 failed")
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// greeting is a chart of one ConfigMap. A program would call loader.Load("./greeting").
+// greeting returns a chart with one ConfigMap. A program would call loader.Load("./greeting").
 func greeting() *chart.Chart {
 	c, err := loader.LoadFiles([]*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: greeting\nversion: 1.0.0\n")},
@@ -60,7 +60,7 @@ func ExampleUpgrade() {
 
 	rel, err := action.Upgrade{Config: config}.Run(ctx, action.UpgradeRequest{
 		Chart: greeting(), Name: "web", Namespace: "default", Values: map[string]any{"text": "good night"},
-		Reuse: action.ReuseValues, Atomic: true, // waits until all is ready; rolls a failed upgrade back
+		Reuse: action.ReuseValues, Atomic: true, // waits until all objects are ready; rolls a failed upgrade back
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -77,7 +77,7 @@ func ExampleUpgrade() {
 	// Rollback to 1 map[text:hello]
 }
 
-// A controller upgrades a release, and installs it where there is none.
+// A controller upgrades a release, or installs it if it does not exist.
 func ExampleUpgrade_orInstall() {
 	cluster := kubetest.Start()
 	defer cluster.Close()
@@ -87,7 +87,7 @@ func ExampleUpgrade_orInstall() {
 		rel, err := action.Upgrade{Config: config}.Run(ctx, req)
 		var none *action.NoReleaseError
 		if errors.As(err, &none) {
-			req.Replace = true // a release that was uninstalled, and whose history was kept, is gone on with
+			req.Replace = true // reuses the name of a release that was uninstalled with its history kept
 			return action.Install{Config: config}.Run(ctx, req)
 		}
 		return rel, err
@@ -104,7 +104,7 @@ func ExampleUpgrade_orInstall() {
 	// revision 2 deployed map[text:good night]
 }
 
-// What an upgrade would do, object by object.
+// The changes of an upgrade, by object.
 func ExampleUpgrade_Plan() {
 	cluster := kubetest.Start()
 	defer cluster.Close()
@@ -165,7 +165,7 @@ func ExampleList() {
 	// web 1 deployed greeting 1.0.0
 }
 
-// A handler of the program sees what a chart renders to, and refuses or changes it.
+// A handler of the program can check or change the rendered objects.
 func ExampleConfig_events() {
 	events := &event.Bus{}
 	event.On(events, "one greeting", event.DefaultPriority, func(_ context.Context, e *event.PostRender) error {
@@ -203,7 +203,7 @@ func ExampleConfig_progress() {
 	// created: ConfigMap/greeting
 }
 
-// What two revisions of a release differ in, by their records.
+// The differences between the records of two revisions.
 func ExampleDiff() {
 	cluster := kubetest.Start()
 	defer cluster.Close()

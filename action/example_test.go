@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// The host of charts' scripts is what a Config asks for.
+// A script.Host is a ScriptRunner.
 var _ action.ScriptRunner = (*script.Host)(nil)
 
 func hello() *chart.Chart {
@@ -31,7 +31,7 @@ func hello() *chart.Chart {
 	return c
 }
 
-// A Go program has its say in an operation: a handler of its own.
+// A Go program can change an operation with its own handler.
 func ExampleTemplate() {
 	bus := &event.Bus{}
 	event.On(bus, "replica policy", event.DefaultPriority, func(_ context.Context, e *event.PreRender) error {
@@ -50,8 +50,8 @@ func ExampleTemplate() {
 	// data: {replicas: "3"}
 }
 
-// Charts' scripts run where a program says how. Here they run in the program itself, for
-// charts that it trusts; package script/worker gives them a process of their own.
+// Scripts of charts run if Config.Scripts is set. Here they run in the program itself, for
+// trusted charts; package script/worker runs them in a subprocess.
 func ExampleTemplate_scripts() {
 	config := &action.Config{Scripts: func() action.ScriptRunner {
 		return &script.Host{Start: func(ctx context.Context, l wire.Limits) (script.Process, error) { return engine.InProcess(ctx, l) }}

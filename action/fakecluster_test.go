@@ -25,8 +25,8 @@ type fakeCluster struct {
 	HookCluster
 	LiveReader
 	caps     engine.Capabilities
-	missing  map[string]bool // names of CRDs that are not there
-	outdated map[string]bool // names of CRDs that are not what charts say
+	missing  map[string]bool // names of CRDs that do not exist
+	outdated map[string]bool // names of CRDs that differ from the charts'
 	objects  map[string]map[string]any
 
 	mu   sync.Mutex
@@ -272,7 +272,7 @@ func (c *fakeCluster) WaitGone(ctx context.Context, objects []*manifest.Object, 
 	if _, ok := ctx.Deadline(); !ok {
 		return errors.New("a wait without an end")
 	}
-	return c.step(ctx, "gone %s", names(objects))
+	return c.step(ctx, "wait-deleted %s", names(objects))
 }
 
 func names(objects []*manifest.Object) string {

@@ -24,10 +24,10 @@ import (
 type callLog struct {
 	mu    sync.Mutex
 	lines []string
-	// fail gives a step its error; at is called before a step is taken.
+	// fail contains errors by step; onStep is called before each step.
 	fail   map[string]error
 	onStep func(step string)
-	// onMoment is called at every moment at which a client may die.
+	// onMoment is called before and after each write, where a client may be killed.
 	onMoment func(moment string)
 }
 
@@ -60,7 +60,7 @@ func (d *callLog) want(t testing.TB, want ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !slices.Equal(d.lines, want) {
-		t.Errorf("what happened:\n  %s\nwanted:\n  %s", strings.Join(d.lines, "\n  "), strings.Join(want, "\n  "))
+		t.Errorf("calls:\n  %s\nwant:\n  %s", strings.Join(d.lines, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
@@ -68,7 +68,7 @@ func (d *callLog) want(t testing.TB, want ...string) {
 func (d *callLog) wantWrites(t testing.TB, want ...string) {
 	t.Helper()
 	if got := d.writes(); !slices.Equal(got, want) {
-		t.Errorf("what was written:\n  %s\nwanted:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		t.Errorf("writes:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
@@ -109,7 +109,7 @@ type fakeRecords struct {
 	lock.Records
 	mu   sync.Mutex
 	kept map[string]*release.Release
-	// listed are the statuses that lists show where the records say another.
+	// listed are the listed statuses that differ from those in the records.
 	listed map[string]release.Status
 	// changed are the records that another client has changed since they were read.
 	changed map[string]bool
@@ -290,7 +290,7 @@ type fakeLocker struct {
 	*callLog
 	// holderErr is the error of Abandoned: nil means that the holder of a pending record
 	// is not running.
-	holderErr error // what is known of whoever wrote a pending record; nil: is gone
+	holderErr error
 	lose      context.CancelCauseFunc
 	held      bool
 }

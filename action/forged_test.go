@@ -60,10 +60,10 @@ func TestListedStatusDiffers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.cluster.contents() != "" || s.records.history() != "" {
-				t.Errorf("left %s; %s", s.cluster.contents(), s.records.history())
+				t.Errorf("left objects %s; history %s", s.cluster.contents(), s.records.history())
 			}
 			if c.revision == 2 && !strings.Contains(strings.Join(told, "\n"), "another client has changed one of them") {
-				t.Errorf("told %q", told)
+				t.Errorf("warnings = %q", told)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestInvalidRevisions(t *testing.T) {
 		}
 		s.mustSucceed(t, errorOf(s.runUninstall(t)))
 		if s.records.history() != "" || s.cluster.contents() != "" {
-			t.Errorf("%d: left %s, %s", n, s.records.history(), s.cluster.contents())
+			t.Errorf("%d: left history %s, objects %s", n, s.records.history(), s.cluster.contents())
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestOnlyInvalidRevision(t *testing.T) {
 	}
 	s.mustSucceed(t, errorOf(s.runUninstall(t)))
 	if s.records.history() != "" || s.cluster.contents() != "" {
-		t.Errorf("left %s, %s", s.records.history(), s.cluster.contents())
+		t.Errorf("left history %s, objects %s", s.records.history(), s.cluster.contents())
 	}
 }
 

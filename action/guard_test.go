@@ -16,7 +16,7 @@ import (
 
 // An operation that has lost its lock writes no record, even if the caller has set Releases.
 func TestRecordsCheckLock(t *testing.T) {
-	cluster := kubetest.Start() // outside the bubble, for it listens
+	cluster := kubetest.Start() // outside the bubble: it listens
 	defer cluster.Close()
 	synctest.Test(t, func(t *testing.T) {
 		config := NewConfigFor(cluster.Direct(), "default")
@@ -40,7 +40,7 @@ func TestRecordsCheckLock(t *testing.T) {
 		<-ctx.Done()
 		var lost *lock.LostError
 		if err := records.Update(context.WithoutCancel(ctx), rel); !errors.As(err, &lost) {
-			t.Errorf("a write without the lock: %v, want a LostError", err)
+			t.Errorf("Update without the lock: got %v, want a LostError", err)
 		}
 	})
 }

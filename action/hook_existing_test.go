@@ -69,7 +69,7 @@ func TestHookConflictsWithReleaseData(t *testing.T) {
 		{"Secret", "shop", "helm", ""},
 	} {
 		t.Run(tt.kind+" "+tt.name, func(t *testing.T) {
-			live := hookOf("ns/web/1") // a mark does not help
+			live := hookOf("ns/web/1")
 			live["metadata"].(map[string]any)["labels"] = map[string]any{"owner": tt.owner, "name": "shop"}
 			it := &hookItem{Object: &manifest.Object{Kind: tt.kind, Name: tt.name}, live: liveObject{live}}
 			got, err := hookSetup{}.runner(nil).ownershipConflict(t.Context(), withHooks("a"), it)
@@ -98,7 +98,7 @@ func TestHookExistingObjects(t *testing.T) {
 		{"an object of this release", "ConfigMap", "", annotated(ownerName, "web", ownerNamespace, "ns"), replaced, ""},
 		{"a hook of this release", "ConfigMap", "", hookOf("ns/web/1"), replaced, ""},
 		{"an object of another release", "ConfigMap", "", annotated(ownerName, "shop", ownerNamespace, "ns"), refused, `it belongs to release "shop" in namespace "ns"`},
-		{"an object of a namesake elsewhere", "ConfigMap", "", annotated(ownerName, "web", ownerNamespace, "prod"), refused, `it belongs to release "web" in namespace "prod"`},
+		{"object of a release of the same name in another namespace", "ConfigMap", "", annotated(ownerName, "web", ownerNamespace, "prod"), refused, `it belongs to release "web" in namespace "prod"`},
 
 		{"an object that is not a hook, not to be removed", "ConfigMap", "hook-succeeded", annotated(), refused, "it is not a hook"},
 		{"a job of a killed run", "Job", "hook-succeeded", hookOf("ns/web/1"), replaced, ""},
@@ -107,8 +107,8 @@ func TestHookExistingObjects(t *testing.T) {
 		{"a pod of another release that has ended", "Pod", "hook-failed", failed(hookOf("ns/other/1")), refused, `it is a hook of release "other" in namespace "ns"`},
 		{"a pod of Helm's that has ended", "Pod", "hook-failed", failed(hookOf("")), replaced, ""},
 		{"a job of Helm's that runs", "Job", "hook-failed", hookOf(""), refused, "still runs"},
-		{"a job of a namesake elsewhere", "Job", "hook-failed", hookOf("prod/web/1"), refused, `it is a hook of release "web" in namespace "prod"`},
-		{"a job of a release whose name begins alike", "Job", "hook-failed", hookOf("ns/web/x/1"), refused, `it is a hook of release "web/x" in namespace "ns"`},
+		{"job of a release of the same name in another namespace", "Job", "hook-failed", hookOf("prod/web/1"), refused, `it is a hook of release "web" in namespace "prod"`},
+		{"job of a release with the same prefix", "Job", "hook-failed", hookOf("ns/web/x/1"), refused, `it is a hook of release "web/x" in namespace "ns"`},
 		{"a map of a killed run, that was to go", "ConfigMap", "hook-succeeded", hookOf("ns/web/1"), replaced, ""},
 		{"a map that is there to stay", "ConfigMap", "hook-failed", hookOf("ns/web/1"), changed, ""},
 		{"a map of Helm's", "ConfigMap", "hook-failed", hookOf(""), changed, ""},
@@ -139,17 +139,17 @@ func TestHookExistingObjects(t *testing.T) {
 			} else if err != nil {
 				t.Error(err)
 			}
-			var kept []string // what the delete policy does afterwards is another story
+			var kept []string // without deletions by the delete policy
 			for _, l := range s.lines {
 				if len(kept) < 3 && !(l == "delete a" && len(kept) > 0) {
 					kept = append(kept, l)
 				}
 			}
 			if got := strings.Join(kept, ", "); got != test.want || (occupied != nil) != (test.want == refused) {
-				t.Errorf("did %q, wanted %q; %v", got, test.want, err)
+				t.Errorf("calls = %q, want %q; error %v", got, test.want, err)
 			}
 			if !strings.Contains(said, test.problem) || test.problem == "" && said != "" {
-				t.Errorf("said %q, wanted %q", said, test.problem)
+				t.Errorf("progress = %q, want %q", said, test.problem)
 			}
 		})
 	}
@@ -178,7 +178,7 @@ func TestHookWithoutName(t *testing.T) {
 	s := &fakeHookCluster{}
 	err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{})
 	if !errors.Is(err, errHookName) || len(s.lines) > 0 {
-		t.Errorf("%v, did %q", err, s.lines)
+		t.Errorf("%v, calls = %q", err, s.lines)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestHookListItems(t *testing.T) {
 			[]string{"create a", "create b", "delete a"}, []string{"made a"}, "no"},
 		{"a definition in a list stays", "hook-succeeded hook-failed", []string{"CustomResourceDefinition/crd", "Job/b"}, nil, "finish b",
 			[]string{"create crd", "create b", "finish crd", "finish b", "delete b"}, []string{"made b"}, "no"},
-		{"what was changed only stays", "hook-failed", []string{"ConfigMap/a", "Job/b"}, map[string]map[string]any{"a": withUID(hookOf("ns/web/1"), "7")}, "finish b",
+		{"updated hook is kept", "hook-failed", []string{"ConfigMap/a", "Job/b"}, map[string]map[string]any{"a": withUID(hookOf("ns/web/1"), "7")}, "finish b",
 			[]string{"update a", "create b", "finish a", "finish b", "delete b"}, []string{"7", "made b"}, "no"},
 		{"an item without a name", "", []string{"ConfigMap/a", "ConfigMap/"}, nil, "", nil, nil, errHookName.Error()},
 	} {
@@ -294,7 +294,7 @@ func TestHookExistingOutsideNamespace(t *testing.T) {
 		{"its own labels", ran("ClusterRole", "", now), annotated(ownerName, "web", ownerNamespace, "ns"), nil, false, ""},
 		{"no mark", ran("ClusterRole", "", now), annotated(), nil, false, unmarked},
 		{"no mark, another namespace", ran("Secret", "prod", now), annotated(), nil, false, "Secret/a in namespace prod already exists: " + unmarked},
-		{"a hook of no one's", ran("ClusterRole", "", now), hookOf(""), nil, false, unmarked},
+		{"hook without release", ran("ClusterRole", "", now), hookOf(""), nil, false, unmarked},
 		{"a hook that a record has run", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("ClusterRole", "", now)}, false, ""},
 		{"a hook that a record has not run", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("ClusterRole", "", time.Time{})}, false, unmarked},
 		{"a record of another object", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("Secret", "", now), ran("Secret", "prod", now)}, false, unmarked},
@@ -315,10 +315,10 @@ func TestHookExistingOutsideNamespace(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
 			if err != nil && len(s.lines) > 0 {
-				t.Errorf("did %q", s.lines)
+				t.Errorf("calls = %q", s.lines)
 			}
 			if err == nil && !slices.Contains(s.lines, "create a") {
-				t.Errorf("did %q", s.lines)
+				t.Errorf("calls = %q", s.lines)
 			}
 		})
 	}
@@ -362,7 +362,7 @@ func TestHookOfUninstalledRelease(t *testing.T) {
 		{"it is no more", "Job", "ns/other/1", nil, nil, ""},
 		{"elsewhere", "Job", "prod/other/1", nil, nil, `it is a hook of release "other" in namespace "prod"`},
 		{"it is no more, outside", "ClusterRole", "ns/other/1", nil, nil, "it is not known to be a hook"},
-		{"no one knows", "Job", "ns/other/1", nil, errNo, `check whether release "other" in namespace "ns" exists: no`},
+		{"unknown release", "Job", "ns/other/1", nil, errNo, `check whether release "other" in namespace "ns" exists: no`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rel := withHooks("a")
@@ -387,7 +387,7 @@ func TestHookTakeOwnership(t *testing.T) {
 				t.Errorf("%s: %v", policies, err)
 			}
 			if got := strings.Join(s.lines, ", "); got != want {
-				t.Errorf("%s: did %q, want %q", policies, got, want)
+				t.Errorf("%s: calls = %q, want %q", policies, got, want)
 			}
 		})
 	}
@@ -443,7 +443,7 @@ func TestHookLogs(t *testing.T) {
 				},
 			})
 			if !slices.Equal(s.lines, test.want) {
-				t.Errorf("got %q, wanted %q", s.lines, test.want)
+				t.Errorf("got %q, want %q", s.lines, test.want)
 			}
 		})
 	}
@@ -464,10 +464,10 @@ func TestHookLogsOfContainers(t *testing.T) {
 	}
 	s.fail, s.logs = map[string]error{"logs a": errNo}, nil
 	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, report); err != nil {
-		t.Fatal("a log that cannot be read failed the hook:", err)
+		t.Fatal("an unreadable log failed the hook:", err)
 	}
 	if want := []string{"Job/a (main): one", "Job/a (proxy): (only the end of its log)", "Job/a (proxy): two", "Job/a: its log cannot be read: no"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, wanted %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -39,12 +39,12 @@ func TestStoredHooksOutsideNamespace(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		hooks []string
-		want  []string // what is asked for
+		want  []string // objects to confirm
 	}{
 		{"none", nil, nil},
 		{"in the namespace", []string{"ConfigMap/a", "Job/b ns"}, nil},
 		{"in another namespace", []string{"ConfigMap/a", "Secret/b kube-system"}, []string{"Secret/b in namespace kube-system"}},
-		{"in the whole cluster", []string{"ClusterRole/a ns"}, []string{"ClusterRole/a in the whole cluster"}},
+		{"cluster-scoped", []string{"ClusterRole/a ns"}, []string{"ClusterRole/a in the whole cluster"}},
 		{"definitions", []string{"CustomResourceDefinition/a"}, []string{"CustomResourceDefinition/a in the whole cluster"}},
 		{"of an unknown kind", []string{"Unheard/a"}, []string{"Unheard/a of a kind that the cluster does not have"}},
 		{"items of lists", []string{"List: {apiVersion: v1, kind: ClusterRole, metadata: {name: x}}, {apiVersion: v1, kind: Secret, metadata: {name: y}}"},
@@ -79,10 +79,10 @@ func TestStoredHooksOutsideNamespace(t *testing.T) {
 					want = nil
 				}
 				if !slices.Equal(asked, want) {
-					t.Errorf("%s: asked for %q, want %q", at, asked, want)
+					t.Errorf("%s: confirmed %q, want %q", at, asked, want)
 				}
 				if errors.Is(err, declined) != (len(want) > 0) || err != nil && len(s.lines) > 0 {
-					t.Errorf("%s: %v, did %q", at, err, s.lines)
+					t.Errorf("%s: %v, calls = %q", at, err, s.lines)
 				}
 			}
 		})
@@ -115,7 +115,7 @@ func TestApprovedHooks(t *testing.T) {
 	if err := undo.check(t.Context(), forged, forged.Hooks, true); !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Objects[0].Object != "ClusterRole/b" {
 		t.Errorf("got %v", err)
 	}
-	// What a failure would lead back to is asked for once, before.
+	// The hooks of a rollback are confirmed once, in advance.
 	asked := 0
 	undo.ConfirmHooks = func(context.Context, *release.Release, []OutsideObject) error { asked++; return nil }
 	for range 2 {
@@ -126,7 +126,7 @@ func TestApprovedHooks(t *testing.T) {
 		}
 	}
 	if asked != 1 || approved.has(storedHooks(release.PostDelete, "ClusterRole/d").Hooks[0]) {
-		t.Errorf("asked %d times", asked)
+		t.Errorf("called %d times", asked)
 	}
 	// A stored hook is not approved by running.
 	other := &approvedHooks{}
@@ -135,6 +135,6 @@ func TestApprovedHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if other.has(forged.Hooks[0]) {
-		t.Error("a hook of a record was taken for the user's own")
+		t.Error("a recorded hook was approved as one of the user's chart")
 	}
 }

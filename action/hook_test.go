@@ -27,15 +27,15 @@ type fakeHookCluster struct {
 	Cluster
 	lines []string
 	fail  map[string]error
-	hang  string // this step ends with its context
-	// live are the objects that are there, by name.
+	hang  string // the step that blocks until its context ends
+	// live are the live objects by name.
 	live map[string]map[string]any
-	// made are the texts of the objects that were created or changed, by name.
+	// made are the texts of created and updated objects by name.
 	made map[string]string
 	logs []status.Log
-	// awaited are the objects that were to be gone.
+	// awaited are the objects whose deletion was awaited.
 	awaited []string
-	// uids are those of the objects that were to be changed and deleted.
+	// uids are the uids of updated and deleted objects.
 	uids []string
 }
 
@@ -94,7 +94,7 @@ func (s *fakeHookCluster) DeleteHook(ctx context.Context, o *manifest.Object, ns
 }
 func (s *fakeHookCluster) WaitHookGone(ctx context.Context, o *manifest.Object, _, _ string) error {
 	s.awaited = append(s.awaited, o.Name)
-	if s.hang == "gone "+o.Name {
+	if s.hang == "wait-deleted "+o.Name {
 		<-ctx.Done()
 	}
 	return ctx.Err()
@@ -157,7 +157,7 @@ func (s *fakeHookCluster) at(ctx context.Context, e event.Event, h hookSetup) er
 func (s *fakeHookCluster) want(t *testing.T, want ...string) {
 	t.Helper()
 	if !slices.Equal(s.lines, want) {
-		t.Errorf("did\n  %s\nwanted\n  %s", strings.Join(s.lines, "\n  "), strings.Join(want, "\n  "))
+		t.Errorf("calls:\n  %s\nwant:\n  %s", strings.Join(s.lines, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
@@ -255,15 +255,15 @@ func TestHookDeletePolicies(t *testing.T) {
 		want  []string
 	}{
 		{"none is before-hook-creation", []string{"a"}, "", []string{"delete a", "create a", "finish a"}},
-		{"what succeeded goes when all have", []string{"a hook-succeeded", "b hook-succeeded"}, "",
+		{"hook-succeeded", []string{"a hook-succeeded", "b hook-succeeded"}, "",
 			[]string{"create a", "finish a", "create b", "finish b", "delete b", "delete a"}},
-		{"what failed stays for a look", []string{"a hook-succeeded"}, "finish a", []string{"create a", "finish a"}},
-		{"what failed goes where asked", []string{"a hook-failed"}, "finish a", []string{"create a", "finish a", "delete a"}},
-		{"what could not be created is not this run's to remove", []string{"a hook-failed"}, "create a", []string{"create a"}},
-		// Helm 4.3.1, observed: what succeeded before goes too, what had not run is not touched.
-		{"what succeeded before a failure goes", []string{"a hook-succeeded", "b hook-failed", "c hook-succeeded,hook-failed"}, "finish b",
+		{"failed hook is kept", []string{"a hook-succeeded"}, "finish a", []string{"create a", "finish a"}},
+		{"hook-failed", []string{"a hook-failed"}, "finish a", []string{"create a", "finish a", "delete a"}},
+		{"hook that was not created is kept", []string{"a hook-failed"}, "create a", []string{"create a"}},
+		// Helm 4.3.1, observed: hooks that succeeded before are deleted too, later ones are not changed.
+		{"hook-succeeded before a failure", []string{"a hook-succeeded", "b hook-failed", "c hook-succeeded,hook-failed"}, "finish b",
 			[]string{"create a", "finish a", "create b", "finish b", "delete b", "delete a"}},
-		// Helm 3 and 4, observed: no policy deletes a definition, with all objects of its kind.
+		// Helm 3 and 4, observed: no policy deletes a CRD, and with it all its custom resources.
 		{"definitions stay", []string{"crd-a", "crd-b hook-succeeded", "crd-c before-hook-creation hook-failed"}, "create crd-c",
 			[]string{"create crd-a", "finish crd-a", "create crd-b", "finish crd-b", "create crd-c"}},
 		{"words that mean nothing do nothing", []string{"a someday"}, "", []string{"create a", "finish a"}},
@@ -292,7 +292,7 @@ func TestHookError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := failed.Error(), "failed pre-install: pre-install hook Job/b (web/templates/b.yaml): no"; got != want {
-		t.Errorf("got %q, wanted %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	s.want(t, "create a", "finish a", "create b", "finish b")
 }
@@ -335,7 +335,7 @@ func TestHookLastRun(t *testing.T) {
 
 // A hook that times out fails, and is deleted with a timeout of its own.
 func TestHookTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // a busy machine takes no time of the hooks'
+	synctest.Test(t, func(t *testing.T) { // independent of the machine's speed
 		rel := withHooks("a hook-succeeded", "b hook-failed")
 		s := &fakeHookCluster{hang: "finish b"}
 		err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{Timeout: 20 * time.Millisecond})
@@ -357,7 +357,7 @@ func TestHookCanceledDeletes(t *testing.T) {
 		}
 		s.want(t, "create a", "finish a", "create b", "finish b", "delete b", "delete a")
 		if len(s.awaited) > 0 {
-			t.Errorf("after the interrupt it waited until %q were gone", s.awaited)
+			t.Errorf("after the interrupt, waited for the deletion of %q", s.awaited)
 		}
 	})
 }
@@ -370,7 +370,7 @@ func TestHookCanceledDoesNotWait(t *testing.T) {
 		awaited    []string
 	}{
 		{name: "running", hang: "finish b"},
-		{name: "being deleted since it failed", hang: "gone b", fail: map[string]error{"finish b": errNo}, awaited: []string{"b"}},
+		{name: "being deleted since it failed", hang: "wait-deleted b", fail: map[string]error{"finish b": errNo}, awaited: []string{"b"}},
 		{name: "its deletion without an answer", hang: "delete b", fail: map[string]error{"finish b": errNo}},
 		{name: "its log without an answer", hang: "logs b", fail: map[string]error{"finish b": errNo}},
 	} {
@@ -384,11 +384,11 @@ func TestHookCanceledDoesNotWait(t *testing.T) {
 				began := time.Now()
 				err := s.at(ctx, &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{})
 				if took := time.Since(began) - 10*time.Second; err == nil || took < 0 || took > time.Second {
-					t.Errorf("it returned %v after it was cancelled: %v", took, err)
+					t.Errorf("returned %v after cancellation: %v", took, err)
 				}
 				s.want(t, "create a", "finish a", "create b", "finish b", "logs b", "delete b", "delete a")
 				if !slices.Equal(s.awaited, test.awaited) {
-					t.Errorf("it waited until %q were gone, want %q", s.awaited, test.awaited)
+					t.Errorf("waited for the deletion of %q, want %q", s.awaited, test.awaited)
 				}
 			})
 		})
@@ -401,7 +401,7 @@ func TestHookSeveralObjects(t *testing.T) {
 		rel.Hooks[0].Manifest = text
 		s := &fakeHookCluster{}
 		if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err == nil || len(s.lines) > 0 {
-			t.Errorf("%q: %v, did %q", text, err, s.lines)
+			t.Errorf("%q: %v, calls = %q", text, err, s.lines)
 		}
 	}
 }

@@ -82,11 +82,11 @@ func TestInstallRecordsResolvedChart(t *testing.T) {
 		}
 		list := c.Metadata.Dependencies
 		if len(list) != 1 || list[0].Name != "store" || list[0].Alias != "store" || !list[0].Enabled {
-			t.Errorf("the record lists %+v", list)
+			t.Errorf("the record's dependencies are %+v", list)
 		}
 		const defaults = "map[port:80 store:map[global:map[] size:1] unused:map[enabled:false]]"
 		if got := fmt.Sprint(c.Values); got != defaults {
-			t.Errorf("the record has the defaults %s, want %s", got, defaults)
+			t.Errorf("the record's values are %s, want %s", got, defaults)
 		}
 		const computed = "map[port:81 store:map[global:map[] size:1] unused:map[enabled:false]]"
 		if got, err := ComputedValues(rel); err != nil || fmt.Sprint(got) != computed {
@@ -168,10 +168,10 @@ func TestInstallInvalidWritesNothing(t *testing.T) {
 			}
 			rel, err := s.install.Run(t.Context(), s.request)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, wanted %q in it", err, test.want)
+				t.Errorf("got %v, want %q in it", err, test.want)
 			}
 			if rel != nil || len(s.writes()) > 0 {
-				t.Errorf("returned %v and did %q", rel, s.writes())
+				t.Errorf("returned %v, calls %q", rel, s.writes())
 			}
 		})
 	}
@@ -241,7 +241,7 @@ func TestInstallCreateRecordError(t *testing.T) {
 		t.Error(err)
 	}
 	if got := s.writes(); len(got) != 1 {
-		t.Errorf("went on with %q", got)
+		t.Errorf("continued with %q", got)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestInstallNameInUse(t *testing.T) {
 	for _, status := range release.Statuses() {
 		t.Run(string(status), func(t *testing.T) {
 			may := status == release.Uninstalled || status == release.Failed
-			// Whoever was at work on those is gone.
+			// The client that worked on those is not running.
 			left := status.Pending() || status == release.Uninstalling
 			for _, reuse := range []bool{false, true} {
 				s := newTestCase(t, webChart(t), newRevision(3, status))
@@ -271,7 +271,7 @@ func TestInstallNameInUse(t *testing.T) {
 				}
 				var inUse *NameInUseError
 				if !errors.As(err, &inUse) || inUse.Status != status || len(s.writes()) > 0 {
-					t.Errorf("reuse %t: %v, did %q", reuse, err, s.writes())
+					t.Errorf("reuse %t: %v, calls %q", reuse, err, s.writes())
 				}
 			}
 		})
@@ -287,7 +287,7 @@ func TestInstallReplaceSupersedeError(t *testing.T) {
 		t.Fatalf("got %v, %v", rel, err)
 	}
 	if got := s.records.state("web", 2); !strings.HasPrefix(got, "failed: ") {
-		t.Errorf("the new record is left %s", got)
+		t.Errorf("the new record's state is %s", got)
 	}
 }
 
@@ -359,7 +359,7 @@ func TestInstallMissingCRDs(t *testing.T) {
 		"lock web, install",
 		"capabilities",
 		"missing [CustomResourceDefinition/crontabs.example.com]",
-		"lookup Secret/old", // the cluster is not asked about kinds that it does not have yet
+		"lookup Secret/old", // no lookups of kinds that the cluster does not serve yet
 		"plan [ConfigMap/list ConfigMap/none ConfigMap/secret] for ns/web", // nor for objects of them
 		"crds [CustomResourceDefinition/crontabs.example.com]",
 		"create web.v1 pending-install",
@@ -410,7 +410,7 @@ func TestPreInstallErrorWritesNothing(t *testing.T) {
 	s.request.CreateNamespace = true
 	event.On(s.install.Events, "policy", 1, func(context.Context, *event.PreInstall) error { return errBroken })
 	if rel, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) || rel != nil || len(s.writes()) > 0 {
-		t.Errorf("%v, %v, did %q", rel, err, s.writes())
+		t.Errorf("%v, %v, calls = %q", rel, err, s.writes())
 	}
 }
 
@@ -442,7 +442,7 @@ func TestInstallPlanWritesNothing(t *testing.T) {
 	s.want(t, "capabilities", "missing [CustomResourceDefinition/crontabs.example.com]", "plan [ConfigMap/settings Service/web] for ns/web, taking")
 	rel := change.To
 	if change.CRDs == nil || change.CRDs.Changes() != 1 || change.CRDs.Steps[0].Action != plan.Create || change.CRDs.Steps[0].Name != "crontabs.example.com" {
-		t.Errorf("of the definition that an install creates it tells %+v", change.CRDs)
+		t.Errorf("the plan of CRDs is %+v", change.CRDs)
 	}
 	if change.From != nil || change.Plan.Changes() != 3 || len(change.Hooks) != 1 || change.Hooks[0].Action != plan.Create {
 		t.Errorf("%+v", change)

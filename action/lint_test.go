@@ -123,7 +123,7 @@ func TestLintLoadError(t *testing.T) {
 		want []string
 	}{
 		{
-			"what its files tell is told once",
+			"an error of a file is reported once",
 			action.LintRequest{Files: files, LoadErr: m.Validate()},
 			[]string{
 				"[INFO] Chart.yaml: icon is recommended",
@@ -138,7 +138,7 @@ func TestLintLoadError(t *testing.T) {
 			[]string{"[ERROR] charts/db/Chart.yaml:3: version is required"},
 		},
 		{
-			"where nothing can be read, only the reason is told",
+			"an unreadable chart has one finding",
 			action.LintRequest{LoadErr: errors.New("the directory has more than 250000 files")},
 			[]string{"[ERROR] the directory has more than 250000 files"},
 		},
@@ -177,7 +177,7 @@ func TestLintEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []string{"pre-render", "post-render from-handler"}; !slices.Equal(seen, want) {
-		t.Errorf("handlers saw %q, want %q", seen, want)
+		t.Errorf("handlers got %q, want %q", seen, want)
 	}
 	if len(got) != 1 || got[0].Severity != lint.Error || !strings.Contains(got[0].Message, "I do not like it") {
 		t.Errorf("got %q, want the handler's error", heads(got))
@@ -192,6 +192,6 @@ func TestLintCanceled(t *testing.T) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 	if _, err := (action.Lint{}).Run(context.Background(), action.LintRequest{KubeVersion: "zz"}); err == nil {
-		t.Error("a wrong Kubernetes version is not an error")
+		t.Error("got no error for an invalid Kubernetes version")
 	}
 }

@@ -47,7 +47,7 @@ func TestListObjectsAreFlattened(t *testing.T) {
 		}
 		s.wantState(t, "ConfigMap/a=1 ConfigMap/b=1 ConfigMap/c=1", "1 deployed")
 		if !strings.Contains(rel.Manifest, `"kind":"List"`) {
-			t.Errorf("the record's manifest is not as the chart has it:\n%s", rel.Manifest)
+			t.Errorf("the record's manifest differs from the chart's:\n%s", rel.Manifest)
 		}
 	})
 	t.Run("upgrade", func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestListObjectsAreFlattened(t *testing.T) {
 		if _, err := s.runUpgrade(t, listOf(t, configMaps("a=1", "b=1")), func(r *UpgradeRequest) { r.CleanupOnFail = true }); err == nil {
 			t.Fatal("no error")
 		}
-		s.wantState(t, "ConfigMap/a=1", "1 deployed, 2 failed") // a was there before
+		s.wantState(t, "ConfigMap/a=1", "1 deployed, 2 failed") // a existed before
 	})
 	t.Run("uninstall", func(t *testing.T) {
 		rel := newRevision(1, release.Deployed)
@@ -110,7 +110,7 @@ func TestListOfUpcomingKinds(t *testing.T) {
 		t.Error(got)
 	}
 	if !s.contains("plan [ConfigMap/a] for ns/web") {
-		t.Errorf("the cluster was asked about a kind that it does not have: %q", s.lines)
+		t.Errorf("the plan contains a kind that the cluster does not serve: %q", s.lines)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestCRDsInList(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.contains("crds " + theCRD) {
-		t.Errorf("did %q", s.lines)
+		t.Errorf("calls = %q", s.lines)
 	}
 	s.wantState(t, "CronTab/tab", "1 deployed")
 }

@@ -32,7 +32,7 @@ func (s *testCase) orderly() string {
 	var out []string
 	for _, l := range s.lines {
 		switch word, _, _ := strings.Cut(l, " "); word {
-		case "apply", "delete", "wait", "gone":
+		case "apply", "delete", "wait", "wait-deleted":
 			out = append(out, strings.ReplaceAll(l, "ConfigMap/", ""))
 		}
 	}
@@ -49,36 +49,36 @@ func TestBatchesInOrder(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	s.reset()
-	// What comes last is awaited only where that is asked for.
+	// The last batch is awaited only if the request waits.
 	if _, err := s.runUpgrade(t, threeGroups()+configMaps("x=1")); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [a]; wait [b]; wait [c]; apply [x]"; got != want {
-		t.Errorf("upgrade: got %s, wanted %s", got, want)
+		t.Errorf("upgrade: got %s, want %s", got, want)
 	}
 	s.reset()
-	// Deletions come once all is written.
+	// Deletions come after all writes.
 	if _, err := s.runUpgrade(t, grouped("a", "first")+grouped("new", "second", "first")); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [a]; apply [new]; delete [b c x z]"; got != want {
-		t.Errorf("second upgrade: got %s, wanted %s", got, want)
+		t.Errorf("second upgrade: got %s, want %s", got, want)
 	}
 	s.reset()
 	if _, err := s.runRollback(t, 1); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [a]; apply [b]; wait [b]; apply [c]; wait [c]; apply [z]; delete [new]"; got != want {
-		t.Errorf("rollback: got %s, wanted %s", got, want)
+		t.Errorf("rollback: got %s, want %s", got, want)
 	}
 	s.reset()
-	// An uninstall goes the other way, and waits in between for what is to go
-	// first.
+	// An uninstall deletes in reverse order, and waits for the deletion of each batch but
+	// the last.
 	if _, err := s.runUninstall(t); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := s.orderly(), "delete [z], background; gone [z]; delete [c], background; gone [c]; delete [b], background; gone [b]; delete [a], background"; got != want {
-		t.Errorf("uninstall: got %s, wanted %s", got, want)
+	if got, want := s.orderly(), "delete [z], background; wait-deleted [z]; delete [c], background; wait-deleted [c]; delete [b], background; wait-deleted [b]; delete [a], background"; got != want {
+		t.Errorf("uninstall: got %s, want %s", got, want)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestSubchartOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "apply [db]; wait [db]; apply [app]; wait [app]; apply [web]"; got != want {
-		t.Errorf("install: got %s, wanted %s", got, want)
+		t.Errorf("install: got %s, want %s", got, want)
 	}
 	s.reset()
 	req := upgradeTo(t, "")
@@ -113,23 +113,23 @@ func TestSubchartOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [app]; wait [db]"; got != want {
-		t.Errorf("upgrade: got %s, wanted %s", got, want)
+		t.Errorf("upgrade: got %s, want %s", got, want)
 	}
 	s.reset()
 	if _, err := s.runRollback(t, 1); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [db]; wait [app]"; got != want {
-		t.Errorf("rollback: got %s, wanted %s", got, want)
+		t.Errorf("rollback: got %s, want %s", got, want)
 	}
 	s.reset()
 	if _, err := s.runUninstall(t, func(r *UninstallRequest) { r.Wait = true }); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := s.orderly(), "delete [web], background; gone [web]; delete [app], background; gone [app]; delete [db], background; gone [db]"; got != want {
-		t.Errorf("uninstall: got %s, wanted %s", got, want)
+	if got, want := s.orderly(), "delete [web], background; wait-deleted [web]; delete [app], background; wait-deleted [app]; delete [db], background; wait-deleted [db]"; got != want {
+		t.Errorf("uninstall: got %s, want %s", got, want)
 	}
-	// Where no chart asks for an order all go at once, and nothing is recorded.
+	// Without an order there is one batch, and no recorded order.
 	s = newTestCase(t, tree(""))
 	if err := s.runInstall(); err != nil {
 		t.Fatal(err)
@@ -153,10 +153,10 @@ func TestBatchNotReady(t *testing.T) {
 				run = func() error { return errorOf(s.runUpgrade(t, threeGroups())) }
 			}
 			if err := run(); err == nil {
-				t.Fatal("it did not fail")
+				t.Fatal("got no error")
 			}
 			if got, want := s.orderly(), "apply [a]; wait [a]; apply [b]; wait [b]"; got != want {
-				t.Errorf("%s: got %s, wanted %s", verb, got, want)
+				t.Errorf("%s: got %s, want %s", verb, got, want)
 			}
 		})
 	}
@@ -176,7 +176,7 @@ func TestInvalidOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "nobody") {
-		t.Errorf("warned %q", warnings)
+		t.Errorf("warnings = %q", warnings)
 	}
 	for name, c := range map[string]string{
 		"groups": grouped("a", "first", "second") + grouped("b", "second", "first"),
@@ -185,7 +185,7 @@ func TestInvalidOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTestCase(t, newChart(t, "templates/a.yaml", c))
 			if err := s.runInstall(); err == nil || len(s.writes()) > 0 {
-				t.Errorf("%s: %v, did %q", name, err, s.writes())
+				t.Errorf("%s: %v, calls = %q", name, err, s.writes())
 			}
 			s = installedCase(t, configMaps("a=1"))
 			rel := s.records.kept["web.v1"]
@@ -198,7 +198,7 @@ func TestInvalidOrder(t *testing.T) {
 				}
 			}
 			if _, err := u.Run(t.Context(), UninstallRequest{Name: "web"}); err != nil || s.cluster.contents() != "" || len(warnings) != 1 {
-				t.Errorf("%s: uninstall: %v, left %s, warned %q", name, err, s.cluster.contents(), warnings)
+				t.Errorf("%s: uninstall: %v, left %s, warnings = %q", name, err, s.cluster.contents(), warnings)
 			}
 		})
 	}

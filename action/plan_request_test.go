@@ -68,7 +68,7 @@ func TestPlanRequestHooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(a.requests) != 1 {
-				t.Fatalf("asked %d times", len(a.requests))
+				t.Fatalf("called %d times", len(a.requests))
 			}
 			var running []string
 			for _, o := range a.requests[0].Running {
@@ -78,7 +78,7 @@ func TestPlanRequestHooks(t *testing.T) {
 				t.Errorf("got %q, first: %v; want %q, first: %v", got, a.requests[0].HooksFirst, test.want, test.first)
 			}
 			if n := len(a.requests[0].Hooks); n != 4 {
-				t.Errorf("%d of 4 hooks are known", n)
+				t.Errorf("the request has %d hooks, want 4", n)
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestPlanRequestCRDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(a.requests) != 2 {
-		t.Fatalf("asked %d times", len(a.requests))
+		t.Fatalf("called %d times", len(a.requests))
 	}
 	for i, checked := range []bool{false, true} {
 		r := a.requests[i]

@@ -20,7 +20,7 @@ func TestPreviewRecorded(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		preview Preview
-		steps   string // what is asked of the cluster
+		steps   string // the cluster's calls
 		says    string
 	}{
 		{"nothing", Preview{}, "capabilities, lookup, plan", "v: '-v"},
@@ -43,7 +43,7 @@ func TestPreviewRecorded(t *testing.T) {
 				asked = append(asked, word)
 			}
 			if got := strings.Join(asked, ", "); got != test.steps {
-				t.Errorf("asked %s, want %s", got, test.steps)
+				t.Errorf("calls = %s, want %s", got, test.steps)
 			}
 			if !strings.Contains(change.To.Manifest, test.says) {
 				t.Errorf("%s lacks %s", change.To.Manifest, test.says)
@@ -65,7 +65,7 @@ func TestRunIgnoresPreview(t *testing.T) {
 		r.Preview = Preview{KubeVersion: "1.2.3", Recorded: true, NoLookup: true}
 	})
 	if err != nil || strings.Contains(s.cluster.contents(), "1.2.3") || !s.contains("apply [ConfigMap/a]") {
-		t.Errorf("%v, %s, did %q", err, s.cluster.contents(), s.lines)
+		t.Errorf("%v, %s, calls = %q", err, s.cluster.contents(), s.lines)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestRollbackPlanRecorded(t *testing.T) {
 	s := upgradedCase(t)
 	change, err := s.rollback().Plan(t.Context(), RollbackRequest{Name: "web", Revision: 1, Recorded: true})
 	if err != nil || change.Plan != nil || len(s.lines) > 0 {
-		t.Fatalf("%+v, %v, did %q", change, err, s.lines)
+		t.Fatalf("%+v, %v, calls = %q", change, err, s.lines)
 	}
 	if change, err = Compare(change.From, change.To); err != nil || actions(change.Plan.Steps) != "update ConfigMap/a, create ConfigMap/b" {
 		t.Errorf("%+v, %v", change, err)
@@ -87,10 +87,10 @@ func TestCompareNil(t *testing.T) {
 	}
 	rel.Manifest = "a: b: c"
 	if _, err := Compare(nil, rel); err == nil {
-		t.Error("what cannot be read was compared")
+		t.Error("got no error for an invalid manifest")
 	}
 	if _, err := Compare(rel, &release.Release{Name: "web"}); err == nil {
-		t.Error("what cannot be read was compared")
+		t.Error("got no error for an invalid manifest")
 	}
 }
 
@@ -119,10 +119,10 @@ func TestCompareCRDs(t *testing.T) {
 		})
 	}
 	if p, err := CompareCRDs(nil, newChart(t)); p != nil || err != nil {
-		t.Errorf("no definitions: got %v, %v", p, err)
+		t.Errorf("without CRDs: got %v, %v", p, err)
 	}
 	if _, err := CompareCRDs(nil, newChart(t, "crds/a.yaml", "a: b: c")); err == nil {
-		t.Error("what cannot be read was compared")
+		t.Error("got no error for an invalid manifest")
 	}
 }
 

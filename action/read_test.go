@@ -89,7 +89,7 @@ func TestHistoryLimit(t *testing.T) {
 		t.Errorf("%v, %v, %d", found, err, s.limit)
 	}
 	if _, err := (History{Releases: s}).Run(t.Context(), "no/name", 2); err == nil {
-		t.Error("a name that is none was looked up")
+		t.Error("got no error for an invalid name")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			if _, err := (Status{Releases: recs, Cluster: test.live}).Run(t.Context(), test.name, test.revision); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s %d: got %v, wanted %q", test.name, test.revision, err, test.want)
+				t.Errorf("%s %d: got %v, want %q", test.name, test.revision, err, test.want)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestSplitObjects(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := o.Section(); got != want {
-				t.Errorf("got %s, wanted %s", got, want)
+				t.Errorf("got %s, want %s", got, want)
 			}
 		})
 	}
@@ -169,7 +169,7 @@ func TestGenerateName(t *testing.T) {
 	} {
 		got := GenerateName(ref, noon)
 		if got != want || CheckName(got) != nil {
-			t.Errorf("%q: got %q, wanted %q; %v", ref, got, want, CheckName(got))
+			t.Errorf("%q: got %q, want %q; %v", ref, got, want, CheckName(got))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestServedVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := servedVersions(objs), []string{"example.com/v1", "example.com/v1/CronTab"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, wanted %v", got, want)
+		t.Errorf("got %v, want %v", got, want)
 	}
 	objects, err := manifest.Parse("a", tab+objectText("CronTab", "other-group")+objectText("ConfigMap", "a"))
 	if err != nil {

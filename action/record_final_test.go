@@ -55,7 +55,7 @@ func TestDeployFinalWriteError(t *testing.T) {
 		atomic   bool
 		err      bool
 		returned release.Status
-		stored   release.Status // "" where the release is gone
+		stored   release.Status // "" if the release was deleted
 	}{
 		{"fails once", map[string]int{"deployed": 1}, false, false, release.Deployed, release.Deployed},
 		{"fails", map[string]int{"deployed": 2}, false, true, release.Failed, release.Failed},
@@ -64,7 +64,7 @@ func TestDeployFinalWriteError(t *testing.T) {
 		{"nothing can be written", map[string]int{"deployed": 9, "failed": 9}, false, true, release.PendingInstall, release.PendingInstall},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			cluster := kubetest.Start() // outside the bubble, for it listens
+			cluster := kubetest.Start() // outside the bubble: it listens
 			defer cluster.Close()
 			synctest.Test(t, func(t *testing.T) {
 				config := action.NewConfigFor(cluster.Direct(), "default")
@@ -92,7 +92,7 @@ func checkStored(t *testing.T, config *action.Config, want release.Status) {
 	case err != nil:
 		t.Error(err)
 	case stored.Info.Status != want:
-		t.Errorf("the record says %s, want %s", stored.Info.Status, want)
+		t.Errorf("the record's state is %s, want %s", stored.Info.Status, want)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestUninstallFinalWriteError(t *testing.T) {
 		{"nothing can be written", map[string]int{"uninstalled": 9, "failed": 9}, true, true, release.Uninstalling, release.Uninstalling},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			cluster := kubetest.Start() // outside the bubble, for it listens
+			cluster := kubetest.Start() // outside the bubble: it listens
 			defer cluster.Close()
 			synctest.Test(t, func(t *testing.T) {
 				config := action.NewConfigFor(cluster.Direct(), "default")

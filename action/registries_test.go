@@ -100,10 +100,10 @@ func TestRegistriesReuseClients(t *testing.T) {
 	again := alice
 	again.PassAll = true // makes no difference to a registry
 	if client(alice) != client(again) || client(alice) == client(fetch.HostOptions{}) {
-		t.Error("clients do not go by their access")
+		t.Error("different clients for the same host options")
 	}
 	if _, err := r.Client(t.Context(), fetch.HostOptions{CAFile: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an authority's file that is not there: %v", err)
+		t.Errorf("missing CA file: got %v", err)
 	}
 	var malformed *registry.RefError
 	if _, err := r.Tags(t.Context(), "oci://host/UPPER", fetch.HostOptions{}); !errors.As(err, &malformed) {

@@ -37,7 +37,7 @@ func TestIndexGetterPluginLimit(t *testing.T) {
 	g := &IndexGetter{HTTP: &fetch.Client{}, Plugins: func() fetch.Downloader { return infiniteDownloader{} }}
 	_, err := g.Get(t.Context(), repo.Entry{Name: "x", URL: "s3://x"}, "s3://x/index.yaml", fetch.Validator{}, io.Discard)
 	if !errors.As(err, new(*fetch.SizeError)) {
-		t.Errorf("Get of an index without end: got %v, want a *fetch.SizeError", err)
+		t.Errorf("Get of an infinite index: got %v, want a *fetch.SizeError", err)
 	}
 }
 

@@ -79,11 +79,11 @@ func TestPackageHandlerChanges(t *testing.T) {
 	}
 	got := loadPackage(t, path)
 	if got.AppVersion() != "2.0" {
-		t.Errorf("the packed appVersion is %q, want 2.0", got.AppVersion())
+		t.Errorf("the packaged appVersion is %q, want 2.0", got.AppVersion())
 	}
 	want := "# How many.\nreplicas: 3 # at least one\ndb:\n  port: 5433\n  user: null\n"
 	if text := fileOf(t, got, "values.yaml"); text != want {
-		t.Errorf("packed values.yaml:\n%s\nwanted:\n%s", text, want)
+		t.Errorf("packaged values.yaml:\n%s\nwant:\n%s", text, want)
 	}
 	if ts := got.Templates; len(ts) != 1 || ts[0].Name != "templates/b.yaml" {
 		t.Errorf("%v", ts)
@@ -105,7 +105,7 @@ func TestPackageDisabledDependencies(t *testing.T) {
 	bus := &event.Bus{}
 	event.On(bus, "test", 0.5, func(_ context.Context, e *event.ChartLoaded) error {
 		if len(e.Chart.Dependencies()) != 0 {
-			t.Error("a disabled dependency takes part")
+			t.Error("handlers got a disabled dependency")
 		}
 		return nil
 	})
@@ -114,7 +114,7 @@ func TestPackageDisabledDependencies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(loadPackage(t, path).Dependencies()) != 1 {
-		t.Error("the dependency was not packed")
+		t.Error("the disabled dependency was not packaged")
 	}
 }
 
@@ -140,13 +140,13 @@ func TestMergeChanges(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			got, changed := mergeChanges(test.own, test.before, test.after)
 			if changed != (test.want != nil) || changed && !reflect.DeepEqual(got, test.want) {
-				t.Errorf("%s: got %v, %t, wanted %v", test.name, got, changed, test.want)
+				t.Errorf("%s: got %v, %t, want %v", test.name, got, changed, test.want)
 			}
 		})
 	}
 }
 
-// assembler is what internal/cmdutil wires in.
+// assembler creates scripts as internal/cmdutil does.
 func TestCreateEvents(t *testing.T) {
 	files := []*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0 # first\n")},
@@ -159,7 +159,7 @@ func TestCreateEvents(t *testing.T) {
 	bus := &event.Bus{}
 	event.On(bus, "test", 0, func(_ context.Context, e *event.PreCreate) error {
 		if e.Chart != nil {
-			t.Error("there is a chart before there is one")
+			t.Error("pre-create has a chart")
 		}
 		seen = append(seen, e.Name())
 		return nil

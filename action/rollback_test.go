@@ -59,13 +59,13 @@ func TestRollbackTarget(t *testing.T) {
 		name  string
 		story func() *testCase
 		asked int
-		want  int // 0 for none
+		want  int // 0 if there is none
 		err   string
 	}{
 		{"the one before", func() *testCase { return upgradedCase(t) }, 0, 2, ""},
 		{"the one given", func() *testCase { return upgradedCase(t) }, 1, 1, ""},
 		{"the same again", func() *testCase { return upgradedCase(t) }, 3, 3, ""},
-		{"one that is not there", func() *testCase { return upgradedCase(t) }, 7, 0, "release has no 7 version"},
+		{"missing revision", func() *testCase { return upgradedCase(t) }, 7, 0, "release has no 7 version"},
 		{"none at all", func() *testCase { return upgradedCase(t) }, -1, 0, "-1 is not a valid revision"},
 		{"the only one", func() *testCase {
 			s := installedCase(t, configMaps("a=1"))
@@ -111,7 +111,7 @@ func TestRollbackTarget(t *testing.T) {
 			rel, err := s.runRollback(t, test.asked)
 			if test.want == 0 {
 				if err == nil || !strings.Contains(err.Error(), test.err) || len(s.writes()) > 0 {
-					t.Errorf("got %v, wanted %q; did %q", err, test.err, s.writes())
+					t.Errorf("got %v, want %q; calls = %q", err, test.err, s.writes())
 				}
 				return
 			}
@@ -123,7 +123,7 @@ func TestRollbackTarget(t *testing.T) {
 				has = "ConfigMap/a=1"
 			}
 			if got := s.cluster.contents(); got != has || rel.Info.RollbackRevision != test.want || rel.Info.Description != fmt.Sprintf("Rollback to %d", test.want) {
-				t.Errorf("has %s, %+v", got, rel.Info)
+				t.Errorf("the cluster has %s; release %+v", got, rel.Info)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestRollbackToFailedRevisionWarns(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := strings.Join(warned, "\n"); got != tc.want {
-				t.Errorf("warned %q, want %q", got, tc.want)
+				t.Errorf("warnings = %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -217,7 +217,7 @@ func TestRollbackRecord(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	if again := s.records.kept["web.v1"]; again.Info.Status != release.Superseded || again.Hooks[0].LastRun.StartedAt.IsZero() {
-		t.Error("the revision that was taken up again has changed")
+		t.Error("the target revision has changed")
 	}
 }
 
@@ -298,7 +298,7 @@ func TestRollbackHandlers(t *testing.T) {
 	s.reset()
 	event.On(s.bus, "policy", 0.9, func(context.Context, *event.PreRollback) error { return errBroken })
 	if _, err := s.runRollback(t, 0); !errors.Is(err, errBroken) || len(s.writes()) > 0 {
-		t.Errorf("%v, did %q", err, s.writes())
+		t.Errorf("%v, calls = %q", err, s.writes())
 	}
 }
 
@@ -341,7 +341,7 @@ func TestRollbackPlanWritesNothing(t *testing.T) {
 	s.wantState(t, "ConfigMap/a=3", "1 superseded, 2 superseded, 3 deployed")
 	s.mustSucceed(t, errorOf(s.runUninstall(t, func(r *UninstallRequest) { r.KeepHistory = true })))
 	if change, err := s.rollback().Plan(t.Context(), req); err != nil || change.From != nil || actions(change.Plan.Steps) != "create ConfigMap/a, create ConfigMap/b" {
-		t.Errorf("from nothing: %+v, %v", change, err)
+		t.Errorf("without a release: %+v, %v", change, err)
 	}
 }
 
@@ -350,12 +350,12 @@ func TestRollbackErrors(t *testing.T) {
 	s := upgradedCase(t)
 	s.records.kept["web.v2"].Manifest = "a: b: c"
 	if _, err := s.runRollback(t, 0); err == nil || !strings.Contains(err.Error(), "read the manifest of revision") || len(s.writes()) > 0 {
-		t.Errorf("%v, did %q", err, s.writes())
+		t.Errorf("%v, calls = %q", err, s.writes())
 	}
 	s = upgradedCase(t)
 	s.records.kept["web.v2"].Order = []byte(`7`)
 	if _, err := s.runRollback(t, 0); err == nil || !strings.Contains(err.Error(), "read the order of objects") || len(s.writes()) > 0 {
-		t.Errorf("%v, did %q", err, s.writes())
+		t.Errorf("%v, calls = %q", err, s.writes())
 	}
 }
 
@@ -384,7 +384,7 @@ func TestDiff(t *testing.T) {
 			got = fmt.Sprintf("%d to %d: %s", change.From.Revision, change.To.Revision, actions(change.Plan.Steps))
 		}
 		if !strings.Contains(got, test.want) {
-			t.Errorf("%d, %d: got %s, wanted %s", test.from, test.to, got, test.want)
+			t.Errorf("%d, %d: got %s, want %s", test.from, test.to, got, test.want)
 		}
 	}
 	change, err := d.Between(t.Context(), "web", other, "shop")
@@ -397,6 +397,6 @@ func TestDiff(t *testing.T) {
 		}
 	}
 	if len(s.lines) > 0 {
-		t.Errorf("did %q", s.lines)
+		t.Errorf("calls = %q", s.lines)
 	}
 }

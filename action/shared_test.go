@@ -38,7 +38,7 @@ func (s *fakeScripts) Confirm(context.Context, *chart.Chart) error { return nil 
 func (s *fakeScripts) Handlers(string) []event.Handler {
 	return []event.Handler{{Owner: "test", Handle: func(_ context.Context, e event.Event) error {
 		if own := s.chart.Load(); own.Name != e.Data().Operation.Name || s.ended.Load() {
-			s.t.Errorf("the scripts of %s answered %s of %s", own.Name, e.Name(), e.Data().Operation.Name)
+			s.t.Errorf("the scripts of %s handled %s of %s", own.Name, e.Name(), e.Data().Operation.Name)
 		}
 		return nil
 	}}}
@@ -46,7 +46,7 @@ func (s *fakeScripts) Handlers(string) []event.Handler {
 
 func (s *fakeScripts) Close() error {
 	if s.ended.Swap(true) {
-		s.t.Error("scripts were ended twice")
+		s.t.Error("scripts were closed twice")
 	}
 	s.open.Add(-1)
 	return nil
@@ -77,7 +77,7 @@ func TestConfigShared(t *testing.T) {
 	}
 	wg.Wait()
 	if installed.Load() != names || started.Load() != 4*names || open.Load() != 0 {
-		t.Errorf("%d installed, scripts of %d operations, %d not ended; want %d, %d and 0", installed.Load(), started.Load(), open.Load(), names, 4*names)
+		t.Errorf("%d installed, scripts of %d operations, %d not closed; want %d, %d and 0", installed.Load(), started.Load(), open.Load(), names, 4*names)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestConfigInNamespace(t *testing.T) {
 		})
 	}
 	if here.Load() != 2 || there.Load() != 2 {
-		t.Errorf("%d and %d reports of progress, want 2 each", here.Load(), there.Load())
+		t.Errorf("%d and %d progress events, want 2 each", here.Load(), there.Load())
 	}
 }
 

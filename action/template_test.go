@@ -75,7 +75,7 @@ func TestTemplateErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if _, err := (Template{}).Run(t.Context(), test.req); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%s: got %v, wanted %q", test.name, err, test.want)
+				t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestHandlersRunBeforeSchema(t *testing.T) {
 	})
 	_, err := Template{&Config{Events: bus}}.Run(t.Context(), TemplateRequest{Chart: c})
 	if err == nil || !strings.Contains(err.Error(), "port") || saw == nil {
-		t.Errorf("saw %v; a handler's values passed the schema: %v", saw, err)
+		t.Errorf("handlers got %v; validation of their values returned %v", saw, err)
 	}
 }
 
@@ -147,6 +147,6 @@ func TestHookUnknownEvent(t *testing.T) {
 	}
 	const want = `Job/a (web/templates/a.yaml): unknown hook event "pre-instal": the object is left out `
 	if len(out.Objects) != 1 || len(out.Hooks) != 0 || len(told) != 1 || !strings.HasPrefix(told[0], want) {
-		t.Errorf("%v, %v, told %q", out.Objects, out.Hooks, told)
+		t.Errorf("%v, %v, warnings = %q", out.Objects, out.Hooks, told)
 	}
 }

@@ -146,7 +146,7 @@ func TestTestFailure(t *testing.T) {
 		t.Error(got.Logs)
 	}
 	if run := recs.kept["web.v2"].Hooks[2].LastRun; run.Phase != "" {
-		t.Errorf("a test that did not run: %+v", run)
+		t.Errorf("result of a test that did not run: %+v", run)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestTestFilters(t *testing.T) {
 			got = err.Error()
 		}
 		if got != test.want && (err == nil || !strings.Contains(got, test.want)) {
-			t.Errorf("%q: %q, wanted %q", test.filters, got, test.want)
+			t.Errorf("%q: %q, want %q", test.filters, got, test.want)
 		}
 	}
 }
@@ -229,14 +229,14 @@ func TestTestHandlersChangeTests(t *testing.T) {
 	}
 	d.want(t, "create Pod/b", "finish Pod/b", "create Pod/a", "finish Pod/a", "create Pod/d", "finish Pod/d", "update web.v2 deployed")
 	if want := []string{"a", "b"}; !slices.Equal(shown, want) {
-		t.Errorf("handlers saw %q", shown)
+		t.Errorf("handlers got %q", shown)
 	}
 	kept := recs.kept["web.v2"]
 	if len(kept.Hooks) != 4 || kept.Hooks[1].Manifest != before || kept.Hooks[1].LastRun.Phase != release.PhaseSucceeded {
 		t.Errorf("%d hooks, %+v", len(kept.Hooks), kept.Hooks[1])
 	}
 	if n := len(got.Release.Hooks); n != 5 || got.Release.Hooks[4].Name != "d" {
-		t.Errorf("%d hooks are shown", n)
+		t.Errorf("the result has %d hooks", n)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestTestHandlerError(t *testing.T) {
 			event.On(bus, "test", 0.5, func(context.Context, *event.PostTest) error { return errors.New("came to post-test") })
 			_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, releaseWithTests("a 0")), Events: bus}}.Run(t.Context(), TestRequest{Name: "web"})
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "post-test") {
-				t.Errorf("got %v, wanted %q", err, test.want)
+				t.Errorf("got %v, want %q", err, test.want)
 			}
 			d.want(t)
 		})
@@ -300,7 +300,7 @@ func TestTestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []string{"resolved web", "webmap[colour:red replicas:1]test2"}; !slices.Equal(seen, want) {
-		t.Errorf("got %q, wanted %q", seen, want)
+		t.Errorf("got %q, want %q", seen, want)
 	}
 }
 

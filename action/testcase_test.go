@@ -159,10 +159,10 @@ func (s *testCase) runUninstall(t testing.TB, change ...func(*UninstallRequest))
 func (s *testCase) wantState(t testing.TB, objects, history string) {
 	t.Helper()
 	if got := s.cluster.contents(); got != objects {
-		t.Errorf("the cluster has %s, wanted %s", got, objects)
+		t.Errorf("the cluster has %s, want %s", got, objects)
 	}
 	if got := s.records.history(); got != history {
-		t.Errorf("the history is %s, wanted %s", got, history)
+		t.Errorf("the history is %s, want %s", got, history)
 	}
 	if s.locker.held {
 		t.Error("the release is still locked")

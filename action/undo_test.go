@@ -30,7 +30,7 @@ func TestUpgradeCleanupOnFail(t *testing.T) {
 		_, err := s.upgrade().Run(ctx, req)
 		cancel()
 		if err == nil {
-			t.Error("it did not fail")
+			t.Error("got no error")
 		}
 		s.wantState(t, "ConfigMap/a=2 ConfigMap/b=1", "1 deployed, 2 failed")
 	}
@@ -143,13 +143,13 @@ func TestUndoCancelledNotSet(t *testing.T) {
 			revision := len(s.records.all("web"))
 			want := []string{fmt.Sprintf("update web.v%d failed", revision), "unlock web"}
 			if !errors.Is(err, context.Canceled) || !slices.Equal(after, want) {
-				t.Errorf("got %v, and after the cancellation did %q, want %q", err, after, want)
+				t.Errorf("got %v, and after the cancellation calls = %q, want %q", err, after, want)
 			}
 			if got := s.cluster.contents(); got != "ConfigMap/a=2 ConfigMap/b=2" || s.locker.held {
 				t.Errorf("the cluster has %s, locked %t", got, s.locker.held)
 			}
 			if got := s.records.state("web", revision); !strings.Contains(got, "it was cancelled, and what it has written stays: ") {
-				t.Errorf("the record says %s", got)
+				t.Errorf("the record's state is %s", got)
 			}
 		})
 	}
@@ -208,8 +208,7 @@ func TestUpgradeAtomicTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1", "3 deployed")
-	// Also where nothing is deployed any more, as Helm leaves it when a
-	// rollback fails.
+	// Also if no revision is deployed any more, as after a failed rollback by Helm.
 	s.records.kept["web.v3"].Info.Status = release.Superseded
 	if _, err := s.runUpgrade(t, configMaps("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 3") {
 		t.Fatal(err)
@@ -255,7 +254,7 @@ func TestUpgradeAtomicConfirmsHooks(t *testing.T) {
 		req.Atomic = atomic
 		_, err := verb.Run(t.Context(), req)
 		if errors.Is(err, errBroken) != atomic || len(asked) > 0 != atomic || atomic && (asked[0] != 1 || len(s.writes()) > 0) {
-			t.Errorf("atomic %t: %v, asked for %v, wrote %q", atomic, err, asked, s.writes())
+			t.Errorf("atomic %t: %v, confirmed %v, wrote %q", atomic, err, asked, s.writes())
 		}
 	}
 }

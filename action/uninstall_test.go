@@ -33,8 +33,8 @@ func newUninstallCase(have ...*release.Release) *uninstallCase {
 	return r
 }
 
-// deployed is a release of three objects, one of which is to be kept, and a
-// document that holds a comment only.
+// deployed returns a release with three objects, one of which has a keep policy, and a
+// document with only a comment.
 func deployed(revision int) *release.Release {
 	rel := newRevision(revision, release.Deployed)
 	rel.Manifest = objectText("ConfigMap", "settings") + objectText("PersistentVolumeClaim", "data", keepPolicy, "keep") + objectText("Service", "web") +
@@ -56,7 +56,7 @@ func TestUninstallSteps(t *testing.T) {
 		"guard web.v11",
 		"event pre-delete",
 		"delete [Service/web ConfigMap/settings], foreground",
-		"gone [Service/web ConfigMap/settings]",
+		"wait-deleted [Service/web ConfigMap/settings]",
 		"event post-delete",
 		"purge web.v2",
 		"purge web.v10",
@@ -88,13 +88,13 @@ func TestUninstallKeepHistory(t *testing.T) {
 		t.Error(got, r.records.kept["web.v2"].Info.Deleted)
 	}
 
-	// Once more with history: nothing to do, and it says so.
+	// A second uninstall with KeepHistory is an error.
 	r.lines = nil
 	var already *AlreadyUninstalledError
 	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.As(err, &already) || len(r.writes()) > 0 {
-		t.Errorf("%v, did %q", err, r.writes())
+		t.Errorf("%v, calls = %q", err, r.writes())
 	}
-	// Without: the history goes, and no object is touched.
+	// Without KeepHistory, it deletes the history, and no objects.
 	r.request.KeepHistory = false
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Error(err)
@@ -143,7 +143,7 @@ func TestUninstallErrors(t *testing.T) {
 			r := newUninstallCase(broken)
 			_, err := r.uninstall.Run(t.Context(), UninstallRequest{Name: test.release})
 			if err == nil || !strings.Contains(err.Error(), test.want) || len(r.writes()) > 0 {
-				t.Errorf("%s: %v, did %q", name, err, r.writes())
+				t.Errorf("%s: %v, calls = %q", name, err, r.writes())
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func TestUninstallRetry(t *testing.T) {
 	for _, step := range []string{
 		"event pre-delete",
 		"delete [Service/web ConfigMap/settings], background",
-		"gone [Service/web ConfigMap/settings]",
+		"wait-deleted [Service/web ConfigMap/settings]",
 		"event post-delete",
 	} {
 		t.Run(step, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestUninstallRetry(t *testing.T) {
 					t.Errorf("%s: %s", step, got)
 				}
 				if r.records.state("web", 1) == "no record" {
-					t.Errorf("%s: history is gone already", step)
+					t.Errorf("%s: the history was deleted", step)
 				}
 				r.onStep, r.fail = nil, nil
 				if _, err := r.uninstall.Run(t.Context(), r.request); err != nil || len(r.records.kept) != 0 {
@@ -215,7 +215,7 @@ func TestUninstallPurgeError(t *testing.T) {
 	if !errors.Is(err, errBroken) || r.records.state("web", 3) == "no record" || r.records.state("web", 1) != "no record" {
 		t.Errorf("%v; %v", err, r.records.kept)
 	}
-	// Someone else purging at the same time is not an error.
+	// A concurrent purge is not an error.
 	r.fail["purge web.v2"] = &storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 2}}
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Error(err)
@@ -270,7 +270,7 @@ func TestUninstallSameKindInGroups(t *testing.T) {
 	}
 	slices.Sort(got)
 	if want := "serving.knative.dev/v2 Service , v1 ConfigMap , v1 ConfigMap other, v1 Service "; strings.Join(got, ", ") != want {
-		t.Errorf("got %q, wanted %q", strings.Join(got, ", "), want)
+		t.Errorf("got %q, want %q", strings.Join(got, ", "), want)
 	}
 }
 
@@ -278,9 +278,9 @@ func TestUninstallSameKindInGroups(t *testing.T) {
 func TestUninstallKeepHistoryStatuses(t *testing.T) {
 	s := installedCase(t, configMaps("a=1"))
 	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2"))))
-	s.records.kept["web.v1"].Info.Status = release.Deployed // killed between two last words
+	s.records.kept["web.v1"].Info.Status = release.Deployed // killed between the last two writes
 	s.mustFailAt(t, "event pre-upgrade", func() error { return errorOf(s.runUpgrade(t, configMaps("a=3"))) })
-	s.records.kept["web.v3"].Info.Status = release.PendingUpgrade // and before a first one
+	s.records.kept["web.v3"].Info.Status = release.PendingUpgrade // killed before the next
 	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=4"), func(r *UpgradeRequest) { r.Description = "last" })))
 	s.records.kept["web.v1"].Info.Status = release.Deployed
 	s.records.kept["web.v2"].Info.Status = release.Deployed
@@ -296,7 +296,7 @@ func TestUninstallKeepHistoryStatuses(t *testing.T) {
 	s.wantState(t, "", "1 superseded, 2 superseded, 3 failed, 4 superseded, 5 failed, 6 uninstalled")
 	for n, rel := range s.records.kept {
 		if rel.Holder != "" || rel.Info.Status == release.Uninstalled && rel.PendingDeletions != nil {
-			t.Errorf("%s is held by %q, orphans %v", n, rel.Holder, rel.PendingDeletions)
+			t.Errorf("%s: holder %q, pending deletions %v", n, rel.Holder, rel.PendingDeletions)
 		}
 	}
 }
@@ -306,7 +306,7 @@ func TestUninstallMissingPermissions(t *testing.T) {
 	r.fail["permissions delete [Service/web ConfigMap/settings]; records: update delete"] = errBroken
 	out, err := r.uninstall.Run(t.Context(), r.request)
 	if !errors.Is(err, errBroken) || out != nil || len(r.writes()) > 0 || r.records.state("web", 1) != "deployed: " {
-		t.Errorf("%v, did %q, left %s", err, r.writes(), r.records.state("web", 1))
+		t.Errorf("%v, calls = %q, left %s", err, r.writes(), r.records.state("web", 1))
 	}
 }
 
@@ -316,7 +316,7 @@ func TestUninstallKeepHistoryPermissions(t *testing.T) {
 	r.request.KeepHistory = true
 	r.fail["permissions delete [Service/web ConfigMap/settings]; records: update"] = errBroken
 	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, errBroken) || len(r.writes()) > 0 {
-		t.Errorf("%v, did %q", err, r.writes())
+		t.Errorf("%v, calls = %q", err, r.writes())
 	}
 }
 

@@ -46,7 +46,7 @@ func TestUpgradeSteps(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	if kept := s.records.kept["web.v2"]; kept.Holder != "" || kept.PendingDeletions != nil || s.records.state("web", 1) != "superseded: Install complete" {
-		t.Errorf("held by %q, orphans %v, v1 %s", kept.Holder, kept.PendingDeletions, s.records.state("web", 1))
+		t.Errorf("holder %q, pending deletions %v, v1 %s", kept.Holder, kept.PendingDeletions, s.records.state("web", 1))
 	}
 }
 
@@ -66,7 +66,7 @@ func TestUpgradePendingRecord(t *testing.T) {
 		t.Errorf("%+v", pending)
 	}
 	if want := (release.PendingDeletion{APIVersion: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "b"}); len(pending.PendingDeletions) != 1 || pending.PendingDeletions[0] != want {
-		t.Errorf("orphans %v", pending.PendingDeletions)
+		t.Errorf("pending deletions %v", pending.PendingDeletions)
 	}
 }
 
@@ -127,11 +127,11 @@ func TestUpgradeReuse(t *testing.T) {
 		{"reset and given", ResetValues, table("q", 1), "map[q:1]", "ConfigMap/a=d2 ConfigMap/new=there"},
 		{"reuse", ReuseValues, nil, "map[a:1 m:map[x:5] n:map[k:1]]", "ConfigMap/a=1 ConfigMap/new="},
 		{"reuse and given", ReuseValues, table("m", table("y", 7), "n", nil), "map[a:1 m:map[x:5 y:7]]", "ConfigMap/a=1 ConfigMap/new="},
-		// Helm records the same, and goes on with 1 all the same.
-		{"reuse, null takes away", ReuseValues, table("a", nil), "map[m:map[x:5] n:map[k:1]]", "ConfigMap/a=d ConfigMap/new="},
+		// Helm records the same.
+		{"reuse, null removes", ReuseValues, table("a", nil), "map[m:map[x:5] n:map[k:1]]", "ConfigMap/a=d ConfigMap/new="},
 		{"reset, then reuse", ResetThenReuse, table("n", table("q", 3)), "map[a:1 m:map[x:5] n:map[k:1 q:3]]", "ConfigMap/a=1 ConfigMap/new=there"},
-		{"reset, then reuse, null takes away", ResetThenReuse, table("a", nil, "m", nil), "map[n:map[k:1]]", "ConfigMap/a=d2 ConfigMap/new=there"},
-		{"reset, then reuse, null takes the default away", ResetThenReuse, table("new", nil), "map[a:1 m:map[x:5] n:map[k:1] new:<nil>]", "ConfigMap/a=1 ConfigMap/new="},
+		{"reset, then reuse, null removes", ResetThenReuse, table("a", nil, "m", nil), "map[n:map[k:1]]", "ConfigMap/a=d2 ConfigMap/new=there"},
+		{"reset, then reuse, null removes the default", ResetThenReuse, table("new", nil), "map[a:1 m:map[x:5] n:map[k:1] new:<nil>]", "ConfigMap/a=1 ConfigMap/new="},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newTestCase(t, newChart(t, "templates/a.yaml", template, "values.yaml", "a: d\nm: {x: 1, y: 2}\n"))
@@ -150,11 +150,11 @@ func TestUpgradeReuse(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := fmt.Sprint(rel.Config); got != test.config {
-				t.Errorf("recorded %s, wanted %s", got, test.config)
+				t.Errorf("recorded %s, want %s", got, test.config)
 			}
 			s.wantState(t, test.has, "1 superseded, 2 failed, 3 deployed")
 			if fmt.Sprint(old) != "map[a:1 m:map[x:5] n:map[k:1]]" || req.Chart.Values["a"] != "d2" {
-				t.Error("what was given has been changed")
+				t.Error("the request's values were changed")
 			}
 		})
 	}
@@ -188,7 +188,7 @@ func TestUpgradeLabels(t *testing.T) {
 		t.Error(got)
 	}
 	if got := fmt.Sprint(s.records.kept["web.v1"].Labels); got != "map[team:shop x:1]" {
-		t.Error("the first revision has", got)
+		t.Error("the first revision's labels are", got)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestUpgradeNoRelease(t *testing.T) {
 			_, err := s.runUpgrade(t, configMaps("a=1"))
 			var none *NoReleaseError
 			if !errors.As(err, &none) || none.Uninstalled != (have != nil) || len(s.writes()) > 0 || s.locker.held {
-				t.Errorf("%s: %v, did %q", name, err, s.writes())
+				t.Errorf("%s: %v, calls = %q", name, err, s.writes())
 			}
 			if errors.Is(err, storage.ErrNotFound) != (have == nil) {
 				t.Errorf("%s: upgrade --install must know: %v", name, err)
@@ -280,15 +280,15 @@ func TestUpgradeInvalidWritesNothing(t *testing.T) {
 			test.change(s, &req)
 			rel, err := s.upgrade().Run(t.Context(), req)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, wanted %q in it", err, test.want)
+				t.Errorf("got %v, want %q in it", err, test.want)
 			}
 			for _, w := range s.writes() {
 				if w != "create web.v2 pending-upgrade" {
-					t.Errorf("did %q", w)
+					t.Errorf("calls = %q", w)
 				}
 			}
 			if rel != nil || s.cluster.contents() != "ConfigMap/a=1" || s.records.kept["web.v1"].Info.Status != release.Deployed || s.locker.held {
-				t.Errorf("returned %v, left %s, %s", rel, s.cluster.contents(), s.records.history())
+				t.Errorf("returned %v, left objects %s, history %s", rel, s.cluster.contents(), s.records.history())
 			}
 		})
 	}
@@ -331,12 +331,12 @@ func TestUpgradeFailureIsRecorded(t *testing.T) {
 					t.Error(got)
 				}
 				if kept := s.records.kept["web.v2"]; kept.Holder != "" || len(kept.PendingDeletions) != 1 {
-					t.Errorf("held by %q, orphans %v", kept.Holder, kept.PendingDeletions)
+					t.Errorf("holder %q, pending deletions %v", kept.Holder, kept.PendingDeletions)
 				}
 				if got := s.records.history(); got != "1 deployed, 2 failed" || s.locker.held {
 					t.Error(got)
 				}
-				// And the next one goes on from there.
+				// The next upgrade succeeds.
 				s.onStep, s.fail = nil, nil
 				if _, err := s.runUpgrade(t, configMaps("a=3")); err != nil {
 					t.Fatal(err)
@@ -373,10 +373,10 @@ func TestUpgradeDeletesObjectsOfFailedRevisions(t *testing.T) {
 			s.mustFailAt(t, "event pre-upgrade", func() error { _, err := s.runUpgrade(t, configMaps("a=1", "b=1"), short); return err })
 			s.mustFailAt(t, "event pre-upgrade", func() error { _, err := s.runUpgrade(t, configMaps("a=1", "b=1"), short); return err })
 			if most > 0 && most < 3 && s.records.kept["web.v2"] != nil {
-				t.Error("the revision that made it is still there:", s.records.history())
+				t.Error("the failed revision was not pruned:", s.records.history())
 			}
 			if s.records.kept["web.v1"] == nil || s.records.kept["web.v1"].Info.Status != release.Deployed {
-				t.Error("the deployed revision is gone:", s.records.history())
+				t.Error("the deployed revision was pruned:", s.records.history())
 			}
 			if _, err := s.runUpgrade(t, configMaps("a=1"), short); err != nil {
 				t.Fatal(err)
@@ -396,7 +396,7 @@ func TestMaxHistory(t *testing.T) {
 		}
 	}
 	s.wantState(t, "ConfigMap/a=4", "3 superseded, 4 superseded, 5 deployed")
-	// However many fail, what is deployed stays.
+	// The deployed revision is kept, however many upgrades fail.
 	for range 4 {
 		s.mustFailAt(t, "event pre-upgrade", func() error {
 			_, err := s.runUpgrade(t, configMaps("a=9"), func(r *UpgradeRequest) { r.MaxHistory = 2 })
@@ -469,7 +469,7 @@ func TestUpgradePlanWritesNothing(t *testing.T) {
 	if change.From.Revision != 1 || change.To.Revision != 2 || change.To.Info.Description != "Dry run complete" || names(rendered.Objects) != "[ConfigMap/a ConfigMap/c]" {
 		t.Errorf("%+v, %s", change, names(rendered.Objects))
 	}
-	// Without a cluster nothing is asked, and nothing compared.
+	// Without a cluster there is no plan.
 	s.reset()
 	offline := Upgrade{&Config{Releases: s.records}}
 	if change, _, err := offline.Plan(t.Context(), req); err != nil || change.Plan != nil || change.To.Revision != 2 || len(s.lines) > 0 {
