@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// fieldsOf are the fields of an object as managedFields has them, without those
-// that the server leaves out there.
+// fieldsOf returns the fields of an object in the format of managedFields, without those that
+// the server omits.
 func fieldsOf(t testing.TB, o map[string]any) *fieldpath.Set {
 	t.Helper()
 	set, err := typedOf(t, o).ToFieldSet()
@@ -26,9 +26,9 @@ func fieldsOf(t testing.TB, o map[string]any) *fieldpath.Set {
 	))
 }
 
-// appliedBy is live with an entry that says that a manager has set the fields of
-// an object.
-func appliedBy(t testing.TB, live map[string]any, manager, operation string, o map[string]any) map[string]any {
+// withManagedFields returns live with a managedFields entry of a manager for the fields of an
+// object.
+func withManagedFields(t testing.TB, live map[string]any, manager, operation string, o map[string]any) map[string]any {
 	t.Helper()
 	text, err := fieldsOf(t, o).ToJSON()
 	if err != nil {
@@ -48,45 +48,45 @@ func appliedBy(t testing.TB, live map[string]any, manager, operation string, o m
 	return live
 }
 
-func TestServerSideApplyIsLeftOutWhereItWouldChangeNothing(t *testing.T) {
+func TestServerSideUnchanged(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		kind          string
-		applied       string // what the release has applied
+		applied       string // the release's last apply
 		live, want    string
 		action        Action
-		operation, by string // of the entry; Apply and helm where empty
+		operation, by string // of the entry; Apply and helm if empty
 	}{
-		{name: "the same", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: b}}`, want: `{data: {a: b}}`, action: Unchanged},
-		{name: "others' fields do not matter", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: b, c: d}}`, want: `{data: {a: b}}`, action: Unchanged},
+		{name: "unchanged", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: b}}`, want: `{data: {a: b}}`, action: Unchanged},
+		{name: "fields of other managers", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: b, c: d}}`, want: `{data: {a: b}}`, action: Unchanged},
 		{name: "a changed value", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: x}}`, want: `{data: {a: b}}`, action: Update},
-		{name: "a field that another client has taken, and set to the same", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: b, c: d}}`, want: `{data: {a: b, c: d}}`, action: Update},
-		{name: "a field that the chart drops", kind: "v1 ConfigMap", applied: `{data: {a: b, c: d}}`, live: `{data: {a: b, c: d}}`, want: `{data: {a: b}}`, action: Update},
-		{name: "the last field that the chart drops", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: b}}`, want: `{}`, action: Update},
-		{name: "applied by another", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, by: "kubectl", live: `{data: {a: b}}`, want: `{data: {a: b}}`, action: Update},
-		{name: "written by a client-side release", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, operation: "Update", live: `{data: {a: b}}`, want: `{data: {a: b}}`, action: Update},
-		{name: "a selector is one value", kind: "v1 Service", applied: `{spec: {selector: {a: b}}}`, live: `{spec: {selector: {a: b}, clusterIP: 10.0.0.1}}`, want: `{spec: {selector: {a: b}}}`, action: Unchanged},
-		{name: "a foreign key in a selector", kind: "v1 Service", applied: `{spec: {selector: {a: b}}}`, live: `{spec: {selector: {a: b, c: d}}}`, want: `{spec: {selector: {a: b}}}`, action: Update},
-		{name: "a foreign key in a node selector", kind: "v1 Pod", applied: `{spec: {nodeSelector: {a: b}}}`, live: `{spec: {nodeSelector: {a: b, c: d}}}`, want: `{spec: {nodeSelector: {a: b}}}`, action: Update},
-		{name: "ports, whose protocol is the default", kind: "v1 Service", applied: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, live: `{spec: {ports: [{port: 53, protocol: TCP, targetPort: 53}, {port: 80, protocol: TCP}, {port: 53, protocol: UDP}]}}`, want: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, action: Unchanged},
+		{name: "field that another manager owns, with the same value", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: b, c: d}}`, want: `{data: {a: b, c: d}}`, action: Update},
+		{name: "dropped field", kind: "v1 ConfigMap", applied: `{data: {a: b, c: d}}`, live: `{data: {a: b, c: d}}`, want: `{data: {a: b}}`, action: Update},
+		{name: "last field dropped", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, live: `{data: {a: b}}`, want: `{}`, action: Update},
+		{name: "applied by another manager", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, by: "kubectl", live: `{data: {a: b}}`, want: `{data: {a: b}}`, action: Update},
+		{name: "written by client-side merge", kind: "v1 ConfigMap", applied: `{data: {a: b}}`, operation: "Update", live: `{data: {a: b}}`, want: `{data: {a: b}}`, action: Update},
+		{name: "atomic selector", kind: "v1 Service", applied: `{spec: {selector: {a: b}}}`, live: `{spec: {selector: {a: b}, clusterIP: 10.0.0.1}}`, want: `{spec: {selector: {a: b}}}`, action: Unchanged},
+		{name: "other manager's key in a selector", kind: "v1 Service", applied: `{spec: {selector: {a: b}}}`, live: `{spec: {selector: {a: b, c: d}}}`, want: `{spec: {selector: {a: b}}}`, action: Update},
+		{name: "other manager's key in a node selector", kind: "v1 Pod", applied: `{spec: {nodeSelector: {a: b}}}`, live: `{spec: {nodeSelector: {a: b, c: d}}}`, want: `{spec: {nodeSelector: {a: b}}}`, action: Update},
+		{name: "ports with the default protocol", kind: "v1 Service", applied: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, live: `{spec: {ports: [{port: 53, protocol: TCP, targetPort: 53}, {port: 80, protocol: TCP}, {port: 53, protocol: UDP}]}}`, want: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, action: Unchanged},
 		{name: "ports in another order", kind: "v1 Service", applied: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, live: `{spec: {ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]}}`, want: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, action: Update},
-		{name: "a port that is gone", kind: "v1 Service", applied: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, live: `{spec: {ports: [{port: 53, protocol: UDP}]}}`, want: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, action: Update},
-		{name: "items that are one value", kind: "v1 Pod", applied: `{spec: {imagePullSecrets: [{name: a}]}}`, live: `{spec: {imagePullSecrets: [{name: a}]}}`, want: `{spec: {imagePullSecrets: [{name: a}]}}`, action: Unchanged},
-		{name: "lists without items", kind: "v1 Pod", applied: `{spec: {initContainers: [], tolerations: []}}`, live: `{spec: {initContainers: [{name: mesh}]}}`, want: `{spec: {initContainers: [], tolerations: []}}`, action: Unchanged},
-		{name: "a list without items that is one value, and another client's", kind: "v1 Pod", applied: `{spec: {initContainers: []}}`, live: `{spec: {tolerations: [{key: a}]}}`, want: `{spec: {tolerations: []}}`, action: Update},
+		{name: "removed port", kind: "v1 Service", applied: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, live: `{spec: {ports: [{port: 53, protocol: UDP}]}}`, want: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}`, action: Update},
+		{name: "atomic items", kind: "v1 Pod", applied: `{spec: {imagePullSecrets: [{name: a}]}}`, live: `{spec: {imagePullSecrets: [{name: a}]}}`, want: `{spec: {imagePullSecrets: [{name: a}]}}`, action: Unchanged},
+		{name: "empty lists", kind: "v1 Pod", applied: `{spec: {initContainers: [], tolerations: []}}`, live: `{spec: {initContainers: [{name: mesh}]}}`, want: `{spec: {initContainers: [], tolerations: []}}`, action: Unchanged},
+		{name: "empty atomic list of another manager", kind: "v1 Pod", applied: `{spec: {initContainers: []}}`, live: `{spec: {tolerations: [{key: a}]}}`, want: `{spec: {tolerations: []}}`, action: Update},
 		{name: "finalizers", kind: "v1 ConfigMap", applied: `{metadata: {finalizers: [a/b]}}`, live: `{metadata: {finalizers: [c/d, a/b]}}`, want: `{metadata: {finalizers: [a/b]}}`, action: Unchanged},
-		{name: "a null that is an empty text", kind: "v1 ConfigMap", applied: `{data: {a: ""}}`, live: `{data: {a: ""}}`, want: `{data: {a: null}}`, action: Unchanged},
-		{name: "a Secret's text", kind: "v1 Secret", applied: `{data: {a: Yg==}}`, live: `{data: {a: Yg==}}`, want: `{stringData: {a: b}}`, action: Unchanged},
-		{name: "a Secret's text, applied as such", kind: "v1 Secret", applied: `{stringData: {a: b}}`, live: `{data: {a: Yg==}}`, want: `{stringData: {a: b}}`, action: Update},
+		{name: "null that becomes an empty string", kind: "v1 ConfigMap", applied: `{data: {a: ""}}`, live: `{data: {a: ""}}`, want: `{data: {a: null}}`, action: Unchanged},
+		{name: "Secret: stringData", kind: "v1 Secret", applied: `{data: {a: Yg==}}`, live: `{data: {a: Yg==}}`, want: `{stringData: {a: b}}`, action: Unchanged},
+		{name: "Secret: applied stringData", kind: "v1 Secret", applied: `{stringData: {a: b}}`, live: `{data: {a: Yg==}}`, want: `{stringData: {a: b}}`, action: Update},
 		{
-			name: "quantities, defaults in lists that are one value, and what is left out where it is false", kind: "apps/v1 StatefulSet", action: Unchanged,
+			name: "quantities, defaults in atomic lists, omitted false values", kind: "apps/v1 StatefulSet", action: Unchanged,
 			applied: `{spec: {template: {spec: {hostNetwork: false, containers: [{name: a, resources: {limits: {cpu: 1000m}}}], volumes: [{name: v, emptyDir: {}}]}}, volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [ReadWriteOnce]}}]}}`,
 			live:    `{spec: {template: {spec: {containers: [{name: a, image: x, resources: {limits: {cpu: "1"}}}], volumes: [{name: v, emptyDir: {}}]}}, volumeClaimTemplates: [{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: d, creationTimestamp: null}, spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem}, status: {phase: Pending}}]}}`,
 			want:    `{spec: {template: {spec: {hostNetwork: false, containers: [{name: a, resources: {limits: {cpu: 1000m}}}], volumes: [{name: v, emptyDir: {}}]}}, volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [ReadWriteOnce]}}]}}`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := item(t, tc.kind, tc.live, tc.want)
+			it := newItem(t, tc.kind, tc.live, tc.want)
 			by, operation := "helm", "Apply"
 			if tc.by != "" {
 				by = tc.by
@@ -94,17 +94,17 @@ func TestServerSideApplyIsLeftOutWhereItWouldChangeNothing(t *testing.T) {
 			if tc.operation != "" {
 				operation = tc.operation
 			}
-			it.Live = appliedBy(t, it.Live, by, operation, item(t, tc.kind, tc.applied, "").Live)
+			it.Live = withManagedFields(t, it.Live, by, operation, newItem(t, tc.kind, tc.applied, "").Live)
 			it.Old = []map[string]any{it.New}
-			if s := one(t, it, Options{ServerSide: true}); s.Action != tc.action {
+			if s := computeOne(t, it, Options{ServerSide: true}); s.Action != tc.action {
 				t.Errorf("the action is %s, want %s", s.Action, tc.action)
 			}
 		})
 	}
 }
 
-// An object is left out only where the server, by structured-merge-diff, would
-// leave all as it is: its values, and who has set them.
+// checkApplied computes a random server-side apply, and compares it with
+// structured-merge-diff. It reports whether the step is Unchanged.
 func checkApplied(t testing.TB, seed uint64) (left bool) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	k := keyedLists[r.IntN(len(keyedLists))]
@@ -117,8 +117,8 @@ func checkApplied(t testing.TB, seed uint64) (left bool) {
 		before = k.draw(t, r, want)
 	}
 	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, New: k.object(want)}
-	it.Live = appliedBy(t, k.object(live), "helm", "Apply", k.object(before))
-	if one(t, it, Options{ServerSide: true}).Action != Unchanged {
+	it.Live = withManagedFields(t, k.object(live), "helm", "Apply", k.object(before))
+	if computeOne(t, it, Options{ServerSide: true}).Action != Unchanged {
 		return false
 	}
 	merged, err := typedOf(t, k.object(live)).Merge(typedOf(t, it.New))
@@ -130,12 +130,14 @@ func checkApplied(t testing.TB, seed uint64) (left bool) {
 		t.Fatal(err)
 	}
 	if had, has := fieldsOf(t, k.object(before)), fieldsOf(t, it.New); !changes.IsSame() || !had.Equals(has) {
-		t.Fatalf("seed %d: apply would change %s, and the fields\n%s\nto\n%s\nof %s", seed, changes, had, has, bytesOf(t, it))
+		t.Fatalf("seed %d: apply would change %s, and the fields\n%s\nto\n%s\nof %s", seed, changes, had, has, marshal(t, it))
 	}
 	return true
 }
 
-func TestWhatIsLeftOutOfServerSideApplyWouldChangeNothing(t *testing.T) {
+// A step is Unchanged only if structured-merge-diff, which the server uses, changes neither
+// values nor managers.
+func TestServerSideUnchangedReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -146,18 +148,18 @@ func TestWhatIsLeftOutOfServerSideApplyWouldChangeNothing(t *testing.T) {
 		}
 	}
 	if left < 500 {
-		t.Errorf("only %d of 3000 are left out, and a third of them are applied already", left)
+		t.Errorf("%d of 3000 steps are Unchanged, want about a third", left)
 	}
 }
 
-func FuzzWhatIsLeftOutOfServerSideApplyWouldChangeNothing(f *testing.F) {
+func FuzzServerSideUnchanged(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) { checkApplied(t, seed) })
 }
 
-// managedFields may come from anyone.
-func TestOddManagedFieldsAreNoPanic(t *testing.T) {
-	it := item(t, "v1 Service", `{spec: {ports: [{port: 1, protocol: TCP}]}}`, `{spec: {ports: [{port: 1}]}}`)
+// Any client can write managedFields.
+func TestInvalidManagedFields(t *testing.T) {
+	it := newItem(t, "v1 Service", `{spec: {ports: [{port: 1, protocol: TCP}]}}`, `{spec: {ports: [{port: 1}]}}`)
 	for _, fields := range []any{
 		nil, "x", []any{}, map[string]any{}, map[string]any{"f:spec": nil}, map[string]any{"f:spec": map[string]any{"f:ports": map[string]any{"k:": nil}}},
 		map[string]any{"f:spec": map[string]any{"f:ports": map[string]any{`k:{"port":[1]}`: map[string]any{}}}},
@@ -170,7 +172,7 @@ func TestOddManagedFieldsAreNoPanic(t *testing.T) {
 			live["metadata"] = map[string]any{"name": "web", "managedFields": []any{entry}}
 			odd := it
 			odd.Live = live
-			if s := one(t, odd, Options{ServerSide: true}); s.Action != Update {
+			if s := computeOne(t, odd, Options{ServerSide: true}); s.Action != Update {
 				t.Errorf("%v: the action is %s", entry, s.Action)
 			}
 		}

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// release is a release of n objects as they are after an installation: the
-// server has added its defaults and its bookkeeping.
+// release returns n objects after an installation, with the server's defaults and metadata.
 func release(b testing.TB, n int, image string) []Item {
 	manifest := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"app":"web","app.kubernetes.io/managed-by":"Helm"},"annotations":{"meta.helm.sh/release-name":"web"}},
 		"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{
@@ -58,11 +57,11 @@ func BenchmarkCompute(b *testing.B) {
 	}
 }
 
-// What it costs to know that server-side apply would change nothing.
+// The cost of detecting that server-side apply would change nothing.
 func BenchmarkComputeServerSide(b *testing.B) {
 	items := release(b, 800, "web:1")
 	for i := range items {
-		items[i].Live = appliedBy(b, items[i].Live, "helm", "Apply", without(items[i].New, "status"))
+		items[i].Live = withManagedFields(b, items[i].Live, "helm", "Apply", without(items[i].New, "status"))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -73,7 +72,7 @@ func BenchmarkComputeServerSide(b *testing.B) {
 	}
 }
 
-// What the first plan of a process pays for the table.
+// The cost of the table for the first plan of a process.
 func BenchmarkTable(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

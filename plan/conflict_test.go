@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// managed is live with an entry of another manager for the fields of an object.
-func managed(t testing.TB, live map[string]any, by Manager, fields map[string]any) map[string]any {
+// withManager returns live with a managedFields entry of another manager for fields.
+func withManager(t testing.TB, live map[string]any, by Manager, fields map[string]any) map[string]any {
 	t.Helper()
-	live = appliedBy(t, live, by.Name, by.Operation, fields)
+	live = withManagedFields(t, live, by.Name, by.Operation, fields)
 	managers := metadata(live)["managedFields"].([]any)
 	e := managers[len(managers)-1].(map[string]any)
 	e["subresource"], e["time"] = by.Subresource, by.Time
@@ -37,14 +37,14 @@ func TestConflicts(t *testing.T) {
 		name    string
 		kind    string
 		by      Manager
-		theirs  string // what they have set
+		theirs  string // the fields of the other manager
 		live    string
 		want    string
 		policy  Resolution
 		scaled  bool     // by an autoscaler of the cluster
-		refused []string // by the server
+		refused []string // fields that the server has rejected
 		found   []string // path, resolution
-		applied string   // what is sent, "" for nothing
+		applied string   // the object that is sent, or ""
 	}{
 		{
 			name: "another value", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5, paused: true}}`, want: `{spec: {replicas: 3, paused: true}}`,
@@ -56,13 +56,13 @@ func TestConflicts(t *testing.T) {
 			name: "yielded", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3, paused: true}}`, policy: Yield,
 			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}, spec: {paused: true}}`,
 		}, {
-			name: "the other field of a choice", kind: "policy/v1 PodDisruptionBudget", by: edit, theirs: `{spec: {maxUnavailable: 1}}`, live: `{spec: {maxUnavailable: 1}}`, want: `{spec: {minAvailable: 2}}`,
+			name: "other field of a union", kind: "policy/v1 PodDisruptionBudget", by: edit, theirs: `{spec: {maxUnavailable: 1}}`, live: `{spec: {maxUnavailable: 1}}`, want: `{spec: {minAvailable: 2}}`,
 			found: []string{"spec.maxUnavailable take"}, applied: `{spec: {minAvailable: 2}}`,
 		}, {
-			name: "the other field of a choice, yielded", kind: "policy/v1 PodDisruptionBudget", by: edit, theirs: `{spec: {maxUnavailable: 1}}`, live: `{spec: {maxUnavailable: 1}}`, want: `{spec: {minAvailable: 2}}`, policy: Yield,
+			name: "other field of a union, yielded", kind: "policy/v1 PodDisruptionBudget", by: edit, theirs: `{spec: {maxUnavailable: 1}}`, live: `{spec: {maxUnavailable: 1}}`, want: `{spec: {minAvailable: 2}}`, policy: Yield,
 			found: []string{"spec.maxUnavailable yield"}, applied: `{metadata: {uid: u}}`,
 		}, {
-			name: "a map with nothing else goes", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3}}`, policy: Yield,
+			name: "map that becomes empty", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3}}`, policy: Yield,
 			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}}`,
 		}, {
 			name: "taken", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3}}`, policy: Take,
@@ -71,13 +71,13 @@ func TestConflicts(t *testing.T) {
 			name: "scaled by hand", kind: "apps/v1 Deployment", by: scale, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5, paused: true}}`, want: `{spec: {replicas: 3, paused: true}}`,
 			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}, spec: {paused: true}}`,
 		}, {
-			name: "scaled by hand, and taken", kind: "apps/v1 Deployment", by: scale, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3}}`, policy: Take,
+			name: "scaled by hand, taken", kind: "apps/v1 Deployment", by: scale, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3}}`, policy: Take,
 			found: []string{"spec.replicas take"}, applied: `{spec: {replicas: 3}}`,
 		}, {
-			name: "scaled by a horizontal autoscaler, though all is taken", kind: "apps/v1 Deployment", by: hpa, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3, paused: true}}`, policy: Take,
+			name: "scaled by a horizontal autoscaler, policy take", kind: "apps/v1 Deployment", by: hpa, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3, paused: true}}`, policy: Take,
 			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}, spec: {paused: true}}`,
 		}, {
-			name: "edited, and the target of an autoscaler", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3, paused: true}}`, scaled: true,
+			name: "edited target of an autoscaler", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3, paused: true}}`, scaled: true,
 			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}, spec: {paused: true}}`,
 		}, {
 			name: "a vertical autoscaler", kind: "apps/v1 Deployment", by: Manager{Name: "vpa-updater", Operation: "Update"},
@@ -90,27 +90,27 @@ func TestConflicts(t *testing.T) {
 			want:  `{spec: {template: {spec: {containers: [{name: web, image: "a"}]}}}}`,
 			found: []string{"spec.template.spec.containers[web].image fail"}, applied: `{spec: {template: {spec: {containers: [{name: web, image: "a"}]}}}}`,
 		}, {
-			name: "a variable, whose item keeps its name", kind: "apps/v1 Deployment", by: Manager{Name: "kubectl-set", Operation: "Update"}, policy: Yield,
+			name: "variable, whose item keeps its name", kind: "apps/v1 Deployment", by: Manager{Name: "kubectl-set", Operation: "Update"}, policy: Yield,
 			theirs: `{spec: {template: {spec: {containers: [{name: web, env: [{name: LEVEL, value: debug}, {name: MORE, value: x}]}]}}}}`,
 			live:   `{spec: {template: {spec: {containers: [{name: web, env: [{name: LEVEL, value: debug}, {name: MORE, value: x}]}]}}}}`,
 			want:   `{spec: {template: {spec: {containers: [{name: web, env: [{name: LEVEL, value: info}]}]}}}}`,
 			found:  []string{"spec.template.spec.containers[web].env[LEVEL].value yield"}, applied: `{metadata: {uid: u}, spec: {template: {spec: {containers: [{name: web, env: [{name: LEVEL}]}]}}}}`,
 		}, {
-			name: "a selector is one value", kind: "v1 Service", by: edit, theirs: `{spec: {selector: {app: web, track: x}}}`, live: `{spec: {selector: {app: web, track: x}}}`, want: `{spec: {type: ClusterIP, selector: {app: web}}}`, policy: Yield,
+			name: "atomic selector", kind: "v1 Service", by: edit, theirs: `{spec: {selector: {app: web, track: x}}}`, live: `{spec: {selector: {app: web, track: x}}}`, want: `{spec: {type: ClusterIP, selector: {app: web}}}`, policy: Yield,
 			found: []string{"spec.selector yield"}, applied: `{metadata: {uid: u}, spec: {type: ClusterIP}}`,
 		}, {
-			name: "a port of two keys", kind: "v1 Service", by: edit, theirs: `{spec: {ports: [{port: 53, protocol: UDP, targetPort: 99}]}}`, live: `{spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, targetPort: 99}]}}`,
+			name: "port with two keys", kind: "v1 Service", by: edit, theirs: `{spec: {ports: [{port: 53, protocol: UDP, targetPort: 99}]}}`, live: `{spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, targetPort: 99}]}}`,
 			want:  `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP, targetPort: 53}]}}`,
 			found: []string{"spec.ports[53/UDP].targetPort fail"}, applied: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP, targetPort: 53}]}}`,
 		}, {
-			name: "a finalizer that both have", kind: "v1 ConfigMap", by: edit, theirs: `{metadata: {finalizers: [a/b]}}`, live: `{metadata: {finalizers: [a/b, c/d]}}`, want: `{metadata: {finalizers: [a/b]}}`,
+			name: "finalizer of both managers", kind: "v1 ConfigMap", by: edit, theirs: `{metadata: {finalizers: [a/b]}}`, live: `{metadata: {finalizers: [a/b, c/d]}}`, want: `{metadata: {finalizers: [a/b]}}`,
 			applied: `{metadata: {finalizers: [a/b]}}`,
 		}, {
-			name: "an annotation's list", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5, paused: true}}`, live: `{spec: {replicas: 5, paused: true}}`,
+			name: "annotation with a list", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5, paused: true}}`, live: `{spec: {replicas: 5, paused: true}}`,
 			want:  `{metadata: {annotations: {helm.sh/field-ownership: "yield: [spec.replicas]"}}, spec: {replicas: 3, paused: false}}`,
 			found: []string{"spec.paused fail", "spec.replicas yield"}, applied: `{metadata: {uid: u, annotations: {helm.sh/field-ownership: "yield: [spec.replicas]"}}, spec: {paused: false}}`,
 		}, {
-			name: "an annotation wins over the policy and over an autoscaler", kind: "apps/v1 Deployment", by: hpa, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, policy: Yield,
+			name: "annotation has precedence over policy and autoscaler", kind: "apps/v1 Deployment", by: hpa, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, policy: Yield,
 			want:  `{metadata: {annotations: {helm.sh/field-ownership: take}}, spec: {replicas: 3}}`,
 			found: []string{"spec.replicas take"}, applied: `{metadata: {resourceVersion: "7", annotations: {helm.sh/field-ownership: take}}, spec: {replicas: 3}}`,
 		}, {
@@ -118,32 +118,32 @@ func TestConflicts(t *testing.T) {
 			want:  `{metadata: {annotations: {helm.sh/field-ownership: "{yield: [data], fail: ['data[b.c]']}"}}, data: {a: z, b.c: z}}`,
 			found: []string{"data.a yield", "data[b.c] fail"}, applied: `{metadata: {uid: u, annotations: {helm.sh/field-ownership: "{yield: [data], fail: ['data[b.c]']}"}}, data: {b.c: z}}`,
 		}, {
-			name: "kubectl's client-side apply joins the release", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-client-side-apply", Operation: "Update"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`,
+			name: "kubectl's client-side apply migrates", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-client-side-apply", Operation: "Update"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`,
 			applied: `{data: {a: z}}`,
 		}, {
-			name: "another API version, of which only the server can tell", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-edit", Operation: "Update", APIVersion: "v0"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`, policy: Yield,
+			name: "other API version", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-edit", Operation: "Update", APIVersion: "v0"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`, policy: Yield,
 			applied: `{data: {a: z}}`,
 		}, {
-			name: "another API version, of which the server has told", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-edit", Operation: "Update", APIVersion: "v0"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`, policy: Yield, refused: []string{".data.a"},
+			name: "other API version, rejected by the server", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-edit", Operation: "Update", APIVersion: "v0"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`, policy: Yield, refused: []string{".data.a"},
 			found: []string{"data.a yield"}, applied: `{metadata: {uid: u}}`,
 		}, {
-			name: "status is for others", kind: "apps/v1 Deployment", by: Manager{Name: "x", Operation: "Update", Subresource: "status"}, theirs: `{status: {replicas: 1}}`, live: `{status: {replicas: 1}}`, want: `{status: {replicas: 2}}`,
+			name: "status is ignored", kind: "apps/v1 Deployment", by: Manager{Name: "x", Operation: "Update", Subresource: "status"}, theirs: `{status: {replicas: 1}}`, live: `{status: {replicas: 1}}`, want: `{status: {replicas: 2}}`,
 			applied: `{status: {replicas: 2}}`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := item(t, tc.kind, tc.live, tc.want)
+			it := newItem(t, tc.kind, tc.live, tc.want)
 			metadata(it.Live)["uid"], metadata(it.Live)["resourceVersion"] = "u", "7"
-			it.Live = managed(t, it.Live, tc.by, item(t, tc.kind, tc.theirs, "").Live)
+			it.Live = withManager(t, it.Live, tc.by, newItem(t, tc.kind, tc.theirs, "").Live)
 			o := Options{ServerSide: true, Conflicts: tc.policy, RejectedFields: map[string]bool{}}
 			for _, path := range tc.refused {
 				o.RejectedFields[path] = true
 			}
 			if tc.scaled {
 				o.Autoscaled = Autoscaled{}
-				o.Autoscaled.Add(object(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: web}}}`), "shop")
+				o.Autoscaled.Add(parseObject(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: web}}}`), "shop")
 			}
-			s := one(t, it, o)
+			s := computeOne(t, it, o)
 			var found []string
 			for _, c := range s.Conflicts {
 				found = append(found, fmt.Sprint(c.Path, " ", c.Resolution))
@@ -160,25 +160,25 @@ func TestConflicts(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if want := canonical(t, item(t, tc.kind, "", tc.applied).New); !reflect.DeepEqual(canonical(t, got), want) {
-				t.Errorf("it applies\n%s, want\n%s", bytesOf(t, got), bytesOf(t, want))
+			if want := canonicalJSON(t, newItem(t, tc.kind, "", tc.applied).New); !reflect.DeepEqual(canonicalJSON(t, got), want) {
+				t.Errorf("it applies\n%s, want\n%s", marshal(t, got), marshal(t, want))
 			}
 		})
 	}
 }
 
-// What is left to others is left out the next time too, and nothing is sent.
-func TestWhatIsLeftToOthersIsNotSentAgain(t *testing.T) {
-	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5, paused: true}}`, `{spec: {replicas: 3, paused: true}}`)
+// Yielded fields stay yielded, and the second step is Unchanged.
+func TestYieldedFieldUnchanged(t *testing.T) {
+	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5, paused: true}}`, `{spec: {replicas: 3, paused: true}}`)
 	hpa := Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}
-	it.Live = managed(t, it.Live, hpa, item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, "").Live)
-	it.Live = managed(t, it.Live, Manager{Name: "helm", Operation: "Apply"}, item(t, "apps/v1 Deployment", `{spec: {paused: true}}`, "").Live)
-	s := one(t, it, Options{ServerSide: true})
+	it.Live = withManager(t, it.Live, hpa, newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, "").Live)
+	it.Live = withManager(t, it.Live, Manager{Name: "helm", Operation: "Apply"}, newItem(t, "apps/v1 Deployment", `{spec: {paused: true}}`, "").Live)
+	s := computeOne(t, it, Options{ServerSide: true})
 	if s.Action != Unchanged || len(s.Conflicts) != 1 {
 		t.Errorf("the action is %s with %d conflicts, want unchanged with 1", s.Action, len(s.Conflicts))
 	}
-	it.New = item(t, "apps/v1 Deployment", "", `{spec: {replicas: 3, paused: false}}`).New
-	if s = one(t, it, Options{ServerSide: true}); s.Action != Update || replicasAndPaused(s.After) != "5 false" {
+	it.New = newItem(t, "apps/v1 Deployment", "", `{spec: {replicas: 3, paused: false}}`).New
+	if s = computeOne(t, it, Options{ServerSide: true}); s.Action != Update || replicasAndPaused(s.After) != "5 false" {
 		t.Errorf("the action is %s, and it becomes %v, want an update of paused only", s.Action, replicasAndPaused(s.After))
 	}
 }
@@ -188,10 +188,10 @@ func replicasAndPaused(o map[string]any) string {
 	return fmt.Sprint(spec["replicas"], " ", spec["paused"])
 }
 
-func TestAutoscalersOfTheRelease(t *testing.T) {
-	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
-	it.Live = managed(t, it.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, it.Live)
-	hpa := item(t, "autoscaling/v2 HorizontalPodAutoscaler", "", `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`)
+func TestAutoscalerInRelease(t *testing.T) {
+	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	it.Live = withManager(t, it.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, it.Live)
+	hpa := newItem(t, "autoscaling/v2 HorizontalPodAutoscaler", "", `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`)
 	for _, tc := range []struct {
 		name      string
 		namespace string
@@ -210,22 +210,21 @@ func TestAutoscalersOfTheRelease(t *testing.T) {
 	}
 }
 
-// An autoscaler that the same upgrade deletes decides nothing any more, and neither does
-// one that another object is now the target of.
-func TestAutoscalersThatGo(t *testing.T) {
+// An autoscaler that the upgrade deletes, or that gets another target, does not count.
+func TestAutoscalerDeleted(t *testing.T) {
 	const scaler = "autoscaling/v2 HorizontalPodAutoscaler"
 	const onWeb = `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`
-	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
-	it.Live = managed(t, it.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, it.Live)
+	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	it.Live = withManager(t, it.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, it.Live)
 	for _, tc := range []struct {
 		name string
 		hpa  Item
 		want Resolution
 	}{
-		{"it is deleted", item(t, scaler, onWeb, "", onWeb), Fail},
-		{"it is kept", item(t, scaler, onWeb, "", `{metadata: {annotations: {helm.sh/resource-policy: keep}}}`), Yield},
-		{"it has another target", item(t, scaler, onWeb, `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: b}}}`, onWeb), Fail},
-		{"it stays", item(t, scaler, onWeb, onWeb, onWeb), Yield},
+		{"it is deleted", newItem(t, scaler, onWeb, "", onWeb), Fail},
+		{"it is kept", newItem(t, scaler, onWeb, "", `{metadata: {annotations: {helm.sh/resource-policy: keep}}}`), Yield},
+		{"it has another target", newItem(t, scaler, onWeb, `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: b}}}`, onWeb), Fail},
+		{"it stays", newItem(t, scaler, onWeb, onWeb, onWeb), Yield},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			there := Autoscaled{}
@@ -241,16 +240,16 @@ func TestAutoscalersThatGo(t *testing.T) {
 	}
 }
 
-// Who takes replicas gets them back from an autoscaler that is there no more.
-func TestTakingFromAnAutoscalerThatIsGone(t *testing.T) {
-	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
-	it.Live = managed(t, it.Live, Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}, it.Live)
+// With Take, a deleted autoscaler does not keep replicas.
+func TestTakeFromDeletedAutoscaler(t *testing.T) {
+	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	it.Live = withManager(t, it.Live, Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}, it.Live)
 	for _, tc := range []struct {
 		name     string
 		policy   Resolution
 		searched []string
 		want     Resolution
-		search   int // how many namespaces are to be searched
+		search   int // number of namespaces to search
 	}{
 		{"it is not known whether there is one", Take, nil, Yield, 1},
 		{"it is not known of this namespace", Take, []string{"other"}, Yield, 1},
@@ -266,23 +265,23 @@ func TestTakingFromAnAutoscalerThatIsGone(t *testing.T) {
 				t.Errorf("the resolution is %s (%s), want %s", got.Resolution, got.Reason, tc.want)
 			}
 			if got := p.SearchAutoscalers(); len(got) != tc.search {
-				t.Errorf("autoscalers of %q are to be searched, want %d namespaces", got, tc.search)
+				t.Errorf("SearchAutoscalers() = %q, want %d namespaces", got, tc.search)
 			}
 		})
 	}
 }
 
-func TestFieldsThatJoinTheRelease(t *testing.T) {
+func TestMigratedFields(t *testing.T) {
 	const theirs = `{metadata: {labels: {a: x, theirs: x}, annotations: {note: x}}, spec: {replicas: 5, template: {spec: {containers: [{name: web, image: a, tty: true}, {name: side, image: b}]}}}}`
-	it := item(t, "apps/v1 Deployment", theirs, `{metadata: {labels: {a: y}}, spec: {template: {spec: {containers: [{name: web, image: z}]}}}}`, `{spec: {replicas: 3}}`)
-	fields := roundTrip(t, managed(t, it.Live, Manager{}, it.Live)).(map[string]any)
+	it := newItem(t, "apps/v1 Deployment", theirs, `{metadata: {labels: {a: y}}, spec: {template: {spec: {containers: [{name: web, image: z}]}}}}`, `{spec: {replicas: 3}}`)
+	fields := roundTrip(t, withManager(t, it.Live, Manager{}, it.Live)).(map[string]any)
 	owned := metadata(fields)["managedFields"].([]any)[0].(map[string]any)["fieldsV1"].(map[string]any)
 	set := func(m map[string]any) string {
 		if m == nil {
 			return ""
 		}
 		s := &fieldpath.Set{}
-		if err := s.FromJSON(strings.NewReader(string(bytesOf(t, m)))); err != nil {
+		if err := s.FromJSON(strings.NewReader(string(marshal(t, m)))); err != nil {
 			t.Fatal(err)
 		}
 		var paths []string
@@ -293,16 +292,16 @@ func TestFieldsThatJoinTheRelease(t *testing.T) {
 	taken, rest := MigratedFields(it, "apps/v1", owned)
 	const container = `.spec.template.spec.containers`
 	if got, want := set(taken), `.metadata.labels.a .spec.replicas `+container+`[name="web"].image `+container+`[name="web"].name`; got != want {
-		t.Errorf("taken are\n%s, want\n%s", got, want)
+		t.Errorf("taken =\n%s, want\n%s", got, want)
 	}
 	if got, want := set(rest), `.metadata.annotations.note .metadata.labels.theirs `+container+`[name="side"].image `+container+`[name="side"].name `+container+`[name="web"].tty`; got != want {
-		t.Errorf("left are\n%s, want\n%s", got, want)
+		t.Errorf("rest =\n%s, want\n%s", got, want)
 	}
 	if taken, rest = MigratedFields(it, "apps/v1beta1", owned); taken != nil || rest != nil {
-		t.Errorf("of another version %v are taken", taken)
+		t.Errorf("fields of another API version: taken = %v, want none", taken)
 	}
 	if again, _ := MigratedFields(it, "apps/v1", map[string]any{"f:status": map[string]any{}}); again != nil {
-		t.Errorf("of status %v are taken", again)
+		t.Errorf("fields of status: taken = %v, want none", again)
 	}
 }
 
@@ -317,8 +316,8 @@ func TestIsHelm(t *testing.T) {
 	}
 }
 
-// serverConflicts are the fields for which the server refuses an apply of want, where
-// another manager has set theirs.
+// serverConflicts returns the fields for which structured-merge-diff rejects an apply of want,
+// after another manager has set theirs.
 func serverConflicts(t testing.TB, live, want map[string]any, theirs *fieldpath.Set) []string {
 	t.Helper()
 	merged, err := typedOf(t, live).Merge(typedOf(t, want))
@@ -335,11 +334,12 @@ func serverConflicts(t testing.TB, live, want map[string]any, theirs *fieldpath.
 	return paths
 }
 
-// What is a conflict here is one for the server, and the other way round but for values
-// that mean the same to the API. What is left out is none any more.
+// checkConflicts compares the conflicts of a random object with structured-merge-diff's,
+// except for values that are equal for the API, and checks that yielded fields are no
+// conflicts any more. It returns the number of conflicts.
 func checkConflicts(t testing.TB, seed uint64) int {
 	r := rand.New(rand.NewPCG(seed, 5))
-	k := judged[r.IntN(len(judged)-1)] // the last is a custom resource
+	k := referenceKinds[r.IntN(len(referenceKinds)-1)] // the last is a custom resource
 	head := func(v any) map[string]any {
 		m := maps.Clone(v.(map[string]any))
 		m["apiVersion"], m["kind"] = k.apiVersion, k.kind
@@ -348,20 +348,20 @@ func checkConflicts(t testing.TB, seed uint64) int {
 			md = map[string]any{}
 		}
 		md["name"], m["metadata"] = "web", md
-		return withoutNothing(roundTrip(t, m)).(map[string]any)
+		return withoutEmpty(roundTrip(t, m)).(map[string]any)
 	}
-	first := k.spec.draw(r)
+	first := k.spec.generate(r)
 	live, theirs := head(first), head(k.spec.change(r, first))
 	want := head(k.spec.change(r, k.spec.change(r, first)))
 	if merged, err := typedOf(t, live).Merge(typedOf(t, theirs)); err == nil {
 		live = merged.AsValue().Unstructured().(map[string]any)
 	}
 	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, New: want}
-	it.Live = managed(t, live, Manager{Name: "other", Operation: "Update"}, theirs)
-	it.Live = managed(t, it.Live, Manager{Name: "helm", Operation: "Apply"}, live)
-	was := string(bytesOf(t, it))
-	s := one(t, it, Options{ServerSide: true, Conflicts: Yield})
-	if string(bytesOf(t, it)) != was {
+	it.Live = withManager(t, live, Manager{Name: "other", Operation: "Update"}, theirs)
+	it.Live = withManager(t, it.Live, Manager{Name: "helm", Operation: "Apply"}, live)
+	was := string(marshal(t, it))
+	s := computeOne(t, it, Options{ServerSide: true, Conflicts: Yield})
+	if string(marshal(t, it)) != was {
 		t.Fatalf("seed %d: Compute changed its input", seed)
 	}
 	if s.Action != Update {
@@ -375,31 +375,31 @@ func checkConflicts(t testing.TB, seed uint64) int {
 	server := serverConflicts(t, live, mergerOf(it).cleanForApply(normalize(want)), set)
 	for _, c := range s.Conflicts {
 		if c.Chart == nil {
-			continue // what has to go for another field is not the server's to say
+			continue // the server does not report excluded fields
 		}
 		if !slices.Contains(server, c.Field) {
-			t.Fatalf("seed %d: %s is not a conflict for the server, which has %q\nlive %s\nwant %s\ntheirs %s", seed, c.Field, server, bytesOf(t, live), bytesOf(t, want), bytesOf(t, theirs))
+			t.Fatalf("seed %d: %s is not a conflict for the server, which has %q\nlive %s\nwant %s\ntheirs %s", seed, c.Field, server, marshal(t, live), marshal(t, want), marshal(t, theirs))
 		}
 	}
 	left := serverConflicts(t, live, sent, set)
 	for _, field := range server {
 		found := slices.ContainsFunc(s.Conflicts, func(c Conflict) bool { return c.Field == field })
 		if found == slices.Contains(left, field) {
-			t.Fatalf("seed %d: %s is found: %t, and left are %q\nlive %s\nwant %s\nsent %s\ntheirs %s", seed, field, found, left, bytesOf(t, live), bytesOf(t, want), s.Patch, bytesOf(t, theirs))
+			t.Fatalf("seed %d: %s is found: %t, and left are %q\nlive %s\nwant %s\nsent %s\ntheirs %s", seed, field, found, left, marshal(t, live), marshal(t, want), s.Patch, marshal(t, theirs))
 		}
 		if found {
 			continue
 		}
-		// The server tells of it: then it is a conflict too.
-		again := one(t, it, Options{ServerSide: true, Conflicts: Yield, RejectedFields: map[string]bool{field: true}})
+		// With the server's report it is a conflict too.
+		again := computeOne(t, it, Options{ServerSide: true, Conflicts: Yield, RejectedFields: map[string]bool{field: true}})
 		if !slices.ContainsFunc(again.Conflicts, func(c Conflict) bool { return c.Field == field }) {
-			t.Fatalf("seed %d: %s is refused, and not found", seed, field)
+			t.Fatalf("seed %d: %s is rejected by the server, and not found", seed, field)
 		}
 	}
 	return len(s.Conflicts)
 }
 
-func TestConflictsAreTheServers(t *testing.T) {
+func TestConflictsReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -412,12 +412,12 @@ func TestConflictsAreTheServers(t *testing.T) {
 	}
 }
 
-func FuzzConflictsAreTheServers(f *testing.F) {
+func FuzzConflicts(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) { checkConflicts(t, seed) })
 }
 
-// Of a field that the plan did not foresee the server says no values.
+// A conflict that only the server has reported has no values.
 func TestConflictWithoutValues(t *testing.T) {
 	c := Conflict{Path: "data.a", Manager: Manager{Name: "kubectl-edit"}}
 	if got, want := c.Sentence(), "data.a is set by kubectl-edit to another value than the chart's"; got != want {

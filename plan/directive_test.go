@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestDirectivesInManifestsAreRefused(t *testing.T) {
+func TestDirective(t *testing.T) {
 	for _, tc := range []struct{ kind, manifest, path string }{
 		{"v1 Pod", `{spec: {containers: [{name: a}, {name: b, $patch: delete}]}}`, "spec.containers[1].$patch"},
 		{"v1 Pod", `{spec: {containers: [{$patch: replace}]}}`, "spec.containers[0].$patch"},
@@ -23,7 +23,7 @@ func TestDirectivesInManifestsAreRefused(t *testing.T) {
 	} {
 		for _, live := range []string{"", "{}"} {
 			t.Run(tc.kind+" "+tc.manifest+live, func(t *testing.T) {
-				it := item(t, tc.kind, live, tc.manifest)
+				it := newItem(t, tc.kind, live, tc.manifest)
 				_, err := Compute([]Item{it}, Options{})
 				if tc.path == "" {
 					if err != nil {
@@ -40,23 +40,23 @@ func TestDirectivesInManifestsAreRefused(t *testing.T) {
 	}
 }
 
-// Records that Helm wrote may have them: there it was the patch that said so.
-func TestDirectivesInOldManifestsMeanNothing(t *testing.T) {
-	it := item(t, "v1 Pod", `{spec: {containers: [{name: a, image: x}, {name: b, image: b}]}}`, `{spec: {containers: [{name: a, image: y}]}}`,
+// Records written by Helm may contain directives, which Helm has sent as part of a patch.
+func TestDirectiveInOldManifest(t *testing.T) {
+	it := newItem(t, "v1 Pod", `{spec: {containers: [{name: a, image: x}, {name: b, image: b}]}}`, `{spec: {containers: [{name: a, image: y}]}}`,
 		`{spec: {$setElementOrder/containers: [{name: a}], containers: [{$patch: replace}, {name: a, image: x, $retainKeys: [name]}, {name: b, $patch: delete}]}}`)
-	s := one(t, it, Options{})
-	want := item(t, "v1 Pod", `{spec: {containers: [{name: a, image: y}, {name: b, image: b}]}}`, "").Live
-	if !alike(s.After, want) {
+	s := computeOne(t, it, Options{})
+	want := newItem(t, "v1 Pod", `{spec: {containers: [{name: a, image: y}, {name: b, image: b}]}}`, "").Live
+	if !equalJSON(s.After, want) {
 		t.Errorf("after is\n%s\nby %s", FormatObject(s.After), s.Patch)
 	}
 }
 
-// direct puts a directive into a map of v, and reports whether there was one.
-func direct(r *rand.Rand, v any) bool {
+// addDirective adds a directive to a map in v, and reports whether there is one.
+func addDirective(r *rand.Rand, v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, e := range v {
-			if r.IntN(3) == 0 && key != "metadata" && direct(r, e) {
+			if r.IntN(3) == 0 && key != "metadata" && addDirective(r, e) {
 				return true
 			}
 		}
@@ -73,7 +73,7 @@ func direct(r *rand.Rand, v any) bool {
 		return true
 	case []any:
 		for _, e := range v {
-			if r.IntN(2) == 0 && direct(r, e) {
+			if r.IntN(2) == 0 && addDirective(r, e) {
 				return true
 			}
 		}
@@ -81,41 +81,41 @@ func direct(r *rand.Rand, v any) bool {
 	return false
 }
 
-// checkDirectives puts directives into manifests made by chance. New ones are
-// refused; in old ones they change nothing but what items were there.
+// checkDirectives adds directives to random manifests. In a new manifest they are an error; in
+// an old one they only delete items.
 func checkDirectives(t testing.TB, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 4))
-	k := judged[r.IntN(len(judged))]
+	k := referenceKinds[r.IntN(len(referenceKinds))]
 	head := func(v any) map[string]any {
 		m := roundTrip(t, v).(map[string]any)
 		m["apiVersion"], m["kind"], m["metadata"] = k.apiVersion, k.kind, map[string]any{"name": "web"}
 		return m
 	}
-	first := k.spec.draw(r)
+	first := k.spec.generate(r)
 	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: head(k.spec.change(r, first)), New: head(k.spec.change(r, first))}
 	old := head(first)
-	direct(r, old)
+	addDirective(r, old)
 	it.Old = []map[string]any{old}
 	got, err := Compute([]Item{it}, Options{})
 	if err != nil {
-		t.Fatalf("seed %d: an old manifest is refused: %v", seed, err)
+		t.Fatalf("seed %d: error for a directive in an old manifest: %v", seed, err)
 	}
 	if k.typed != nil {
 		it.Old = []map[string]any{withoutDirectives(old).(map[string]any)}
 		want, err := Compute([]Item{it}, Options{})
 		if err != nil || !reflect.DeepEqual(got.Steps[0].After, want.Steps[0].After) || string(got.Steps[0].Patch) != string(want.Steps[0].Patch) {
-			t.Fatalf("seed %d: old %s\npatch %s\nwant  %s (%v)", seed, bytesOf(t, old), got.Steps[0].Patch, want.Steps[0].Patch, err)
+			t.Fatalf("seed %d: old %s\npatch %s\nwant  %s (%v)", seed, marshal(t, old), got.Steps[0].Patch, want.Steps[0].Patch, err)
 		}
 	}
-	direct(r, it.New)
+	addDirective(r, it.New)
 	_, err = Compute([]Item{it}, Options{ServerSide: r.IntN(2) == 0})
 	var refused *Error
 	if is := errors.As(err, &refused) && isDirective(refused.Path[strings.LastIndex(refused.Path, "$"):]); is != (k.typed != nil) {
-		t.Fatalf("seed %d: %s: %v", seed, bytesOf(t, it.New), err)
+		t.Fatalf("seed %d: %s: %v", seed, marshal(t, it.New), err)
 	}
 }
 
-func TestDirectivesAnywhere(t *testing.T) {
+func TestDirectivesRandom(t *testing.T) {
 	for seed := range uint64(1500) {
 		checkDirectives(t, seed)
 	}

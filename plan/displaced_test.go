@@ -12,7 +12,7 @@ func TestDisplaced(t *testing.T) {
 	helm, hand := Manager{Name: "helm", Operation: "Apply"}, Manager{Name: "kubectl-edit", Operation: "Update"}
 	for _, tc := range []struct {
 		name       string
-		by         Manager // who has set what is there, "" for no one
+		by         Manager // manager of the live fields, or ""
 		live, want string
 		displaced  string
 		says       string
@@ -28,11 +28,11 @@ func TestDisplaced(t *testing.T) {
 		{"a volume of the same kind", Manager{}, volumeOf(`configMap: {name: x, defaultMode: 420}`), volumeOf(`configMap: {name: y}`), "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := item(t, "apps/v1 Deployment", `{spec: `+tc.live+`}`, `{spec: `+tc.want+`}`)
+			it := newItem(t, "apps/v1 Deployment", `{spec: `+tc.live+`}`, `{spec: `+tc.want+`}`)
 			if tc.by.Name != "" {
-				it.Live = managed(t, it.Live, tc.by, it.Live)
+				it.Live = withManager(t, it.Live, tc.by, it.Live)
 			}
-			s := one(t, it, Options{ServerSide: true})
+			s := computeOne(t, it, Options{ServerSide: true})
 			var paths, says []string
 			for _, d := range s.Displaced {
 				paths = append(paths, strings.Join(d.Path, " "))
@@ -44,7 +44,7 @@ func TestDisplaced(t *testing.T) {
 				t.Errorf("displaced are %q, want %q", got, tc.displaced)
 			}
 			if got := strings.Join(says, "\n"); got != tc.says {
-				t.Errorf("it says %q, want %q", got, tc.says)
+				t.Errorf("the conflicts are %q, want %q", got, tc.says)
 			}
 		})
 	}

@@ -22,18 +22,18 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Lists whose items have a key of two parts, which strategicpatch knows one of:
-// the reference for them is structured-merge-diff, by which the API server
-// applies, with the server's schema.
+// The items of some lists have two keys, of which strategicpatch uses only one. The reference
+// for these lists is structured-merge-diff, which the API server uses for server-side apply,
+// with the server's schema.
 
 // keyedList is a list whose items have two keys.
 type keyedList struct {
 	apiVersion, kind string
-	patched          any // what strategicpatch takes the patch for
+	patched          any // the Go type for strategicpatch
 	path             []string
-	beside           map[string]any // what is next to the list: no map here is empty
+	beside           map[string]any // other fields of the map that contains the list
 	field            field
-	first, second    []any            // values of the two keys; a nil is left out
+	first, second    []any            // values of the two keys; nil omits the key
 	others           map[string][]any // other fields
 }
 
@@ -59,7 +59,7 @@ var keyedLists = []keyedList{
 	},
 }
 
-// fieldOf is how the field at a path merges.
+// fieldOf returns how the field at a path merges.
 func fieldOf(gvk string, path ...string) field {
 	f := field{node: kinds().kinds[gvk]}
 	for _, key := range path {
@@ -68,8 +68,7 @@ func fieldOf(gvk string, path ...string) field {
 	return f
 }
 
-// object is an object with these items in its list, which a server leaves out
-// where it is empty.
+// object returns an object with the given items in its list. A server omits an empty list.
 func (k keyedList) object(items []any) map[string]any {
 	at := len(k.path) - 1
 	v := maps.Clone(k.beside)
@@ -87,7 +86,7 @@ func (k keyedList) object(items []any) map[string]any {
 	return v
 }
 
-// items are those of an object's list.
+// items returns the items of an object's list.
 func (k keyedList) items(o any) []any {
 	for _, key := range k.path {
 		if l, ok := o.([]any); ok {
@@ -109,7 +108,7 @@ func (k keyedList) name(t testing.TB, items []any) []id {
 	return ids
 }
 
-// draw makes a list with each key once.
+// draw returns a random list with unique keys.
 func (k keyedList) draw(t testing.TB, r *rand.Rand, from []any) []any {
 	out := []any{}
 	for _, item := range from {
@@ -168,8 +167,8 @@ func roundTrip(t testing.TB, v any) any {
 	return out
 }
 
-// applied is what server-side apply with force makes of live, where the release
-// has applied old: the new manifest laid over it, without what only old has.
+// applyReference returns the result of a forced server-side apply of want to live, after an
+// apply of old.
 func applyReference(t testing.TB, old, live, want map[string]any) map[string]any {
 	t.Helper()
 	merged, err := typedOf(t, live).Merge(typedOf(t, want))
@@ -187,8 +186,8 @@ func applyReference(t testing.TB, old, live, want map[string]any) map[string]any
 	return merged.RemoveItems(had.Difference(has)).AsValue().Unstructured().(map[string]any)
 }
 
-// byKey are the items of a list by what names them, without the keys: a key
-// that is spelled out and one that is not mean the same.
+// byKey returns the items of a list by id, without their keys: an explicit default is the same
+// as a missing key.
 func (k keyedList) byKey(t testing.TB, items []any) map[id]any {
 	out := map[id]any{}
 	for i, id := range k.name(t, items) {
@@ -197,14 +196,13 @@ func (k keyedList) byKey(t testing.TB, items []any) map[id]any {
 	return out
 }
 
-// checkKeys makes an old, a live and a new list by chance and holds their merge
-// against the reference.
+// checkKeys compares the merge of random lists with the reference.
 func checkKeys(t testing.TB, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	k := keyedLists[r.IntN(len(keyedLists))]
 	old := k.draw(t, r, nil)
 	live, want := k.draw(t, r, old), k.draw(t, r, old)
-	for i, item := range live { // the server spells the default out
+	for i, item := range live { // the server sets the default
 		if m := item.(map[string]any); k.field.more[0].valueIn(m) != nil {
 			m[k.field.more[0].name] = k.field.more[0].valueIn(m)
 		}
@@ -212,11 +210,11 @@ func checkKeys(t testing.TB, seed uint64) {
 	}
 	r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
 	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: k.object(live), New: k.object(want), Old: []map[string]any{k.object(old)}}
-	s := one(t, it, Options{})
+	s := computeOne(t, it, Options{})
 	fail := func(what string, got, want any) {
 		t.Helper()
 		t.Fatalf("seed %d: %s\nold   %s\nlive  %s\nnew   %s\npatch %s\ngot   %v\nwant  %v", seed, what,
-			bytesOf(t, it.Old), bytesOf(t, it.Live), bytesOf(t, it.New), s.Patch, got, want)
+			marshal(t, it.Old), marshal(t, it.Live), marshal(t, it.New), s.Patch, got, want)
 	}
 	reference := k.byKey(t, k.items(applyReference(t, it.Old[0], it.Live, it.New)))
 	after := k.items(s.After)
@@ -232,7 +230,7 @@ func checkKeys(t testing.TB, seed uint64) {
 		if s.Type == JSONMerge {
 			kind = nil
 		}
-		patched := undirected(judgeApply(t, kind, it.Live, s.Patch))
+		patched := dropDirectives(applyPatchReference(t, kind, it.Live, s.Patch))
 		if got := k.byKey(t, k.items(patched)); !reflect.DeepEqual(got, reference) {
 			fail("the patch makes something else", got, reference)
 		}
@@ -241,12 +239,12 @@ func checkKeys(t testing.TB, seed uint64) {
 		}
 	}
 	it.Live = s.After
-	if again := one(t, it, Options{}); again.Action != Unchanged {
+	if again := computeOne(t, it, Options{}); again.Action != Unchanged {
 		fail("it changes again", string(again.Patch), "")
 	}
 }
 
-func TestItemsWithTwoKeysMergeAsTheServerApplies(t *testing.T) {
+func TestMergeTwoKeysReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -255,13 +253,13 @@ func TestItemsWithTwoKeysMergeAsTheServerApplies(t *testing.T) {
 	}
 }
 
-func FuzzItemsWithTwoKeysMergeAsTheServerApplies(f *testing.F) {
+func FuzzMergeTwoKeys(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) { checkKeys(t, seed) })
 }
 
-func TestDriftNamesItemsByBothKeys(t *testing.T) {
-	it := item(t, "v1 Service",
+func TestDriftTwoKeys(t *testing.T) {
+	it := newItem(t, "v1 Service",
 		`{spec: {ports: [{port: 53, protocol: UDP, targetPort: 1}, {port: 53, protocol: TCP, targetPort: 9}]}}`, "",
 		`{spec: {ports: [{port: 53, targetPort: 1}, {port: 53, protocol: UDP, targetPort: 1}, {port: 80}]}}`)
 	var got []string

@@ -24,9 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "write kinds.txt out of the Go types of the Kubernetes API")
 
-// kinds.txt is made of the types of k8s.io/api: who raises its version runs
-// this test with -update.
-func TestTableOfKindsIsThatOfTheTypes(t *testing.T) {
+// kinds.txt is generated from the types of k8s.io/api. Run this test with -update after an
+// update of that module.
+func TestKindsText(t *testing.T) {
 	want := []byte(generateKinds())
 	if *update {
 		if err := os.WriteFile("kinds.txt", want, 0o644); err != nil {
@@ -39,28 +39,28 @@ func TestTableOfKindsIsThatOfTheTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(have, want) {
-		t.Error("kinds.txt is not what the types say: go test ./plan -run TableOfKinds -update")
+		t.Error("kinds.txt is not up to date: run go test ./plan -run TestKindsText -update")
 	}
 }
 
-// typeTable collects the types that merge otherwise than by plain rules.
+// typeTable collects the types that have merge rules of their own.
 type typeTable struct {
 	ids   map[reflect.Type]string
 	lines []string
 	maps  map[string]bool // names of fields: every field of that name is a map of plain values
 	quant map[string]bool // names of fields: every field of that name holds quantities
-	texts map[string]bool // names of fields: every field of that name is a map of texts, bytes or quantities
-	zeros map[string]bool // names of fields: no field of that name tells its zero value from none
+	texts map[string]bool // names of fields: every field of that name is a map of strings, bytes or quantities
+	zeros map[string]bool // names of fields: no field of that name distinguishes its zero value from a missing one
 	open  map[string]bool // names of fields: some field of that name is a map with keys of its own
 	seen  map[reflect.Type]bool
-	apply *schema.Schema  // what server-side apply knows of the types
+	apply *schema.Schema  // of server-side apply
 	found map[string]bool // names of conventions that a type has
 }
 
-// conventions are unions that the API's documentation describes and no tag does,
-// by the names of their types: fields of which one may be set, "" for all that
-// the type has, or a discriminator with its values.
-var conventions = map[string]string{
+// taglessUnions are unions that are only documented, without tags, by the names of their
+// types: alternative fields, "" for all fields of the type, or a discriminator with its
+// values.
+var taglessUnions = map[string]string{
 	"EnvVar":                    "value,valueFrom",
 	"EnvVarSource":              "",
 	"ProbeHandler":              "",
@@ -76,8 +76,7 @@ var conventions = map[string]string{
 	"DaemonSetUpdateStrategy":   "type,RollingUpdate=rollingUpdate",
 }
 
-// discriminated are the values by which discriminators name the fields of the
-// unions that have tags.
+// discriminated are the discriminator values for the fields of unions with tags.
 var discriminated = map[string]string{
 	"localhostProfile": "Localhost", "queuing": "Queue", "limited": "Limited", "exempt": "Exempt",
 	"group": "Group", "serviceAccount": "ServiceAccount", "user": "User",
@@ -105,11 +104,11 @@ func generateKinds() string {
 	sort.Strings(gvks)
 	for _, name := range gvks {
 		gv, kind, _ := strings.Cut(name, " ")
-		tt.names(byName[name])
+		tt.addNames(byName[name])
 		groups[gv] = append(groups[gv], kind+"="+tt.node(byName[name], true))
 	}
-	// A rare type uses the name for something else, which no chart leaves empty
-	// or removes whole, or has a pointer that means the same.
+	// Rare types use these names for other fields, which charts do not leave empty or
+	// remove as a whole, or for pointers with the same meaning.
 	for _, name := range []string{"data", "limits", "nodeSelector", "requests"} {
 		tt.maps[name], tt.texts[name] = true, true
 	}
@@ -119,13 +118,13 @@ func generateKinds() string {
 	for _, name := range []string{"name", "protocol", "readOnly", "type", "value"} {
 		tt.zeros[name] = true
 	}
-	for name := range conventions {
+	for name := range taglessUnions {
 		if !tt.found[name] {
 			panic("no type is called " + name + " any more, or its fields are called otherwise")
 		}
 	}
 	var b strings.Builder
-	b.WriteString("# Made of the Go types of the Kubernetes API by TestTableOfKindsIsThatOfTheTypes.\n")
+	b.WriteString("# Generated from the Go types of the Kubernetes API by TestKindsText.\n")
 	fmt.Fprintf(&b, "maps %s\n", strings.Join(trueNames(tt.maps), " "))
 	fmt.Fprintf(&b, "quantities %s\n", strings.Join(trueNames(tt.quant), " "))
 	fmt.Fprintf(&b, "texts %s\n", strings.Join(trueNames(tt.texts), " "))
@@ -167,12 +166,12 @@ func jsonName(f reflect.StructField) (name string, inline bool) {
 
 var quantity = reflect.TypeFor[resource.Quantity]()
 
-// names notes what the names of fields stand for, wherever they occur.
-func (tt *typeTable) names(t reflect.Type) {
+// addNames adds the names of fields to the sets of names with special values.
+func (tt *typeTable) addNames(t reflect.Type) {
 	t = bare(t)
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Array:
-		tt.names(t.Elem())
+		tt.addNames(t.Elem())
 		return
 	case reflect.Struct:
 	default:
@@ -188,28 +187,28 @@ func (tt *typeTable) names(t reflect.Type) {
 		if name != "" && name != "-" && !inline {
 			ft := bare(f.Type)
 			isMap := ft.Kind() == reflect.Map && strings.Contains(f.Tag.Get("json"), "omitempty")
-			note(tt.maps, name, isMap)
-			note(tt.texts, name, ft.Kind() == reflect.Map && holdsText(ft.Elem()))
-			// One without omitempty is always there.
-			if left := strings.Contains(f.Tag.Get("json"), "omitempty"); left || !zeroIsPlain(f.Type) {
-				note(tt.zeros, name, zeroIsPlain(f.Type))
+			setName(tt.maps, name, isMap)
+			setName(tt.texts, name, ft.Kind() == reflect.Map && readsNullAsEmpty(ft.Elem()))
+			// A field without omitempty always exists.
+			if left := strings.Contains(f.Tag.Get("json"), "omitempty"); left || !isPlainZero(f.Type) {
+				setName(tt.zeros, name, isPlainZero(f.Type))
 			}
 			if f.Type.Kind() == reflect.Map || ft == reflect.TypeFor[runtime.RawExtension]() {
 				tt.open[name] = true
 			}
-			note(tt.quant, name, ft == quantity || ft.Kind() == reflect.Map && ft.Elem() == quantity)
+			setName(tt.quant, name, ft == quantity || ft.Kind() == reflect.Map && ft.Elem() == quantity)
 		}
-		tt.names(f.Type)
+		tt.addNames(f.Type)
 	}
 }
 
-// holdsText reports whether the server reads a null as an empty value of the type.
-func holdsText(t reflect.Type) bool {
+// readsNullAsEmpty reports whether the server reads a null as an empty value of the type.
+func readsNullAsEmpty(t reflect.Type) bool {
 	return t.Kind() == reflect.String || t == reflect.TypeFor[[]byte]() || t == quantity
 }
 
-// zeroIsPlain reports whether the type's zero value is a plain value, and no pointer.
-func zeroIsPlain(t reflect.Type) bool {
+// isPlainZero reports whether the type is a plain value and not a pointer.
+func isPlainZero(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:
 		return true
@@ -217,15 +216,15 @@ func zeroIsPlain(t reflect.Type) bool {
 	return false
 }
 
-func note(m map[string]bool, name string, is bool) {
+func setName(m map[string]bool, name string, is bool) {
 	if had, known := m[name]; known && !had {
 		return
 	}
 	m[name] = is
 }
 
-// node returns the name of the line that describes a struct, "-" where nothing
-// in it merges in a way of its own.
+// node returns the id of the line that describes a struct, or "-" if none of its fields has a
+// merge rule.
 func (tt *typeTable) node(t reflect.Type, root bool) string {
 	t = bare(t)
 	if t.Kind() != reflect.Struct || t == quantity {
@@ -234,7 +233,7 @@ func (tt *typeTable) node(t reflect.Type, root bool) string {
 	if id, ok := tt.ids[t]; ok {
 		return id
 	}
-	tt.ids[t] = "-" // a type inside itself
+	tt.ids[t] = "-" // recursive type
 	line := strings.Join(tt.fields(t, t, root), " ")
 	if line == "" {
 		return "-"
@@ -248,7 +247,7 @@ func (tt *typeTable) node(t reflect.Type, root bool) string {
 	return tt.ids[t]
 }
 
-// fields are the words for the fields of t, which is inlined in, or is, outer.
+// fields returns the words for the fields of t, which is inlined in, or is, outer.
 func (tt *typeTable) fields(outer, t reflect.Type, root bool) []string {
 	var out []string
 	for i := range t.NumField() {
@@ -283,7 +282,7 @@ func (tt *typeTable) fields(outer, t reflect.Type, root bool) []string {
 	return append(out, tt.unions(t)...)
 }
 
-// unions are the words for the unions of a type.
+// unions returns the words for the unions of a type.
 func (tt *typeTable) unions(t reflect.Type) []string {
 	has := map[string]bool{}
 	var all []string
@@ -293,7 +292,7 @@ func (tt *typeTable) unions(t reflect.Type) []string {
 			all = append(all, name)
 		}
 	}
-	members, known := conventions[t.Name()]
+	members, known := taglessUnions[t.Name()]
 	if known && members == "" {
 		members = strings.Join(all, ",")
 	}
@@ -338,7 +337,7 @@ func (tt *typeTable) unions(t reflect.Type) []string {
 	return out
 }
 
-// applySchema is the schema by which the API server applies its own types.
+// applySchema returns the schema of server-side apply for built-in types.
 func applySchema() *schema.Schema {
 	service := &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}}
 	typed, err := applyconfigurations.NewTypeConverter(scheme.Scheme).ObjectToTyped(service)
@@ -348,16 +347,16 @@ func applySchema() *schema.Schema {
 	return typed.Schema()
 }
 
-// applyType is a struct in that schema, false where the schema does not have it.
+// applyType returns a struct in that schema; ok is false if the schema does not have it.
 func (tt *typeTable) applyType(t reflect.Type) (*schema.Map, bool) {
 	name := strings.ReplaceAll(strings.Replace(t.PkgPath(), "k8s.io/", "io.k8s.", 1), "/", ".") + "." + t.Name()
 	def, ok := tt.apply.FindNamedType(name)
 	return def.Map, ok && def.Map != nil
 }
 
-// keys are the fields that name the items of the list called name in a struct,
-// the merge key first: those of the server's schema, where that has the type. The
-// merge key may be left out where its type leaves it out when it is empty.
+// keys returns the keys of the list called name in a struct, the merge key first: those of the
+// server's schema, if it has the type. The merge key is optional if its type omits an empty
+// one.
 func (tt *typeTable) keys(t, listType reflect.Type, name, mergeKey string) string {
 	if mergeKey == "" {
 		return ""

@@ -12,7 +12,7 @@ import (
 )
 
 func annotated(t testing.TB, text string) map[string]any {
-	o := item(t, "apps/v1 Deployment", "", `{metadata: {labels: {app: web}, annotations: {example.com/a: b}}, spec: {replicas: 3, template: {spec: {containers: [{name: web, image: a, ports: [{containerPort: 53, protocol: UDP}]}]}}}}`).New
+	o := newItem(t, "apps/v1 Deployment", "", `{metadata: {labels: {app: web}, annotations: {example.com/a: b}}, spec: {replicas: 3, template: {spec: {containers: [{name: web, image: a, ports: [{containerPort: 53, protocol: UDP}]}]}}}}`).New
 	metadata(o)["annotations"].(map[string]any)[OwnershipAnnotation] = text
 	return o
 }
@@ -20,8 +20,8 @@ func annotated(t testing.TB, text string) map[string]any {
 func TestOwnershipAnnotation(t *testing.T) {
 	for _, tc := range []struct {
 		text  string
-		wrong string // "" where it is valid
-		no    string // a path that names no field
+		wrong string // "" if it is valid
+		no    string // a path without a field
 	}{
 		{text: "yield"}, {text: " take\n"}, {text: "fail"}, {text: ""},
 		{text: "yield: [spec.replicas]"},
@@ -55,7 +55,7 @@ func TestOwnershipAnnotation(t *testing.T) {
 	}
 }
 
-func TestAnInvalidAnnotationIsNotApplied(t *testing.T) {
+func TestOwnershipAnnotationInvalid(t *testing.T) {
 	it := Item{Ref: Ref{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, New: annotated(t, "leave")}
 	for _, o := range []Options{{}, {ServerSide: true}} {
 		_, err := Compute([]Item{it}, o)
@@ -82,9 +82,9 @@ func FuzzParsePath(f *testing.F) {
 	})
 }
 
-// Merged on this side, what the annotation leaves to others stays where they have
-// changed it, and is the chart's where they have not.
-func TestYieldedFieldsOfAMerge(t *testing.T) {
+// In a client-side merge, yielded fields keep changes by other clients, and are otherwise set
+// to the chart's values.
+func TestMergeYield(t *testing.T) {
 	const deployment, note = "apps/v1 Deployment", `metadata: {annotations: {helm.sh/field-ownership: "yield: [spec.replicas, 'spec.template.spec.containers[web].image', 'spec.template.spec.tolerations']"}}`
 	spec := func(replicas int, image string) string {
 		return fmt.Sprintf(`{%s, spec: {replicas: %d, template: {spec: {tolerations: [{key: a}], containers: [{name: web, image: %q}]}}}}`, note, replicas, image)
@@ -105,11 +105,11 @@ func TestYieldedFieldsOfAMerge(t *testing.T) {
 		{"it was not there before", "", spec(5, "a"), spec(3, "a"), Unchanged, "5 a", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := item(t, deployment, tc.live, tc.want)
+			it := newItem(t, deployment, tc.live, tc.want)
 			if tc.old != "" {
-				it.Old = item(t, deployment, "", "", tc.old).Old
+				it.Old = newItem(t, deployment, "", "", tc.old).Old
 			}
-			s := one(t, it, Options{})
+			s := computeOne(t, it, Options{})
 			out := s.After["spec"].(map[string]any)
 			container := out["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)
 			if got := fmt.Sprint(out["replicas"], " ", container["image"]); s.Action != tc.action || got != tc.after || len(s.Conflicts) != tc.yields {
@@ -119,9 +119,9 @@ func TestYieldedFieldsOfAMerge(t *testing.T) {
 	}
 }
 
-// What the annotation leaves to others is not removed either where the chart has it no more
-// and others have changed it: replicas that are an autoscaler's from now on.
-func TestYieldedFieldsThatTheChartDrops(t *testing.T) {
+// Yielded fields that other clients have changed are not removed if the chart drops them, for
+// example replicas that an autoscaler sets.
+func TestMergeYieldDropped(t *testing.T) {
 	const note = `metadata: {annotations: {helm.sh/field-ownership: "yield: [spec.replicas, spec.strategy]"}}`
 	for _, tc := range []struct {
 		name, old, live, want string
@@ -143,7 +143,7 @@ func TestYieldedFieldsThatTheChartDrops(t *testing.T) {
 				}
 				return "{" + note + ", spec: " + spec + "}"
 			}
-			s := one(t, item(t, "apps/v1 Deployment", object(tc.live), object(tc.want), object(tc.old)), Options{})
+			s := computeOne(t, newItem(t, "apps/v1 Deployment", object(tc.live), object(tc.want), object(tc.old)), Options{})
 			if got := fmt.Sprint(s.After["spec"]); got != tc.spec || len(s.Conflicts) != tc.yields {
 				t.Errorf("got %s with %d conflicts, want %s with %d", got, len(s.Conflicts), tc.spec, tc.yields)
 			}
@@ -151,10 +151,10 @@ func TestYieldedFieldsThatTheChartDrops(t *testing.T) {
 	}
 }
 
-// Without the annotation a merge goes on as ever, whatever its policy for conflicts.
-func TestAMergeKnowsNoPolicy(t *testing.T) {
-	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`)
-	s := one(t, it, Options{Conflicts: Yield})
+// Without the annotation, Options.Conflicts has no effect on a client-side merge.
+func TestMergeIgnoresConflicts(t *testing.T) {
+	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`)
+	s := computeOne(t, it, Options{Conflicts: Yield})
 	var patch map[string]any
 	if err := json.Unmarshal(s.Patch, &patch); err != nil || s.Action != Update || len(s.Conflicts) != 0 {
 		t.Errorf("%s by %s with %d conflicts, want an update", s.Action, s.Patch, len(s.Conflicts))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestReplacePutsTheNewObject(t *testing.T) {
+func TestForceReplace(t *testing.T) {
 	object := func(text string) map[string]any {
 		var out map[string]any
 		if err := json.Unmarshal([]byte(text), &out); err != nil {
@@ -21,39 +21,39 @@ func TestReplacePutsTheNewObject(t *testing.T) {
 		options         Options
 		action          Action
 		typ             PatchType
-		sent            string // "" for nothing
+		sent            string // "" if there is no patch
 	}{
 		{
-			name: "what only the live object has goes",
+			name: "other fields are removed",
 			live: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","uid":"u","resourceVersion":"7","labels":{"x":"y"}},"data":{"k":"v","more":"1"}}`,
 			new:  `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"w"}}`, options: Options{ForceReplace: true},
 			action: Update, typ: Put, sent: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","uid":"u","resourceVersion":"7"},"data":{"k":"w"}}`,
 		}, {
-			name: "finalizers and the controller's count stay",
+			name: "finalizers and the Deployment's revision are kept",
 			live: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","finalizers":["f"],"annotations":{"deployment.kubernetes.io/revision":"3","x":"y"}},"spec":{},"status":{"replicas":1}}`,
 			new:  `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"replicas":2}}`, options: Options{ForceReplace: true},
 			action: Update, typ: Put,
 			sent: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","finalizers":["f"],"annotations":{"deployment.kubernetes.io/revision":"3"}},"spec":{"replicas":2}}`,
 		}, {
-			name: "finalizers that the chart has are the chart's",
+			name: "finalizers of the chart",
 			live: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","finalizers":["f"]}}`,
 			new:  `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","finalizers":["g"]}}`, options: Options{ForceReplace: true},
 			action: Update, typ: Put, sent: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","finalizers":["g"]}}`,
 		}, {
-			name: "a Secret's text is put as data",
+			name: "Secret: stringData",
 			live: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"data":{"k":"dg=="}}`,
 			new:  `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"l":"v"}}`, options: Options{ForceReplace: true},
 			action: Update, typ: Put, sent: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"data":{"l":"dg=="}}`,
 		}, {
-			name: "a volume claim is merged",
+			name: "PersistentVolumeClaim is merged",
 			live: `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"a","labels":{"x":"y"}},"spec":{"volumeName":"v"}}`,
 			new:  `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"a","labels":{"z":"1"}},"spec":{}}`, options: Options{ForceReplace: true},
 			action: Update, typ: StrategicMerge, sent: `{"metadata":{"labels":{"z":"1"}}}`,
 		}, {
-			name: "what is not there is created",
+			name: "new object",
 			new:  `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, options: Options{ForceReplace: true}, action: Create,
 		}, {
-			name: "server-side apply has its own way",
+			name: "server-side apply",
 			live: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}`,
 			new:  `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, options: Options{ForceReplace: true, ServerSide: true},
 			action: Update, typ: ServerApply, sent: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`,

@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// objects reads lines "SOURCE NAME [GROUP [WAITS...]]", a group of "-" being none.
-func objects(t testing.TB, text string) []*manifest.Object {
+// parseObjects parses lines "SOURCE NAME [GROUP [WAITS...]]"; "-" stands for no group.
+func parseObjects(t testing.TB, text string) []*manifest.Object {
 	t.Helper()
 	var out []*manifest.Object
 	for line := range strings.Lines(text) {
@@ -35,9 +35,9 @@ func objects(t testing.TB, text string) []*manifest.Object {
 	return out
 }
 
-// tree makes a chart of lines "PATH [depends-on...]", the root's name first,
-// dependencies below it by their place in the tree ("app/cache").
-func tree(t testing.TB, text string) *chart.Chart {
+// parseTree returns a chart of lines "PATH [depends-on...]", with the root's name first and
+// subcharts by their path in the tree ("app/cache").
+func parseTree(t testing.TB, text string) *chart.Chart {
 	t.Helper()
 	charts := map[string]*chart.Chart{}
 	var root *chart.Chart
@@ -74,11 +74,11 @@ func TestSequence(t *testing.T) {
 		want     string // batches with " | " between them
 		warnings string
 	}{{
-		name:    "no one asks for anything",
+		name:    "no order",
 		chart:   "web\ndb",
 		objects: "web/templates/a.yaml a\nweb/charts/db/templates/b.yaml b",
 	}, {
-		name:  "groups wait for groups, and the rest for all of them",
+		name:  "groups, and objects without a group",
 		chart: "web",
 		objects: `web/templates/a.yaml rest
 			web/templates/a.yaml app1 app db,cache
@@ -88,23 +88,23 @@ func TestSequence(t *testing.T) {
 			web/templates/a.yaml db2 db`,
 		want: "db1 metrics1 db2 | cache1 | app1 | rest",
 	}, {
-		name:    "what one object of a group waits for, all of it does",
+		name:    "group waits for the groups of all its objects",
 		chart:   "web",
 		objects: "web/templates/a.yaml a g\nweb/templates/a.yaml b g first\nweb/templates/a.yaml c first",
 		want:    "c | a b",
 	}, {
-		name:     "a group that no one is in",
+		name:     "unknown group",
 		chart:    "web",
 		objects:  "web/templates/a.yaml a g nope\nweb/templates/a.yaml b - nada",
 		want:     "a | b",
 		warnings: "chart web: an object without a group waits for resource group nada, which no object of the chart has: not waiting for it; chart web: resource group g waits for resource group nope, which no object of the chart has: not waiting for it",
 	}, {
-		name:    "groups of two charts are two",
+		name:    "groups of two charts with one name",
 		chart:   "web\ndb",
 		objects: "web/templates/a.yaml a app data\nweb/templates/a.yaml b data\nweb/charts/db/templates/a.yaml c app\nweb/charts/db/templates/a.yaml d data app",
 		want:    "b c | a d",
 	}, {
-		name:  "subcharts wait for subcharts, and the parent for all",
+		name:  "subcharts, and the parent's objects",
 		chart: "web\ndb\nqueue\napp db queue\nother",
 		objects: `web/templates/a.yaml web
 			web/charts/app/templates/a.yaml app
@@ -113,7 +113,7 @@ func TestSequence(t *testing.T) {
 			web/charts/queue/templates/a.yaml queue`,
 		want: "db other queue | app | web",
 	}, {
-		name:  "a subchart is complete when its groups and its own subcharts are",
+		name:  "subchart with groups and subcharts",
 		chart: "web\ndb\ndb/store\ndb/init store\napp db",
 		objects: `web/charts/app/templates/a.yaml app
 			web/charts/db/templates/a.yaml last
@@ -122,67 +122,67 @@ func TestSequence(t *testing.T) {
 			web/charts/db/charts/init/templates/a.yaml init`,
 		want: "store | init | first | last | app",
 	}, {
-		name:    "a subchart without objects hands on what it waits for",
+		name:    "subchart without objects",
 		chart:   "web\nc\nb c\na b",
 		objects: "web/charts/a/templates/x.yaml a\nweb/charts/c/templates/x.yaml c",
 		want:    "c | a",
 	}, {
-		name:    "aliases, and the name from before them",
+		name:    "aliases and the original name",
 		chart:   "web\ncache=redis\nstore=redis\napp redis\njob store",
 		objects: "web/charts/app/templates/x.yaml app\nweb/charts/job/templates/x.yaml job\nweb/charts/cache/templates/x.yaml cache\nweb/charts/store/templates/x.yaml store",
 		want:    "cache store | app job",
 	}, {
-		name:    "one of two aliases waits for the other by the first name",
+		name:    "alias waits for another by the original name",
 		chart:   "web\ncache=redis\nstore=redis redis",
 		objects: "web/charts/store/templates/x.yaml store\nweb/charts/cache/templates/x.yaml cache",
 		want:    "cache | store",
 	}, {
-		name:     "a subchart that is not there",
+		name:     "unknown subchart",
 		chart:    "web\ndb\napp db nope",
 		objects:  "web/charts/app/templates/x.yaml app\nweb/charts/db/templates/x.yaml db",
 		want:     "db | app",
 		warnings: "chart web: subchart app waits for subchart nope, which there is not: not waiting for it",
 	}, {
-		name:    "the chart's annotation: what its own objects wait for",
+		name:    "annotation with a list",
 		chart:   "web\ndb\napp",
 		root:    map[string]string{"helm.sh/depends-on/subcharts": `["db"]`},
 		objects: "web/templates/x.yaml web\nweb/charts/app/templates/x.yaml app\nweb/charts/db/templates/x.yaml db",
 		want:    "app db | web",
 	}, {
-		name:    "the chart's annotation: which subcharts wait for which",
+		name:    "annotation with a map",
 		chart:   "web\ndb\napp",
 		root:    map[string]string{"helm.sh/depends-on/subcharts": `{"app": ["db"]}`},
 		objects: "web/templates/x.yaml web\nweb/charts/app/templates/x.yaml app\nweb/charts/db/templates/x.yaml db",
 		want:    "db | app | web",
 	}, {
-		name:    "objects of which no one knows whose they are count as the root's",
+		name:    "objects without a source",
 		chart:   "web\ndb\napp db",
 		objects: "x lost\nweb/charts/db/templates/x.yaml db",
 		want:    "db | lost",
 	}, {
-		name:    "templates may stand in directories called charts",
+		name:    "templates in directories named charts",
 		chart:   "web",
 		objects: "web/templates/charts/x.yaml a g\nweb/templates/y.yaml b",
 		want:    "a | b",
 	}, {
-		name:    "one batch is none",
+		name:    "one batch",
 		chart:   "web",
 		objects: "web/templates/x.yaml a g\nweb/templates/y.yaml b g",
 	}} {
 		t.Run(tc.name, func(t *testing.T) {
-			root := tree(t, tc.chart)
+			root := parseTree(t, tc.chart)
 			root.Metadata.Annotations = tc.root
-			batches, warnings, err := Sequence(root, objects(t, tc.objects))
+			batches, warnings, err := Sequence(root, parseObjects(t, tc.objects))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := written(batches); got != tc.want {
+			if got := formatBatches(batches); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 			if got := strings.Join(warnings, "; "); got != tc.warnings {
 				t.Errorf("warnings are %s\nwant %s", got, tc.warnings)
 			}
-			// The same from a record.
+			// An order from a record gives the same result.
 			o, err := OrderOf(root)
 			if err != nil {
 				t.Fatal(err)
@@ -195,15 +195,15 @@ func TestSequence(t *testing.T) {
 			if err := json.Unmarshal(raw, &stored); err != nil {
 				t.Fatal(err)
 			}
-			again, _, err := stored.Batches(objects(t, tc.objects))
-			if got := written(again); got != tc.want || err != nil {
+			again, _, err := stored.Batches(parseObjects(t, tc.objects))
+			if got := formatBatches(again); got != tc.want || err != nil {
 				t.Errorf("from the record %s it is %s (%v)", raw, got, err)
 			}
 		})
 	}
 }
 
-func written(batches [][]*manifest.Object) string {
+func formatBatches(batches [][]*manifest.Object) string {
 	var out []string
 	for _, b := range batches {
 		var names []string
@@ -215,7 +215,7 @@ func written(batches [][]*manifest.Object) string {
 	return strings.Join(out, " | ")
 }
 
-func TestSequenceNamesCycles(t *testing.T) {
+func TestSequenceCycle(t *testing.T) {
 	for _, tc := range []struct{ name, chart, objects, want string }{
 		{"groups", "web", "web/templates/x.yaml a a b\nweb/templates/x.yaml b b c\nweb/templates/x.yaml c c a", "resource groups a -> b -> c -> a of chart web wait for each other: take one depends-on away"},
 		{"a group itself", "web\ndb", "web/charts/db/templates/x.yaml a a a", "resource groups a -> a of chart db wait for each other: take one depends-on away"},
@@ -223,7 +223,7 @@ func TestSequenceNamesCycles(t *testing.T) {
 		{"subcharts below", "web\nc\nc/a b\nc/b a", "", "subcharts a -> b -> a of chart c wait for each other: take one depends-on away"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, _, err := Sequence(tree(t, tc.chart), objects(t, tc.objects))
+			_, _, err := Sequence(parseTree(t, tc.chart), parseObjects(t, tc.objects))
 			var cycle *CycleError
 			if !errors.As(err, &cycle) || err.Error() != tc.want {
 				t.Errorf("error is %v, want %s", err, tc.want)
@@ -232,23 +232,23 @@ func TestSequenceNamesCycles(t *testing.T) {
 	}
 }
 
-func TestSequenceRefusesWhatIsNoListOfNames(t *testing.T) {
-	o := objects(t, "web/templates/x.yaml a g\nweb/templates/x.yaml b g")
+func TestSequenceInvalidAnnotation(t *testing.T) {
+	o := parseObjects(t, "web/templates/x.yaml a g\nweb/templates/x.yaml b g")
 	o[1].Annotations["helm.sh/depends-on/resource-groups"] = `["a", 1]`
 	_, _, err := Sequence(nil, o)
 	if err == nil || !strings.Contains(err.Error(), `ConfigMap/b (web/templates/x.yaml): annotation helm.sh/depends-on/resource-groups: must be a list of names, such as ["a", "b"]`) {
 		t.Errorf("error is %v", err)
 	}
-	root := tree(t, "web")
+	root := parseTree(t, "web")
 	root.Metadata.Annotations = map[string]string{"helm.sh/depends-on/subcharts": `{"a": "b"}`}
 	if _, err := OrderOf(root); err == nil || !strings.Contains(err.Error(), "chart web: annotation helm.sh/depends-on/subcharts: must be a map of lists of names") {
 		t.Errorf("error is %v", err)
 	}
 }
 
-// A record may be forged, and a manifest as well: what they say of an order ends
-// in an error or in an order, soon, and never in a stack without end.
-func TestForgedOrdersAreRefused(t *testing.T) {
+// Records and manifests may be forged: any order is an error or gives batches, quickly and
+// without deep recursion.
+func TestBatchesForgedOrder(t *testing.T) {
 	deep := strings.Repeat("a/", 5_000_000) + "a"
 	for name, charts := range map[string]map[string]map[string][]string{
 		"the chart itself as its subchart": {"": {"x": {""}}},
@@ -259,16 +259,16 @@ func TestForgedOrdersAreRefused(t *testing.T) {
 		"more names than there can be":     {"": {"x": make([]string, 1<<20)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := (&Order{Charts: charts}).Batches(objects(t, "web/templates/x.yaml x")); err == nil {
-				t.Error("was taken")
+			if _, _, err := (&Order{Charts: charts}).Batches(parseObjects(t, "web/templates/x.yaml x")); err == nil {
+				t.Error("got no error")
 			} else if len(err.Error()) > 500 {
-				t.Errorf("an error of %d bytes", len(err.Error()))
+				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
 		})
 	}
 }
 
-func TestOrdersOfManyAreFoundSoon(t *testing.T) {
+func TestBatchesLarge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -304,8 +304,8 @@ func TestOrdersOfManyAreFoundSoon(t *testing.T) {
 	}
 }
 
-func TestASubchartThatIsSwitchedOffNeedNotBeWaitedFor(t *testing.T) {
-	root := tree(t, "web\napp db")
+func TestSequenceDisabledSubchart(t *testing.T) {
+	root := parseTree(t, "web\napp db")
 	root.Raw = []*chart.File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n- name: app\n  depends-on: [db]\n- name: db\n  condition: db.enabled\n")}}
 	o, err := OrderOf(root)
 	if err != nil || len(o.Unknown) > 0 {

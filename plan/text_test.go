@@ -17,11 +17,11 @@ func TestDrift(t *testing.T) {
 		old, live string
 		want      []string // "path: want -> have"
 	}{{
-		name: "no one has changed anything",
+		name: "unchanged",
 		kind: "apps/v1 Deployment",
 		old:  `{spec: {replicas: 3}}`, live: `{spec: {replicas: 3, paused: true}, status: {replicas: 2}}`,
 	}, {
-		name: "scaled by hand, another image, a variable gone, another added",
+		name: "scaled by hand, other image, variable removed, another added",
 		kind: "apps/v1 Deployment",
 		old:  `{spec: {replicas: 3, template: {spec: {containers: [{name: web, image: "a:1", env: [{name: X, value: "1"}]}]}}}}`,
 		live: `{spec: {replicas: 0, template: {spec: {containers: [{name: web, image: "a:2", env: [{name: Y, value: "1"}]}]}}}}`,
@@ -36,12 +36,12 @@ func TestDrift(t *testing.T) {
 		old:  `{metadata: {annotations: {a.b/c: d}}, data: {x.yaml: w}}`, live: `{metadata: {annotations: {}}, data: {x.yaml: z}}`,
 		want: []string{"data[x.yaml]: w -> z", "metadata.annotations[a.b/c]: d -> <nil>"},
 	}, {
-		name: "what the chart leaves empty, the server leaves out or fills",
+		name: "empty values that the server omits or sets",
 		kind: "apps/v1 Deployment",
 		old:  `{spec: {minReadySeconds: 0, template: {spec: {hostNetwork: false, dnsPolicy: "", schedulerName: null, containers: [{name: web, imagePullPolicy: null, env: [{name: X, value: ""}], livenessProbe: {periodSeconds: 0}}]}}}}`,
 		live: `{spec: {template: {spec: {dnsPolicy: ClusterFirst, schedulerName: default-scheduler, containers: [{name: web, imagePullPolicy: Always, env: [{name: X}], livenessProbe: {periodSeconds: 10}}]}}}}`,
 	}, {
-		name: "what the chart switches off, and someone has switched on",
+		name: "false changed to true",
 		kind: "apps/v1 Deployment",
 		old:  `{spec: {paused: false}}`, live: `{spec: {paused: true}}`,
 		want: []string{"spec.paused: false -> true"},
@@ -57,7 +57,7 @@ func TestDrift(t *testing.T) {
 		want: []string{"spec.items: [a] -> [a b]"},
 	}} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := item(t, tc.kind, tc.live, tc.old, tc.old)
+			it := newItem(t, tc.kind, tc.live, tc.old, tc.old)
 			var got []string
 			for _, d := range Drift(it) {
 				got = append(got, fmt.Sprintf("%s: %v -> %v", d.Path, d.Want, d.Have))
@@ -65,16 +65,16 @@ func TestDrift(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(tc.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
 			}
-			if s := one(t, it, Options{}); s.Drifted != (len(tc.want) > 0) {
+			if s := computeOne(t, it, Options{}); s.Drifted != (len(tc.want) > 0) {
 				t.Errorf("drifted is %v", s.Drifted)
 			}
 		})
 	}
 }
 
-// After an upgrade has failed, an object may be as that revision says or as the
-// one before: the release's own failure is no one else's change.
-func TestWhatAFailedRevisionDidNotWriteIsNoDrift(t *testing.T) {
+// After a failed upgrade, an object may have the state of that revision or of the one before:
+// neither is drift.
+func TestDriftFailedRevision(t *testing.T) {
 	for _, tc := range []struct {
 		name, older, failed, live string
 		want                      string
@@ -86,7 +86,7 @@ func TestWhatAFailedRevisionDidNotWriteIsNoDrift(t *testing.T) {
 		{"a manifest that no cluster can have accepted", `{data: {a: "1"}}`, `{data: {a: "1"}, metadata: {labels: {x: 1}}}`, `{data: {a: "1"}}`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := item(t, "v1 ConfigMap", tc.live, `{data: {a: "3"}}`, tc.older, tc.failed)
+			it := newItem(t, "v1 ConfigMap", tc.live, `{data: {a: "3"}}`, tc.older, tc.failed)
 			var paths []string
 			for _, d := range Drift(it) {
 				paths = append(paths, d.Path)
@@ -94,21 +94,21 @@ func TestWhatAFailedRevisionDidNotWriteIsNoDrift(t *testing.T) {
 			if got := strings.Join(paths, " "); got != tc.want {
 				t.Errorf("drift is %q, want %q", got, tc.want)
 			}
-			if s := one(t, it, Options{}); s.Drifted != (tc.want != "") {
+			if s := computeOne(t, it, Options{}); s.Drifted != (tc.want != "") {
 				t.Errorf("drifted is %v", s.Drifted)
 			}
 		})
 	}
 }
 
-func TestDriftOfSecretsIsMarked(t *testing.T) {
-	d := Drift(item(t, "v1 Secret", `{data: {a: eA==}, type: x}`, "", `{stringData: {a: b}, type: y}`))
+func TestDriftSecret(t *testing.T) {
+	d := Drift(newItem(t, "v1 Secret", `{data: {a: eA==}, type: x}`, "", `{stringData: {a: b}, type: y}`))
 	if len(d) != 2 || d[0].Path != "data.a" || !d[0].Secret || d[1].Path != "type" || d[1].Secret {
 		t.Errorf("drift is %+v", d)
 	}
 }
 
-func TestAnObjectThatChangesIsDriftedOnlyWhereOthersChangedIt(t *testing.T) {
+func TestStepDrifted(t *testing.T) {
 	const cm = "v1 ConfigMap"
 	for _, tc := range []struct {
 		old, live, want string
@@ -119,15 +119,15 @@ func TestAnObjectThatChangesIsDriftedOnlyWhereOthersChangedIt(t *testing.T) {
 		{`{data: {a: "1"}}`, `{data: {a: "1", b: "1"}}`, `{data: {a: "1"}}`, false},
 	} {
 		t.Run(tc.live, func(t *testing.T) {
-			if s := one(t, item(t, cm, tc.live, tc.want, tc.old), Options{}); s.Drifted != tc.drifted {
+			if s := computeOne(t, newItem(t, cm, tc.live, tc.want, tc.old), Options{}); s.Drifted != tc.drifted {
 				t.Errorf("%+v: drifted is %v", tc, s.Drifted)
 			}
 		})
 	}
 }
 
-func TestText(t *testing.T) {
-	o := object(t, `{kind: ConfigMap, apiVersion: v1, data: {b: x, a: "1"}, status: {x: 1}, metadata: {uid: u, generation: 1, resourceVersion: "1", creationTimestamp: null, managedFields: [], name: web, labels: {a: null}}}`)
+func TestFormatObject(t *testing.T) {
+	o := parseObject(t, `{kind: ConfigMap, apiVersion: v1, data: {b: x, a: "1"}, status: {x: 1}, metadata: {uid: u, generation: 1, resourceVersion: "1", creationTimestamp: null, managedFields: [], name: web, labels: {a: null}}}`)
 	want := `apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -141,7 +141,7 @@ data:
 		t.Errorf("got\n%s", got)
 	}
 	if FormatObject(nil) != "" {
-		t.Error("an object that is not there has a text")
+		t.Error("FormatObject(nil) is not empty")
 	}
 	o["data"].(map[string]any)["b"] = "\xff"
 	if got := FormatObject(o); !strings.Contains(got, `"b": `) {
@@ -150,8 +150,8 @@ data:
 }
 
 func TestRedact(t *testing.T) {
-	before := object(t, `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"pass":"b2xkZXI="}}'}}, data: {user: YWRtaW4=, pass: b2xkZXI=, gone: eA==}}`)
-	after := object(t, `{apiVersion: v1, kind: Secret, data: {user: YWRtaW4=}, stringData: {pass: newer pass, more: x}}`)
+	before := parseObject(t, `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"pass":"b2xkZXI="}}'}}, data: {user: YWRtaW4=, pass: b2xkZXI=, gone: eA==}}`)
+	after := parseObject(t, `{apiVersion: v1, kind: Secret, data: {user: YWRtaW4=}, stringData: {pass: newer pass, more: x}}`)
 	b, a := Redact(before, after)
 	if got := fmt.Sprint(b["data"]); got != "map[gone:-------- # (1 bytes) pass:-------- # (5 bytes) user:REDACTED # (5 bytes)]" {
 		t.Errorf("before is %s", got)
@@ -160,25 +160,25 @@ func TestRedact(t *testing.T) {
 		t.Errorf("after is %s", got)
 	}
 	if text := FormatObject(b) + FormatObject(a); strings.Contains(text, "b2xkZXI") || strings.Contains(text, "newer") {
-		t.Errorf("it shows\n%s", text)
+		t.Errorf("the output has a secret value:\n%s", text)
 	}
 	if before["data"].(map[string]any)["pass"] != "b2xkZXI=" {
 		t.Error("Redact changed its input")
 	}
 	for _, odd := range []string{`{kind: Secret, data: topsecret}`, `{kind: Secret, data: [topsecret]}`, `{kind: Secret, stringData: {a: [topsecret]}}`} {
 		t.Run(odd, func(t *testing.T) {
-			if _, a := Redact(nil, object(t, odd)); strings.Contains(FormatObject(a), "topsecret") {
+			if _, a := Redact(nil, parseObject(t, odd)); strings.Contains(FormatObject(a), "topsecret") {
 				t.Errorf("%s shows as\n%s", odd, FormatObject(a))
 			}
 		})
 	}
-	cm := object(t, `{kind: ConfigMap, data: {a: b}}`)
+	cm := parseObject(t, `{kind: ConfigMap, data: {a: b}}`)
 	if b, a := Redact(nil, cm); b != nil || FormatObject(a) != FormatObject(cm) {
 		t.Errorf("a ConfigMap is\n%s", FormatObject(a))
 	}
 }
 
-func TestBetween(t *testing.T) {
+func TestCompare(t *testing.T) {
 	read := func(text string) []*manifest.Object {
 		objs, err := manifest.ParseManifest(text)
 		if err != nil {

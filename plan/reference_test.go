@@ -19,119 +19,119 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// The package's merge is held against that of Kubernetes' own library, on
-// objects made by chance. Where the package differs on purpose (merger's
-// comment), the library is given what says the same in its own terms.
+// These tests compare the package's merge of random objects with that of Kubernetes'
+// strategicpatch package. Where the package differs intentionally (see merger), they adapt the
+// library's input.
 
-// judged are the kinds that are made, with the library's view of them.
-var judged = []struct {
+// referenceKinds are the kinds of random objects, with their Go types.
+var referenceKinds = []struct {
 	apiVersion, kind string
 	typed            any
-	spec             grammar
+	spec             mapGenerator
 }{
-	{"apps/v1", "Deployment", appsv1.Deployment{}, grammar{
-		"metadata": objectMeta(), "spec": grammar{
+	{"apps/v1", "Deployment", appsv1.Deployment{}, mapGenerator{
+		"metadata": objectMeta(), "spec": mapGenerator{
 			"replicas": number, "paused": boolean, "strategy": strategy,
-			"template": grammar{"metadata": objectMeta(), "spec": podSpec()},
+			"template": mapGenerator{"metadata": objectMeta(), "spec": podSpec()},
 		},
 	}},
-	{"v1", "Pod", corev1.Pod{}, grammar{"metadata": objectMeta(), "spec": podSpec()}},
-	{"v1", "Service", corev1.Service{}, grammar{"metadata": objectMeta(), "spec": grammar{
-		"type": word, "selector": grammar{"app": word, "x": word}, "externalIPs": words,
-		"ports": items{"port", grammar{"name": word, "targetPort": number, "nodePort": number}},
+	{"v1", "Pod", corev1.Pod{}, mapGenerator{"metadata": objectMeta(), "spec": podSpec()}},
+	{"v1", "Service", corev1.Service{}, mapGenerator{"metadata": objectMeta(), "spec": mapGenerator{
+		"type": word, "selector": mapGenerator{"app": word, "x": word}, "externalIPs": words,
+		"ports": listGenerator{"port", mapGenerator{"name": word, "targetPort": number, "nodePort": number}},
 	}}},
-	{"v1", "ConfigMap", corev1.ConfigMap{}, grammar{"metadata": objectMeta(), "data": plain{}, "immutable": boolean}},
-	{"example.com/v1", "Shop", nil, grammar{"metadata": objectMeta(), "spec": grammar{
+	{"v1", "ConfigMap", corev1.ConfigMap{}, mapGenerator{"metadata": objectMeta(), "data": plainMapGenerator{}, "immutable": boolean}},
+	{"example.com/v1", "Shop", nil, mapGenerator{"metadata": objectMeta(), "spec": mapGenerator{
 		"size": number, "names": words, "anything": anything, "more": anything,
-		"deep": grammar{"a": word, "b": grammar{"c": number, "d": words}},
+		"deep": mapGenerator{"a": word, "b": mapGenerator{"c": number, "d": words}},
 	}}},
 }
 
-func objectMeta() grammar {
-	return grammar{"labels": plain{}, "annotations": plain{}, "finalizers": uniqueWords}
+func objectMeta() mapGenerator {
+	return mapGenerator{"labels": plainMapGenerator{}, "annotations": plainMapGenerator{}, "finalizers": uniqueWords}
 }
 
-func podSpec() grammar {
-	container := grammar{
+func podSpec() mapGenerator {
+	container := mapGenerator{
 		"image": word, "args": words, "stdin": boolean,
-		"env":          items{"name", grammar{"value": word}},
-		"ports":        items{"containerPort", grammar{"name": word}},
-		"volumeMounts": items{"mountPath", grammar{"name": word}},
-		"resources":    grammar{"limits": plain{}, "requests": plain{}},
-		"securityContext": grammar{
-			"runAsUser": number, "privileged": boolean, "capabilities": grammar{"add": words},
+		"env":          listGenerator{"name", mapGenerator{"value": word}},
+		"ports":        listGenerator{"containerPort", mapGenerator{"name": word}},
+		"volumeMounts": listGenerator{"mountPath", mapGenerator{"name": word}},
+		"resources":    mapGenerator{"limits": plainMapGenerator{}, "requests": plainMapGenerator{}},
+		"securityContext": mapGenerator{
+			"runAsUser": number, "privileged": boolean, "capabilities": mapGenerator{"add": words},
 		},
 	}
-	return grammar{
-		"containers": items{"name", container}, "initContainers": items{"name", container},
-		"volumes": items{"name", volume}, "nodeSelector": plain{}, "hostNetwork": boolean,
-		"tolerations":      listOf(grammar{"key": word, "value": word}),
-		"hostAliases":      items{"ip", grammar{"hostnames": words}},
-		"imagePullSecrets": items{"name", grammar{}},
+	return mapGenerator{
+		"containers": listGenerator{"name", container}, "initContainers": listGenerator{"name", container},
+		"volumes": listGenerator{"name", volume}, "nodeSelector": plainMapGenerator{}, "hostNetwork": boolean,
+		"tolerations":      listOf(mapGenerator{"key": word, "value": word}),
+		"hostAliases":      listGenerator{"ip", mapGenerator{"hostnames": words}},
+		"imagePullSecrets": listGenerator{"name", mapGenerator{}},
 	}
 }
 
-// maker makes one value, or changes one.
-type maker interface {
-	draw(r *rand.Rand) any
+// generator generates or changes random values.
+type generator interface {
+	generate(r *rand.Rand) any
 	change(r *rand.Rand, v any) any
 }
 
-// chance makes values by a function.
-type chance func(r *rand.Rand) any
+// generatorFunc is a generator.
+type generatorFunc func(r *rand.Rand) any
 
-func (c chance) draw(r *rand.Rand) any          { return c(r) }
-func (c chance) change(r *rand.Rand, _ any) any { return c(r) }
+func (c generatorFunc) generate(r *rand.Rand) any      { return c(r) }
+func (c generatorFunc) change(r *rand.Rand, _ any) any { return c(r) }
 
 func pick(r *rand.Rand, of ...any) any { return of[r.IntN(len(of))] }
 
 var (
-	word    chance = func(r *rand.Rand) any { return pick(r, "a", "b", "c", "d e", "") }
-	number  chance = func(r *rand.Rand) any { return pick(r, int64(0), int64(1), int64(80), int64(9007199254740993)) }
-	boolean chance = func(r *rand.Rand) any { return pick(r, true, false) }
-	words   chance = func(r *rand.Rand) any {
+	word    generatorFunc = func(r *rand.Rand) any { return pick(r, "a", "b", "c", "d e", "") }
+	number  generatorFunc = func(r *rand.Rand) any { return pick(r, int64(0), int64(1), int64(80), int64(9007199254740993)) }
+	boolean generatorFunc = func(r *rand.Rand) any { return pick(r, true, false) }
+	words   generatorFunc = func(r *rand.Rand) any {
 		out := []any{}
 		for range r.IntN(4) {
 			out = append(out, pick(r, "a", "b", "c"))
 		}
 		return out
 	}
-	uniqueWords chance = func(r *rand.Rand) any {
+	uniqueWords generatorFunc = func(r *rand.Rand) any {
 		all := []any{"a", "b", "c", "d", "e"}
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		return all[:r.IntN(len(all))]
 	}
-	// A strategy and a volume have one way to be, so that what the package
-	// leaves alone because nothing else changes, the library does not clear.
-	strategy chance = func(r *rand.Rand) any {
+	// A strategy and a volume are of one kind only: the library would remove fields of
+	// another kind that the package keeps if nothing else changes.
+	strategy generatorFunc = func(r *rand.Rand) any {
 		return pick(r, map[string]any{"type": "Recreate"},
 			map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": pick(r, int64(1), "25%")}})
 	}
-	volume chance = func(r *rand.Rand) any {
+	volume generatorFunc = func(r *rand.Rand) any {
 		return pick(r, map[string]any{"emptyDir": map[string]any{"medium": "Memory"}},
 			map[string]any{"configMap": map[string]any{"name": pick(r, "a", "b")}},
 			map[string]any{"hostPath": map[string]any{"path": pick(r, "/a", "/b")}})
 	}
-	anything chance = func(r *rand.Rand) any {
+	anything generatorFunc = func(r *rand.Rand) any {
 		return pick(r, "a", int64(1), 1.5, true, nil, map[string]any{}, map[string]any{"x": map[string]any{"y": nil, "z": int64(2)}},
 			map[string]any{"x": "b"}, []any{}, []any{"a", map[string]any{"b": int64(1)}})
 	}
 )
 
-func listOf(m maker) chance {
+func listOf(m generator) generatorFunc {
 	return func(r *rand.Rand) any {
 		out := []any{}
 		for range r.IntN(3) {
-			out = append(out, m.draw(r))
+			out = append(out, m.generate(r))
 		}
 		return out
 	}
 }
 
-// plain is a map of plain values, made even where it is empty.
-type plain struct{}
+// plainMapGenerator generates maps of plain values, also empty ones.
+type plainMapGenerator struct{}
 
-func (plain) draw(r *rand.Rand) any {
+func (plainMapGenerator) generate(r *rand.Rand) any {
 	m := map[string]any{}
 	for _, key := range []string{"a", "b", "c", "x.y/z"} {
 		if r.IntN(2) == 0 {
@@ -140,25 +140,25 @@ func (plain) draw(r *rand.Rand) any {
 	}
 	return m
 }
-func (p plain) change(r *rand.Rand, _ any) any { return p.draw(r) }
+func (p plainMapGenerator) change(r *rand.Rand, _ any) any { return p.generate(r) }
 
-// grammar is a map with some of these fields.
-type grammar map[string]maker
+// mapGenerator generates maps with some of its fields.
+type mapGenerator map[string]generator
 
-func (g grammar) draw(r *rand.Rand) any {
+func (g mapGenerator) generate(r *rand.Rand) any {
 	m := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(g)) {
-		if _, always := g[key].(plain); always || r.IntN(3) > 0 {
-			m[key] = g[key].draw(r)
+		if _, always := g[key].(plainMapGenerator); always || r.IntN(3) > 0 {
+			m[key] = g[key].generate(r)
 		}
 	}
 	return m
 }
 
-func (g grammar) change(r *rand.Rand, v any) any {
+func (g mapGenerator) change(r *rand.Rand, v any) any {
 	m := maps.Clone(v.(map[string]any))
 	for _, key := range slices.Sorted(maps.Keys(g)) {
-		_, always := g[key].(plain)
+		_, always := g[key].(plainMapGenerator)
 		had, has := m[key]
 		switch n := r.IntN(8); {
 		case n < 4:
@@ -171,21 +171,21 @@ func (g grammar) change(r *rand.Rand, v any) any {
 		case has && had != nil:
 			m[key] = g[key].change(r, had)
 		default:
-			m[key] = g[key].draw(r)
+			m[key] = g[key].generate(r)
 		}
 	}
 	return m
 }
 
-// items is a list with a key.
-type items struct {
+// listGenerator generates lists with a key.
+type listGenerator struct {
 	key string
-	of  maker
+	of  generator
 }
 
-func (l items) draw(r *rand.Rand) any { return l.change(r, []any{}) }
+func (l listGenerator) generate(r *rand.Rand) any { return l.change(r, []any{}) }
 
-func (l items) change(r *rand.Rand, v any) any {
+func (l listGenerator) change(r *rand.Rand, v any) any {
 	out := []any{}
 	have := map[any]bool{}
 	for _, item := range v.([]any) {
@@ -196,7 +196,7 @@ func (l items) change(r *rand.Rand, v any) any {
 		if r.IntN(2) == 0 {
 			key := m[l.key]
 			m = l.of.change(r, m).(map[string]any)
-			if _, typed := l.of.(chance); typed {
+			if _, typed := l.of.(generatorFunc); typed {
 				m = maps.Clone(m)
 			}
 			m[l.key] = key
@@ -210,7 +210,7 @@ func (l items) change(r *rand.Rand, v any) any {
 			key = int64(r.IntN(6))
 		}
 		if !have[key] {
-			m := maps.Clone(l.of.draw(r).(map[string]any))
+			m := maps.Clone(l.of.generate(r).(map[string]any))
 			m[l.key] = key
 			have[key] = true
 			out = slices.Insert(out, r.IntN(len(out)+1), any(m))
@@ -219,8 +219,8 @@ func (l items) change(r *rand.Rand, v any) any {
 	return out
 }
 
-// canonical is an object as JSON has it, without what means nothing.
-func canonical(t testing.TB, v any) any {
+// canonicalJSON returns an object as JSON has it, without empty values that the API ignores.
+func canonicalJSON(t testing.TB, v any) any {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -229,14 +229,14 @@ func canonical(t testing.TB, v any) any {
 	if err := json.Unmarshal(raw, &out); err != nil {
 		t.Fatal(err)
 	}
-	return withoutNothing(out)
+	return withoutEmpty(out)
 }
 
-func withoutNothing(v any) any {
+func withoutEmpty(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, e := range v {
-			e = withoutNothing(e)
+			e = withoutEmpty(e)
 			v[key] = e
 			if l, isList := e.([]any); e == nil || isList && len(l) == 0 {
 				delete(v, key)
@@ -253,13 +253,13 @@ func withoutNothing(v any) any {
 		}
 	case []any:
 		for i := range v {
-			v[i] = withoutNothing(v[i])
+			v[i] = withoutEmpty(v[i])
 		}
 	}
 	return v
 }
 
-func bytesOf(t testing.TB, v any) []byte {
+func marshal(t testing.TB, v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -267,33 +267,32 @@ func bytesOf(t testing.TB, v any) []byte {
 	return raw
 }
 
-// judgeMerge merges by the library.
-func judgeMerge(t testing.TB, typed any, olds []map[string]any, live, want map[string]any) map[string]any {
-	want = withLists(kinds().kinds[fmt.Sprint(want["apiVersion"], " ", want["kind"])], olds, want).(map[string]any)
+// mergeReference merges with Kubernetes' strategicpatch package.
+func mergeReference(t testing.TB, typed any, olds []map[string]any, live, want map[string]any) map[string]any {
+	want = addEmptyLists(kinds().kinds[fmt.Sprint(want["apiVersion"], " ", want["kind"])], olds, want).(map[string]any)
 	for _, old := range append(slices.Clone(olds), want) { // want as old: it drops nothing
-		old = withoutNulls(old, want).(map[string]any)
+		old = dropNulls(old, want).(map[string]any)
 		var patch []byte
 		var err error
 		if typed == nil {
-			patch, err = jsonmergepatch.CreateThreeWayJSONMergePatch(bytesOf(t, old), bytesOf(t, want), bytesOf(t, live))
+			patch, err = jsonmergepatch.CreateThreeWayJSONMergePatch(marshal(t, old), marshal(t, want), marshal(t, live))
 		} else {
 			var schema strategicpatch.PatchMetaFromStruct
 			if schema, err = strategicpatch.NewPatchMetaFromStruct(typed); err == nil {
-				patch, err = strategicpatch.CreateThreeWayMergePatch(bytesOf(t, old), bytesOf(t, want), bytesOf(t, live), schema, true)
+				patch, err = strategicpatch.CreateThreeWayMergePatch(marshal(t, old), marshal(t, want), marshal(t, live), schema, true)
 			}
 		}
 		if err != nil {
-			t.Fatalf("the judge: %v", err)
+			t.Fatalf("reference: %v", err)
 		}
-		live = undirected(judgeApply(t, typed, live, patch)).(map[string]any)
+		live = dropDirectives(applyPatchReference(t, typed, live, patch)).(map[string]any)
 	}
 	return live
 }
 
-// withLists is a manifest with empty lists in the place of nulls, and of lists
-// that merge by key and only the old manifests have: the library would remove
-// others' items with ours.
-func withLists(n *node, olds []map[string]any, want any) any {
+// addEmptyLists returns a manifest with empty lists for nulls, and for lists merged by key
+// that only old manifests have: otherwise the library would remove the items of other clients.
+func addEmptyLists(n *node, olds []map[string]any, want any) any {
 	w, ok := want.(map[string]any)
 	if !ok || n == nil {
 		return want
@@ -317,26 +316,26 @@ func withLists(n *node, olds []map[string]any, want any) any {
 						}
 					}
 				}
-				list[i] = withLists(f.node, former, item)
+				list[i] = addEmptyLists(f.node, former, item)
 			}
 			w[key] = list
 		case v != nil:
-			w[key] = withLists(f.node, mapsAt(olds, key), v)
+			w[key] = addEmptyLists(f.node, mapsAt(olds, key), v)
 		}
 	}
 	return w
 }
 
-// withoutNulls is an old manifest without nulls that the new one does not have:
-// the library takes them for fields that the release had set.
-func withoutNulls(old, want any) any {
+// dropNulls returns an old manifest without the nulls that the new one does not have: the
+// library treats them as fields that the release has set.
+func dropNulls(old, want any) any {
 	o, isMap := old.(map[string]any)
 	w, _ := want.(map[string]any)
 	if !isMap {
 		if l, isList := old.([]any); isList {
 			l = slices.Clone(l)
 			for i := range l {
-				l[i] = withoutNulls(l[i], nil)
+				l[i] = dropNulls(l[i], nil)
 			}
 			return l
 		}
@@ -345,19 +344,19 @@ func withoutNulls(old, want any) any {
 	out := map[string]any{}
 	for key, e := range o {
 		if v, wanted := w[key]; e != nil || wanted && v == nil {
-			out[key] = withoutNulls(e, w[key])
+			out[key] = dropNulls(e, w[key])
 		}
 	}
 	return out
 }
 
-// undirected is v without directives, which the library leaves behind where
-// live lacks the map that they are in.
-func undirected(v any) any {
+// dropDirectives returns v without the directives that the library leaves in maps that live
+// does not have.
+func dropDirectives(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, e := range v {
-			if v[key] = undirected(e); strings.HasPrefix(key, "$") {
+			if v[key] = dropDirectives(e); strings.HasPrefix(key, "$") {
 				delete(v, key)
 			}
 		}
@@ -365,7 +364,7 @@ func undirected(v any) any {
 		out := []any{}
 		for _, e := range v {
 			if m, isMap := e.(map[string]any); !isMap || m["$patch"] == nil {
-				out = append(out, undirected(e))
+				out = append(out, dropDirectives(e))
 			}
 		}
 		return out
@@ -373,16 +372,17 @@ func undirected(v any) any {
 	return v
 }
 
-func judgeApply(t testing.TB, typed any, live map[string]any, patch []byte) map[string]any {
+// applyPatchReference applies a patch with Kubernetes' strategicpatch package.
+func applyPatchReference(t testing.TB, typed any, live map[string]any, patch []byte) map[string]any {
 	var raw []byte
 	var err error
 	if typed == nil {
-		raw, err = jsonpatch.MergePatch(bytesOf(t, live), patch)
+		raw, err = jsonpatch.MergePatch(marshal(t, live), patch)
 	} else {
-		raw, err = strategicpatch.StrategicMergePatch(bytesOf(t, live), patch, typed)
+		raw, err = strategicpatch.StrategicMergePatch(marshal(t, live), patch, typed)
 	}
 	if err != nil {
-		t.Fatalf("the judge cannot apply %s: %v", patch, err)
+		t.Fatalf("reference: apply %s: %v", patch, err)
 	}
 	var out map[string]any
 	if err := json.Unmarshal(raw, &out); err != nil {
@@ -391,22 +391,22 @@ func judgeApply(t testing.TB, typed any, live map[string]any, patch []byte) map[
 	return out
 }
 
-// judge makes an item by chance and holds its plan against the library.
-func judge(t testing.TB, seed uint64) {
+// checkReference compares the plan of a random item with the library's merge.
+func checkReference(t testing.TB, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	k := judged[r.IntN(len(judged))]
+	k := referenceKinds[r.IntN(len(referenceKinds))]
 	head := func(v any) map[string]any {
 		m := maps.Clone(v.(map[string]any))
 		m["apiVersion"], m["kind"] = k.apiVersion, k.kind
 		md, ok := m["metadata"].(map[string]any)
 		if !ok {
-			md = k.spec["metadata"].draw(r).(map[string]any)
+			md = k.spec["metadata"].generate(r).(map[string]any)
 		}
 		m["metadata"] = maps.Clone(md)
 		m["metadata"].(map[string]any)["name"] = "web"
 		return m
 	}
-	first := k.spec.draw(r)
+	first := k.spec.generate(r)
 	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: head(first), New: head(k.spec.change(r, first))}
 	for range r.IntN(3) {
 		it.Old = append(it.Old, head(k.spec.change(r, first)))
@@ -415,29 +415,29 @@ func judge(t testing.TB, seed uint64) {
 	for range r.IntN(2) {
 		it.New = head(k.spec.change(r, it.New))
 	}
-	was := bytesOf(t, it)
+	was := marshal(t, it)
 	p, err := Compute([]Item{it}, Options{})
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
-	if string(bytesOf(t, it)) != string(was) {
+	if string(marshal(t, it)) != string(was) {
 		t.Fatalf("seed %d: Compute changed its input", seed)
 	}
 	s := p.Steps[0]
 	fail := func(what string, got, want any) {
 		t.Helper()
 		t.Fatalf("seed %d: %s\nold   %s\nlive  %s\nnew   %s\npatch %s\ngot   %s\nwant  %s", seed, what,
-			bytesOf(t, it.Old), bytesOf(t, it.Live), bytesOf(t, it.New), s.Patch, bytesOf(t, got), bytesOf(t, want))
+			marshal(t, it.Old), marshal(t, it.Live), marshal(t, it.New), s.Patch, marshal(t, got), marshal(t, want))
 	}
-	want := canonical(t, judgeMerge(t, k.typed, it.Old, it.Live, it.New))
-	if got := canonical(t, s.After); !reflect.DeepEqual(got, want) {
+	want := canonicalJSON(t, mergeReference(t, k.typed, it.Old, it.Live, it.New))
+	if got := canonicalJSON(t, s.After); !reflect.DeepEqual(got, want) {
 		fail("the library comes to something else", got, want)
 	}
 	if s.Action == Update {
-		if applied := canonical(t, judgeApply(t, k.typed, it.Live, s.Patch)); !reflect.DeepEqual(applied, want) {
+		if applied := canonicalJSON(t, applyPatchReference(t, k.typed, it.Live, s.Patch)); !reflect.DeepEqual(applied, want) {
 			fail("the patch makes something else", applied, want)
 		}
-	} else if live := canonical(t, it.Live); s.Action != Unchanged || !reflect.DeepEqual(live, want) {
+	} else if live := canonicalJSON(t, it.Live); s.Action != Unchanged || !reflect.DeepEqual(live, want) {
 		fail("it should change", live, want)
 	}
 	it.Live = s.After
@@ -446,22 +446,22 @@ func judge(t testing.TB, seed uint64) {
 	}
 }
 
-func TestMergeAgreesWithKubernetes(t *testing.T) {
+func TestMergeReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
 	for seed := range uint64(1500) {
-		judge(t, seed)
+		checkReference(t, seed)
 	}
 }
 
-func FuzzMergeAgreesWithKubernetes(f *testing.F) {
+func FuzzMerge(f *testing.F) {
 	f.Add(uint64(1))
-	f.Fuzz(func(t *testing.T, seed uint64) { judge(t, seed) })
+	f.Fuzz(func(t *testing.T, seed uint64) { checkReference(t, seed) })
 }
 
-// Whatever objects are like: no panic, the patch makes what was foretold, and
-// after it nothing is left to do.
+// For any objects, Compute does not panic, the patch has the result After, and a second plan
+// changes nothing.
 func FuzzCompute(f *testing.F) {
 	f.Add("v1 Service", `{"spec":{"ports":[{"port":53,"protocol":"UDP"},{"port":53}]}}`, `{"spec":{"ports":[{"port":53}]}}`, `{"spec":{"ports":[{"port":53},{"port":53,"x":1}]}}`)
 	f.Add("apps/v1 Deployment", `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":null,"replicas":1e3}}`, `{"spec":{"strategy":{"rollingUpdate":{}}}}`)
@@ -472,11 +472,11 @@ func FuzzCompute(f *testing.F) {
 		var it Item
 		for _, gvks := range []string{"v1 Service", "apps/v1 Deployment", "v1 Secret", "v1 Pod"} {
 			if gvk == gvks {
-				it = item(t, gvk, "", "")
+				it = newItem(t, gvk, "", "")
 			}
 		}
 		if it.Kind == "" {
-			it = item(t, "example.com/v1 X", "", "")
+			it = newItem(t, "example.com/v1 X", "", "")
 		}
 		read := func(text string) map[string]any {
 			var m map[string]any
@@ -499,22 +499,22 @@ func FuzzCompute(f *testing.F) {
 		}
 		s := p.Steps[0]
 		if s.Type == JSONMerge {
-			applied := judgeApply(t, nil, it.Live, s.Patch)
-			if !reflect.DeepEqual(canonical(t, applied), canonical(t, s.After)) {
-				t.Fatalf("%s makes %s of it, not %s", s.Patch, bytesOf(t, applied), bytesOf(t, s.After))
+			applied := applyPatchReference(t, nil, it.Live, s.Patch)
+			if !reflect.DeepEqual(canonicalJSON(t, applied), canonicalJSON(t, s.After)) {
+				t.Fatalf("applying %s = %s, want %s", s.Patch, marshal(t, applied), marshal(t, s.After))
 			}
 		}
 		it.Live = it.New
 		if _, err := Compute([]Item{it}, Options{}); err != nil {
-			return // such as a port without its number: no cluster comes to have it
+			return // an invalid live object, such as a port without its number
 		}
 		it.Live = s.After
 		p, err = Compute([]Item{it}, Options{})
 		if err != nil {
-			t.Fatalf("it does not merge after %s: %v", s.Patch, err)
+			t.Fatalf("second Compute after %s: %v", s.Patch, err)
 		}
 		if p.Steps[0].Action != Unchanged {
-			t.Fatalf("it changes again by %s after %s", p.Steps[0].Patch, s.Patch)
+			t.Fatalf("second Compute has the patch %s after %s, want none", p.Steps[0].Patch, s.Patch)
 		}
 	})
 }
