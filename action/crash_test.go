@@ -210,7 +210,7 @@ func TestInterruptedRevisionFails(t *testing.T) {
 					}
 				}
 			}
-			if got, want := s.records.state("web", 2), "failed: "+pendingOperation(status)+" was interrupted: it ended without saying how"; got != want || s.records.kept["web.v2"].Holder != "" {
+			if got, want := s.records.state("web", 2), "failed: "+pendingOperation(status)+" was interrupted: its client ended before it finished"; got != want || s.records.kept["web.v2"].Holder != "" {
 				t.Errorf("%s, then %s: %s, held by %q", status, next, got, s.records.kept["web.v2"].Holder)
 			}
 			if !s.contains("check-holder web.v2") || s.records.history() != "1 superseded, 2 failed, 3 deployed" {

@@ -102,10 +102,10 @@ type UnresolvedError struct {
 
 func (e *UnresolvedError) Error() string {
 	if len(e.Have) > 0 {
-		return fmt.Sprintf("it has no repository, and %s/ has only %s; put a version there that suits, "+
-			"or give it a repository", e.Place, strings.Join(e.Have, ", "))
+		return fmt.Sprintf("it has no repository, and %s/ has only %s; add a matching version there, "+
+			"or set its repository", e.Place, strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("it has no repository, and is not in %s/; put it there, or give it a repository", e.Place)
+	return fmt.Sprintf("it has no repository, and is not in %s/; add it there, or set its repository", e.Place)
 }
 
 // dependenciesOf returns the dependencies and libraries of a chart, in order.

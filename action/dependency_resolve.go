@@ -123,7 +123,7 @@ func (u DependencyUpdate) resolveOne(ctx context.Context, w Dependency) (Resolve
 		return s, err
 	}
 	if s.Name != w.Name {
-		return s, fmt.Errorf("what is there is the chart %q", s.Name)
+		return s, fmt.Errorf("the archive contains the chart %q", s.Name)
 	}
 	if _, err := dependency.Version([]string{s.Version}, w.Version, true); err != nil {
 		return s, err
@@ -175,7 +175,7 @@ func (s resolution) archives() ([]loader.NewArchive, error) {
 		if same, err := sameContent(out[at], d); err != nil {
 			return nil, err
 		} else if !same {
-			return nil, fmt.Errorf("two repositories have a chart %s %s, and not the same; a chart can use one of them only",
+			return nil, fmt.Errorf("two repositories have a chart %s %s, and they differ; a chart can use one of them only",
 				found.Name, found.Version)
 		}
 	}

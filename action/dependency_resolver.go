@@ -261,7 +261,7 @@ type CredentialsError struct {
 }
 
 func (e *CredentialsError) Error() string {
-	return fmt.Sprintf("the user name and the password are for one place, and dependencies come from %s and %s",
+	return fmt.Sprintf("the user name and the password are for one host, and dependencies come from %s and %s",
 		e.Places[0], e.Places[1])
 }
 
@@ -315,7 +315,7 @@ func (r *RepositoryResolver) local(w Dependency) (ResolvedDependency, error) {
 	}
 	if missing := values.Missing(c); len(missing) > 0 {
 		r.Progress.Send(progress.Event{Kind: progress.Warning,
-			Text: fmt.Sprintf("%s lacks dependencies of its own (%s); helm dependency update %s brings them", path,
+			Text: fmt.Sprintf("%s lacks dependencies of its own (%s); helm dependency update %s fetches them", path,
 				strings.Join(missing, ", "), path)})
 	}
 	var b bytes.Buffer

@@ -315,7 +315,7 @@ func TestDependencyUpdateErrorWritesNothing(t *testing.T) {
 			f.vendored = []loader.Vendored{{File: "hand", Name: "hand", Version: "1.0.0"}}
 		}, []string{"is not in library/"}},
 		{"name with a path", "{name: ../mysql, version: ^1, repository: 'https://st'}", "", nil, []string{`the name of a dependency is "../mysql"`}}, // CVE-2024-25620
-		{"two charts that are one file", wantsMysql + ", {name: mysql, alias: b, version: ^1, repository: 'https://other'}", "", nil, []string{"two repositories have a chart mysql 1.2.0, and not the same"}},
+		{"two charts that are one file", wantsMysql + ", {name: mysql, alias: b, version: ^1, repository: 'https://other'}", "", nil, []string{"two repositories have a chart mysql 1.2.0, and they differ"}},
 		{"a chart that will not load", wantsMysql, "", func(f *fakeDirectory, _ *fakeResolver) {
 			f.preview = func([]loader.NewArchive, []loader.Vendored) (*chart.Chart, error) { return nil, secret }
 		}, []string{"the server is tired"}},
@@ -363,10 +363,10 @@ func (l wrongResolver) Resolve(_ context.Context, w Dependency) (ResolvedDepende
 
 func TestDependencyUpdateChecksArchives(t *testing.T) {
 	for want, l := range map[string]wrongResolver{
-		`what is there is the chart "redis"`:       {newFakeResolver(), "redis", "1.2.0"},
-		"no version of it is ^1; there is 2.0.0":   {newFakeResolver(), "mysql", "2.0.0"},
-		`what is there is the chart "../../mysql"`: {newFakeResolver(), "../../mysql", "1.2.0"},
-		"there is no version of it":                {newFakeResolver(), "mysql", "../1"},
+		`the archive contains the chart "redis"`:       {newFakeResolver(), "redis", "1.2.0"},
+		"no version of it is ^1; there is 2.0.0":       {newFakeResolver(), "mysql", "2.0.0"},
+		`the archive contains the chart "../../mysql"`: {newFakeResolver(), "../../mysql", "1.2.0"},
+		"there is no version of it":                    {newFakeResolver(), "mysql", "../1"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			f := &fakeDirectory{chart: lists(t, wantsMysql, "")}

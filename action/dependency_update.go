@@ -149,7 +149,7 @@ func (u DependencyUpdate) check(v ChartDirectory, s resolution, put []loader.New
 	}
 	for _, h := range v.Vendored() {
 		if !h.Archive && h.Err == nil && s.hasArchiveOf(h) {
-			u.warn("%s is a directory beside the archive of the same chart, and both count; remove one of them", h.Path())
+			u.warn("%s is a directory next to an archive of the same chart, and both are loaded; remove one of them", h.Path())
 		}
 	}
 	resolved, err := values.Resolve(c, nil)

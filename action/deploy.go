@@ -107,7 +107,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 		return nil, err
 	}
 	if d.undo && !d.undoCancelled && ctx.Err() != nil && !isLockLost(ctx) {
-		err = fmt.Errorf("it was cancelled, and what it has written stays: %w", err)
+		err = fmt.Errorf("it was canceled, and the objects that it has written stay: %w", err)
 		d.recordFailure(ctx, d.op.failureDescription(err))
 		return d.release, err
 	}

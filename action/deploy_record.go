@@ -211,7 +211,7 @@ type RevisionsError struct {
 }
 
 func (e *RevisionsError) Error() string {
-	return fmt.Sprintf("release %q: no revision can follow revision %d, the last number that there is", e.Name, e.Revision)
+	return fmt.Sprintf("release %q: no revision can follow revision %d, the highest revision number", e.Name, e.Revision)
 }
 
 // An OvertakenError is returned if another client has created the same revision, which can

@@ -27,14 +27,13 @@ func (e *NoEarlierError) Hint() string {
 
 // Hint suggests a command to the user.
 func (e *OvertakenError) Hint() string {
-	return fmt.Sprintf("helm history %s shows what becomes of it", e.Name)
+	return fmt.Sprintf("helm history %s shows the result", e.Name)
 }
 
 // Hint suggests a command to the user.
 func (e *RevisionsError) Hint() string {
-	return fmt.Sprintf("no release comes so far by itself: look at helm history %[1]s, and delete the "+
-		"records that are not yours "+
-		"(kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d)", e.Name, e.Revision)
+	return fmt.Sprintf("no release gets so many revisions: check helm history %[1]s, and delete the "+
+		"invalid records (kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d)", e.Name, e.Revision)
 }
 
 // Hint suggests a command to the user.
@@ -45,8 +44,8 @@ func (e *NameInUseError) Hint() string {
 		return inUse + fmt.Sprintf("helm uninstall %s removes what is left of the release, or --replace takes its name over",
 			e.Name)
 	case e.Status.Pending():
-		return inUse + fmt.Sprintf("another helm is at work on it, or was ended in the middle: then helm uninstall "+
-			"%s removes what it left", e.Name)
+		return inUse + fmt.Sprintf("another helm is working on it, or was interrupted: then helm uninstall "+
+			"%s removes its objects", e.Name)
 	}
 	return inUse + fmt.Sprintf("choose another, or look at the release with helm status %s", e.Name)
 }
@@ -74,12 +73,12 @@ func (e *HookConflictError) Hint() string {
 func (e *OutsideError) Hint() string {
 	return "helm get hooks " + e.Release + " shows them; --yes accepts them, HELM_ACCEPT_STORED_HOOKS=true " +
 		"does so for every command; " +
-		"uninstall and rollback --no-hooks do without hooks"
+		"uninstall and rollback with --no-hooks run no hooks"
 }
 
 // Hint suggests a command to the user, and what Ref may have meant.
 func (e *ChartNotFoundError) Hint() string {
-	const directory = "a chart's directory holds a Chart.yaml; helm create makes a new one"
+	const directory = "a chart's directory contains a Chart.yaml; helm create makes a new one"
 	first, _, slash := strings.Cut(e.Ref, "/")
 	switch {
 	case strings.HasSuffix(e.Ref, ".tgz"):
@@ -89,7 +88,7 @@ func (e *ChartNotFoundError) Hint() string {
 			"repo %[1]s looks for it", e.Ref)
 	case strings.Trim(first, ".") != "":
 		return directory + "\n" +
-			fmt.Sprintf("if it is the name of a chart elsewhere: helm pull %s --untar brings it here", e.Ref)
+			fmt.Sprintf("if it is the name of a chart elsewhere: helm pull %s --untar downloads it", e.Ref)
 	}
 	return directory
 }
@@ -116,7 +115,7 @@ func (e *MissingDependenciesError) Hint() string {
 
 // Hint suggests a command to the user.
 func (e *CredentialsError) Hint() string {
-	return "--username and --password are for one place; log in with helm registry login, or add the " +
+	return "--username and --password are for one host; log in with helm registry login, or add the " +
 		"repositories with helm repo add"
 }
 
@@ -143,7 +142,7 @@ func (e *ListingError) Hint() string {
 // Hint suggests a command to the user.
 func (e *RemoteError) Hint() string {
 	if strings.Contains(e.Remote, "://") {
-		return "other kinds of servers have plugins of their own to upload with"
+		return "plugins upload to other kinds of servers"
 	}
 	return fmt.Sprintf("did you mean oci://%s?", e.Remote)
 }

@@ -20,8 +20,8 @@ import (
 )
 
 // errHookName is returned for a hook without a name.
-var errHookName = errors.New("a hook needs metadata.name: of a name that the server generates no one " +
-	"knows which object it is")
+var errHookName = errors.New("a hook needs metadata.name: with a generated name, " +
+	"its object could not be found again")
 
 // hookWrite is the way in which an object of a hook is written.
 type hookWrite int
@@ -216,7 +216,7 @@ func (e *HookConflictError) Error() string {
 		return fmt.Sprintf("%s already exists: %s", e.Conflicts[0].Object, e.Conflicts[0].Reason)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d objects of hooks already exist, and are not those of hooks of release %q", len(e.Conflicts),
+	fmt.Fprintf(&b, "%d objects of hooks already exist, and are not hooks of release %q", len(e.Conflicts),
 		e.Release)
 	for _, c := range e.Conflicts {
 		fmt.Fprintf(&b, "\n  %s: %s", c.Object, c.Reason)

@@ -404,7 +404,7 @@ func TestHookConflictWritesNothing(t *testing.T) {
 	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 2 {
 		t.Errorf("got %v, want two conflicts", err)
 	}
-	want := "2 objects of hooks already exist, and are not those of hooks of release \"web\"\n" +
+	want := "2 objects of hooks already exist, and are not hooks of release \"web\"\n" +
 		"  Job/a in namespace ns: it is a hook of release \"other\" in namespace \"ns\"\n" +
 		"  Job/b in namespace ns: it belongs to release \"shop\" in namespace \"ns\""
 	if err == nil || err.Error() != want {

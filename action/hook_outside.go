@@ -145,7 +145,7 @@ func (r *hookRunner) confirm(ctx context.Context, rel *release.Release, hooks []
 	case len(outside) == 0:
 		return nil
 	case r.ConfirmHooks == nil:
-		return &OutsideError{Release: rel.Name, Objects: outside, Problem: "no one was asked"}
+		return &OutsideError{Release: rel.Name, Objects: outside, Problem: "it was not confirmed"}
 	}
 	return r.ConfirmHooks(ctx, rel, outside)
 }

@@ -219,16 +219,16 @@ func (w *installOperation) afterFailure(ctx context.Context, cause error) error 
 	switch {
 	case isLockLost(ctx): // the client that has the lock now decides what to undo
 	case w.req.Atomic:
-		w.config.step("uninstalling what has failed")
+		w.config.step("uninstalling the failed release")
 		undo := Uninstall{w.config}.operation(UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout})
 		if _, err := undo.revert(w.undoContext(ctx), w.lock, w.hooks); err != nil {
-			return fmt.Errorf("%w\nuninstalling it again went wrong too: %w", cause, err)
+			return fmt.Errorf("%w\nuninstalling it failed too: %w", cause, err)
 		}
 		return fmt.Errorf("release %s failed, and has been uninstalled due to rollback-on-failure being set: %w", w.req.Name,
 			cause)
 	case w.req.CleanupOnFail:
 		if err := w.removeCreated(ctx); err != nil {
-			return fmt.Errorf("%w\nremoving what it had created went wrong too: %w", cause, err)
+			return fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
 		}
 	}
 	return cause

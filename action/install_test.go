@@ -262,7 +262,7 @@ func TestInstallNameInUse(t *testing.T) {
 				if reuse && may || left {
 					was := "superseded: superseded by new release"
 					if left {
-						was = "failed: " + pendingOperation(status) + " was interrupted: it ended without saying how"
+						was = "failed: " + pendingOperation(status) + " was interrupted: its client ended before it finished"
 					}
 					if err != nil || s.records.state("web", 3) != was || s.records.kept["web.v4"].Info.Status != release.Deployed {
 						t.Errorf("reuse %t: %v; v3 %s, v4 %s", reuse, err, s.records.state("web", 3), s.records.state("web", 4))

@@ -202,7 +202,7 @@ func (w *linter) checkScripts(ctx context.Context, c *chart.Chart) (ok bool, err
 	found := lint.Scripts(in)
 	w.findings = append(w.findings, found...)
 	if lint.Worst(found) == lint.Error {
-		w.add(lint.Info, chart.DirScripts, 0, "the templates are checked once the scripts are right")
+		w.add(lint.Info, chart.DirScripts, 0, "the templates are checked once the scripts have no errors")
 		return false, nil
 	}
 	return true, nil

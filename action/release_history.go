@@ -118,9 +118,8 @@ func (h *history) reconcile(i int, rel *release.Release) {
 	if listed == recorded {
 		return
 	}
-	h.warnings = append(h.warnings, fmt.Sprintf("revision %d of release %s is said to be %q where it is listed, and %q "+
-		"in its record: another client has changed one of them",
-		rel.Revision, h.name, listed, recorded))
+	h.warnings = append(h.warnings, fmt.Sprintf("revision %d of release %s is listed as %q, and recorded as %q: "+
+		"another client has changed one of them", rel.Revision, h.name, listed, recorded))
 	if recorded == release.Uninstalled {
 		rel.Info.Status = listed
 		return
@@ -203,7 +202,7 @@ func (h *history) dropInvalid() {
 	for _, r := range h.revisions {
 		if !release.ValidRevision(r.Revision) {
 			h.warnings = append(h.warnings,
-				fmt.Sprintf("revision %d of release %s is damaged: revisions count from 1 to %d", r.Revision, h.name,
+				fmt.Sprintf("revision %d of release %s is invalid: revisions are numbered from 1 to %d", r.Revision, h.name,
 					release.MaxRevision))
 		}
 	}
@@ -281,7 +280,7 @@ func (h *history) firstDeployed(now time.Time) time.Time {
 // failInterrupted records the interrupted revisions as failed.
 func (h *history) failInterrupted(ctx context.Context, records Storage) error {
 	for _, rel := range h.interrupted {
-		rel.Info.Description = fmt.Sprintf("%s was interrupted: it ended without saying how",
+		rel.Info.Description = fmt.Sprintf("%s was interrupted: its client ended before it finished",
 			pendingOperation(rel.Info.Status))
 		rel.Info.Status, rel.Holder = release.Failed, ""
 		if err := records.Update(ctx, rel); err != nil && !errors.Is(err, storage.ErrNotFound) {

@@ -139,7 +139,7 @@ func (w *rollbackOperation) warnOfFailedTarget(target *release.Release, history 
 		return
 	}
 	w.config.warn(fmt.Sprintf(
-		"revision %d, the one before, has failed itself; the last that went well is %d: helm rollback %s %d", target.Revision,
+		"revision %d, the previous one, has failed; the last successful one is %d: helm rollback %s %d", target.Revision,
 		good, w.req.Name, good))
 }
 
@@ -200,7 +200,7 @@ func (w *rollbackOperation) afterFailure(ctx context.Context, cause error) error
 		return cause
 	}
 	if err := w.removeCreated(ctx); err != nil {
-		return fmt.Errorf("%w\nremoving what it had created went wrong too: %w", cause, err)
+		return fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
 	}
 	return cause
 }

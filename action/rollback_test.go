@@ -139,7 +139,7 @@ func TestRollbackToFailedRevisionWarns(t *testing.T) {
 		want     string
 	}{
 		{"one failed", 1, 0, ""},
-		{"two failed", 2, 0, "revision 2, the one before, has failed itself; the last that went well is 1: helm rollback web 1"},
+		{"two failed", 2, 0, "revision 2, the previous one, has failed; the last successful one is 1: helm rollback web 1"},
 		{"asked for", 2, 2, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

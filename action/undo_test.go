@@ -148,7 +148,7 @@ func TestUndoCancelledNotSet(t *testing.T) {
 			if got := s.cluster.contents(); got != "ConfigMap/a=2 ConfigMap/b=2" || s.locker.held {
 				t.Errorf("the cluster has %s, locked %t", got, s.locker.held)
 			}
-			if got := s.records.state("web", revision); !strings.Contains(got, "it was cancelled, and what it has written stays: ") {
+			if got := s.records.state("web", revision); !strings.Contains(got, "it was canceled, and the objects that it has written stay: ") {
 				t.Errorf("the record's state is %s", got)
 			}
 		})
@@ -232,7 +232,7 @@ func TestUpgradeAtomicRollbackFails(t *testing.T) {
 	s.fail["event post-upgrade"] = errBroken
 	s.fail["event pre-rollback"] = errors.New("nor backwards")
 	_, err := s.runUpgrade(t, configMaps("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
-	if !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "release web failed, and rolling back to revision 1 went wrong too: ") || !strings.Contains(err.Error(), "nor backwards\nwhat had failed first: ") {
+	if !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "release web failed, and rolling back to revision 1 failed too: ") || !strings.Contains(err.Error(), "nor backwards\nthe first failure was: ") {
 		t.Error(err)
 	}
 	s.wantState(t, "ConfigMap/a=2", "1 deployed, 2 failed, 3 failed")

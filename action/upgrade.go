@@ -218,7 +218,7 @@ func (w *upgradeOperation) afterFailure(ctx context.Context, cause error) error 
 	}
 	if w.req.CleanupOnFail {
 		if err := w.removeCreated(ctx); err != nil {
-			cause = fmt.Errorf("%w\nremoving what it had created went wrong too: %w", cause, err)
+			cause = fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
 		}
 	}
 	if !w.req.Atomic {
@@ -235,7 +235,7 @@ func (w *upgradeOperation) afterFailure(ctx context.Context, cause error) error 
 	})
 	undo.revert, undo.lock, undo.hooks = true, w.lock, w.hooks
 	if _, err := undo.deploy(w.undoContext(ctx)); err != nil {
-		return fmt.Errorf("release %s failed, and rolling back to revision %d went wrong too: %w\nwhat had failed first: %w",
+		return fmt.Errorf("release %s failed, and rolling back to revision %d failed too: %w\nthe first failure was: %w",
 			w.req.Name, target, err, cause)
 	}
 	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being "+

@@ -43,7 +43,7 @@ type CycleError struct {
 }
 
 func (e *CycleError) Error() string {
-	return fmt.Sprintf("%s %s of chart %s wait for each other: take one depends-on away",
+	return fmt.Sprintf("%s %s of chart %s wait for each other: remove one depends-on",
 		e.What, strings.Join(e.Names, " -> "), e.Chart)
 }
 

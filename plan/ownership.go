@@ -215,7 +215,7 @@ func parsePath(text string) ([]segment, error) {
 		if !first {
 			dotless, ok := strings.CutPrefix(rest, ".")
 			if !ok {
-				return wrong("a dot is missing behind ]")
+				return wrong("a dot is missing after ]")
 			}
 			rest = dotless
 		}

@@ -54,7 +54,7 @@ func (o *Order) Batches(objects []*manifest.Object) (batches [][]*manifest.Objec
 				who = "the chart itself"
 			}
 			warnings = append(warnings,
-				fmt.Sprintf("chart %s: %s waits for subchart %s, which there is not: not waiting for it", u.Chart, who, u.Name))
+				fmt.Sprintf("chart %s: %s waits for subchart %s, which does not exist: not waiting for it", u.Chart, who, u.Name))
 		}
 	}
 	ordered := o != nil && len(o.Charts) > 0

@@ -141,7 +141,7 @@ func TestSequence(t *testing.T) {
 		chart:    "web\ndb\napp db nope",
 		objects:  "web/charts/app/templates/x.yaml app\nweb/charts/db/templates/x.yaml db",
 		want:     "db | app",
-		warnings: "chart web: subchart app waits for subchart nope, which there is not: not waiting for it",
+		warnings: "chart web: subchart app waits for subchart nope, which does not exist: not waiting for it",
 	}, {
 		name:    "annotation with a list",
 		chart:   "web\ndb\napp",
@@ -217,10 +217,10 @@ func formatBatches(batches [][]*manifest.Object) string {
 
 func TestSequenceCycle(t *testing.T) {
 	for _, tc := range []struct{ name, chart, objects, want string }{
-		{"groups", "web", "web/templates/x.yaml a a b\nweb/templates/x.yaml b b c\nweb/templates/x.yaml c c a", "resource groups a -> b -> c -> a of chart web wait for each other: take one depends-on away"},
-		{"a group itself", "web\ndb", "web/charts/db/templates/x.yaml a a a", "resource groups a -> a of chart db wait for each other: take one depends-on away"},
-		{"subcharts", "web\nc\na b\nb a", "", "subcharts a -> b -> a of chart web wait for each other: take one depends-on away"},
-		{"subcharts below", "web\nc\nc/a b\nc/b a", "", "subcharts a -> b -> a of chart c wait for each other: take one depends-on away"},
+		{"groups", "web", "web/templates/x.yaml a a b\nweb/templates/x.yaml b b c\nweb/templates/x.yaml c c a", "resource groups a -> b -> c -> a of chart web wait for each other: remove one depends-on"},
+		{"a group itself", "web\ndb", "web/charts/db/templates/x.yaml a a a", "resource groups a -> a of chart db wait for each other: remove one depends-on"},
+		{"subcharts", "web\nc\na b\nb a", "", "subcharts a -> b -> a of chart web wait for each other: remove one depends-on"},
+		{"subcharts below", "web\nc\nc/a b\nc/b a", "", "subcharts a -> b -> a of chart c wait for each other: remove one depends-on"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, _, err := Sequence(parseTree(t, tc.chart), parseObjects(t, tc.objects))
