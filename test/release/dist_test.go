@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
+	"go.yaml.in/yaml/v3"
 )
 
 // dist is the directory that make release-snapshot wrote, and the version in it.
@@ -97,16 +98,23 @@ func TestDistArchives(t *testing.T) {
 
 func TestDistSignatures(t *testing.T) {
 	dir, version := dist(t)
-	keys, err := os.Open(filepath.Join(dir, "KEYS"))
+	keys, err := os.ReadFile(filepath.Join(dir, "KEYS"))
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("nothing is signed: there was no gpg")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	ring, err := openpgp.ReadArmoredKeyRing(keys)
-	if err != nil {
-		t.Fatal(err)
+	var ring openpgp.EntityList
+	for _, block := range strings.SplitAfter(string(keys), "-----END PGP PUBLIC KEY BLOCK-----\n") {
+		if strings.TrimSpace(block) == "" {
+			continue
+		}
+		list, err := openpgp.ReadArmoredKeyRing(strings.NewReader(block))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ring = append(ring, list...)
 	}
 	signed := append(named(version), glob(t, dir, "*.deb", "*.rpm", "*.apk")...)
 	if want := len(helmsArchives) + 21; len(signed) != want {
@@ -201,8 +209,15 @@ func TestDistManifests(t *testing.T) {
 		"homebrew/moonhelm.rb", "scoop/moonhelm.json", "nix/default.nix", "winget/Moonhelm.Moonhelm.yaml",
 		"winget/Moonhelm.Moonhelm.installer.yaml", "winget/Moonhelm.Moonhelm.locale.en-US.yaml",
 	} {
-		if text := string(readDist(t, dir, "manifests/"+name)); !strings.Contains(text, version) {
-			t.Errorf("%s does not name %s:\n%s", name, version, text)
+		data := readDist(t, dir, "manifests/"+name)
+		if !strings.Contains(string(data), version) {
+			t.Errorf("%s does not name %s:\n%s", name, version, data)
+		}
+		var fields map[string]any
+		if ext := path.Ext(name); ext == ".yaml" || ext == ".json" {
+			if err := yaml.Unmarshal(data, &fields); err != nil || len(fields) < 4 {
+				t.Errorf("%s: %v, %d fields", name, err, len(fields))
+			}
 		}
 	}
 }

@@ -4,9 +4,9 @@
 # systems.sh: checks what this machine does not run by itself. go vet looks at the code as each
 # other system and as 32 bits see it, and MOONHELM_SYSTEMS_TESTS=1 compiles all their tests too.
 # The archives of Linux that make release-snapshot left in dist/ are run by qemu-user: version,
-# create, lint, template, and a chart with scripts. Those need the kernel to start helm again
-# for their process, under another name (flag P): it is taught how in a user namespace of its own, so that nothing of the
-# machine changes.
+# create, lint, template, and a chart with scripts. Those need the kernel to start helm again for
+# their process, under another name (flag P): it is taught how in a user namespace of its own, so
+# that nothing of the machine changes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -44,7 +44,7 @@ if [ "$MOONHELM_SYSTEMS_INSIDE" = namespace ]; then
 	for arch in "${!elf[@]}"; do
 		read -r class machine <<<"${elf[$arch]}"
 		zeros=$(printf '\\x00%.0s' {1..12})
-		printf ':moonhelm-%s:M::\\x7fELF%s%s%s:\\xff\\xff\\xff\\xff\\xff\\xff%s\\xff\\xff:%s:PF' "$arch" "${class//\\/\\}" "$zeros" \
+		printf ':moonhelm-%s:M::\\x7fELF%s%s%s:\\xff\\xff\\xff\\xff\\xff\\xff%s\\xff\\xff:%s:PF' "$arch" "$class" "$zeros" \
 			"$machine" "$zeros" "$(command -v "qemu-${qemu[$arch]}")" >/proc/sys/fs/binfmt_misc/register
 	done
 fi
