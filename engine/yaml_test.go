@@ -37,7 +37,7 @@ func TestYAMLIsWrittenAsTheLongWayDoes(t *testing.T) {
 		"strings":        []string{"a", "b: c", "", "- x"},
 		"map of text":    map[string]string{"b": "1", "a": "true", "c": "x\ny\n"},
 		"nested":         map[string]any{"m": map[string]any{"l": list, "z": map[string]any{"q": list}}, "l": []any{list, []any{list}}},
-		"numbers":        []any{0.0, math.Copysign(0, -1), 1e6, 1e20, 1e21, 1.5e300, 1e-7, 12345678901234567890.0, float64(1 << 53), -1.5, 3, int64(4), math.MaxInt64, 0.00001, 123456789.125},
+		"numbers":        []any{0.0, math.Copysign(0, -1), 1e6, 1e20, 1e21, 1.5e300, 1e-7, 12345678901234567890.0, float64(1 << 53), -1.5, 3, int64(4), int64(math.MaxInt64), 0.00001, 123456789.125},
 		"words":          []any{"yes", "No", "on", "y", "n", "null", "~", "True", "FALSE", "nul", "none", "yesterday", "Null", "tRUE"},
 		"like numbers":   []any{"1", "1.5", "1e3", "0x1F", "0b1", "0o7", "010", "1_000", "1:20", "1:20:30", "-1", "+1", ".5", ".inf", "-.Inf", ".nan", "1.2.3", "10Gi", "500m", "5m", "1d", "0xfg", "12e", "2001-01-01", "2001-01-01T00:00:00Z", "1.", "0755", "1e", "3 apples", "2x", "0", "00", "08", "9999999999999999", "99999999999999999999", "0.0.0.0", "1..2", "--flag=x", "-Xmx", "-", "--", "-1a", "---x", "---", "--- x", "-.5", "-e1", "-inf", "", "e5", "0o8", "-0x1"},
 		"marks":          []any{"a: b", "a:b", "a #b", "a#b", "#a", "- a", "-a", "-", "--- a", "...", "[a", "a]", "{a", "*a", "&a", "!a", "|", ">", "'a'", "\"a\"", "%a", "@a", "`a", "a,b", "? a", "?a", ":a", ": a", "a:", " a", "a ", "a  b", "=", "<<", "a\tb", "$(x)", "(x)", "/x", "_x", "a\\b", "a'b", "a\"b"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/arnodel/golua/astcomp"
 	"github.com/arnodel/golua/code"
+	"github.com/arnodel/golua/ir"
 	"github.com/arnodel/golua/ircomp"
 	"github.com/arnodel/golua/parsing"
 	rt "github.com/arnodel/golua/runtime"
@@ -211,6 +212,7 @@ func (e *engine) compileText(source, text string, env rt.Value) (chunk *rt.Closu
 	if err != nil {
 		return nil, err
 	}
+	widen(constants)
 	compiler := ircomp.NewConstantCompiler(constants, code.NewBuilder(source))
 	compiler.QueueConstant(index)
 	unit, err := compiler.CompileQueue()
@@ -221,6 +223,22 @@ func (e *engine) compileText(source, text string, env rt.Value) (chunk *rt.Closu
 		return nil, err
 	}
 	return e.r.LoadLuaUnit(unit, env), nil
+}
+
+// wide is an integer that golua must not shorten.
+type wide ir.Int
+
+// ProcessConstant implements [ir.Constant].
+func (n wide) ProcessConstant(p ir.ConstantProcessor) { p.ProcessInt(ir.Int(n)) }
+
+// widen keeps integers whole where an int has 32 bits. golua converts an [ir.Int] to an int
+// to see whether it is small enough for an instruction: there, 1<<32 + 1 would be 1.
+func widen(constants []ir.Constant) {
+	for i, c := range constants {
+		if n, ok := c.(ir.Int); ok && int64(int32(n)) != int64(n) {
+			constants[i] = wide(n)
+		}
+	}
 }
 
 // jumpsFit refuses functions that are so long that golua's jumps, which have 16
