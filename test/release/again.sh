@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # again.sh: makes a release a second time, from another clone in another directory, and compares
-# each file with that of dist/. Signatures, which are made with another key, are left out.
+# each file with that of dist/, of the same commit. Signatures, which are made with another key, are left out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -d dist ] || { echo "again.sh: dist/ is not there: run make release-snapshot" >&2; exit 1; }
 again=$(mktemp -d "${TMPDIR:-/tmp}/moonhelm-again.XXXXXX")
 trap 'rm -rf "$again"' EXIT
-test/release/snapshot.sh "$(sed 's/^v//' dist/helm-latest-version)" "$again/dist"
+commit=$(sed -n 's/.*"commit": *"\([0-9a-f]*\)".*/\1/p' dist/metadata.json)
+test/release/snapshot.sh "$(sed 's/^v//' dist/helm-latest-version)" "$again/dist" "$commit"
 sums() {
 	(cd "$1" && find . -type f \( -name 'helm-v*' -o -name 'moonhelm*' -o -path './manifests/*' \) \
 		! -name '*.asc' ! -path './images/*' -print0 | sort -z | xargs -0 sha256sum)

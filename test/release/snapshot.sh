@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# snapshot.sh VERSION DIRECTORY: makes all files of a release from the last commit, in a clone
-# that is thrown away, and publishes nothing. VERSION may be empty: then it is the one that the
+# snapshot.sh VERSION DIRECTORY [COMMIT]: makes all files of a release from the last commit, or
+# another, in a clone that is thrown away, and publishes nothing. VERSION may be empty: then it is the one that the
 # program says of itself. It is signed with a key that is made for it and thrown away; its public
 # half is DIRECTORY/KEYS. Without gpg nothing is signed.
 set -euo pipefail
@@ -16,6 +16,7 @@ work=$(mktemp -d /tmp/moonhelm-release.XXXXXX) # short: gpg makes a socket in it
 trap 'GNUPGHOME=$work/key gpgconf --kill all 2>/dev/null || true; rm -rf "$work"' EXIT
 git clone -q . "$work/clone"
 # goreleaser takes nothing from it, but reads no commit without an address.
+git -C "$work/clone" checkout -q --detach "${3:-HEAD}"
 git -C "$work/clone" remote set-url origin https://github.com/moonhelm/moonhelm.git
 mkdir "$work/clone/bin"
 cp bin/goreleaser "$work/clone/bin/"
