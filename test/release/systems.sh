@@ -61,6 +61,7 @@ failed=
 fail() { echo "   $1: $2" >&2; failed=yes; }
 for arch in amd64 386 arm arm64 ppc64le s390x riscv64; do
 	echo "== linux/$arch"
+	mkdir "$work/$arch"
 	tar -xzf "dist/helm-$version-linux-$arch.tar.gz" -C "$work"
 	binary=$work/linux-$arch/helm
 	helm=("$binary")
