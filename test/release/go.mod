@@ -9,6 +9,6 @@ require (
 
 require (
 	github.com/cloudflare/circl v1.6.3 // indirect
-	golang.org/x/crypto v0.41.0 // indirect
-	golang.org/x/sys v0.35.0 // indirect
+	golang.org/x/crypto v0.57.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 )
