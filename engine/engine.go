@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// engine holds what all templates of one operation share: their parse trees
-// and the functions that they may call.
+// engine is the state that all templates of a rendering share: their parse trees and the
+// functions that they may call.
 type engine struct {
 	in     *Input
 	strict bool
@@ -26,21 +26,21 @@ type engine struct {
 	set     *templateSet
 	// methods returns further methods of values; nil if there are none.
 	methods func(v any, name string) any
-	// ownsValues reports that the values are a copy that templates may change.
+	// ownsValues is set if the values are a copy that templates may modify.
 	ownsValues bool
-	// writes reports that some template calls a function that changes a map.
+	// writes is set if a template calls a function that modifies a map.
 	writes bool
 
 	spent spent
-	// stepLimit is how many steps there may be; 0 stands for maxSteps and some
-	// for each file.
+	// stepLimit is the maximum number of steps. If it is 0, it depends on the number of
+	// files; see maxSteps.
 	stepLimit int64
-	// code is how much code was parsed.
+	// code is the number of bytes of code that were parsed.
 	code atomic.Int64
 
 	mu  sync.Mutex
 	tpl map[textOf]*parsed
-	// nodes are those of the texts in tpl.
+	// nodes has the nodes of text passed to tpl.
 	nodes arena
 }
 
@@ -54,8 +54,8 @@ func newEngine(in *Input) *engine {
 	return e
 }
 
-// parse parses all files, each text once, and fills the set. The files are in
-// the order of jobs; later definitions replace earlier ones.
+// parse parses all files, each text once, and adds their definitions to the set in the order
+// of jobs. Later definitions replace earlier ones.
 func (e *engine) parse(jobs []job) error {
 	texts := map[textOf]*parsed{}
 	var order []textOf
@@ -96,12 +96,11 @@ func (e *engine) parse(jobs []job) error {
 	return nil
 }
 
-// endsLine reports whether r could end a line: names of templates are in the
-// comments that begin rendered documents.
+// endsLine reports whether r may end a line. Names of templates are printed in "# Source:"
+// comments.
 func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// inParallel runs work on all processors, but most of them; next gives each of
-// 0 to n-1 to one of them.
+// inParallel runs work on up to most processors. next returns each of 0 to n-1 once.
 func inParallel(n, most int, work func(next func() (int, bool))) {
 	var taken atomic.Int64
 	next := func() (int, bool) {
@@ -120,7 +119,7 @@ func inParallel(n, most int, work func(next func() (int, bool))) {
 	wg.Wait()
 }
 
-// parseText parses what may be parsed.
+// parseText parses a text, or returns an error if it exceeds a limit.
 func (e *engine) parseText(t textOf, nodes *arena) *parsed {
 	if err := admit(t.text, &e.code); err != nil {
 		return &parsed{err: err}
@@ -140,8 +139,8 @@ func (e *engine) parseTpl(src *source) *parsed {
 	return p
 }
 
-// needsCopy is the panic of a template that is about to write to values which
-// others share; the operation starts again with a copy.
+// needsCopy is the panic value of a template that is about to modify shared values. The
+// rendering then starts again with a copy.
 type needsCopy struct{}
 
 func (e *engine) executor(ctx context.Context) *executor {

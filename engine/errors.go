@@ -8,58 +8,58 @@ import (
 	"strings"
 )
 
-// An Error is returned when a template fails. It has the place and the calls that led
-// there.
+// An Error is returned if a template fails. It has the position and the calls that led to
+// it.
 type Error struct {
-	// Chart is the path of the chart that the template belongs to.
+	// Chart is the path of the chart that contains the template.
 	Chart string
-	// File is the template's path from the root chart. Where text that was
-	// handed to tpl failed it is the file that called tpl, as are the numbers.
+	// File is the template's path from the root chart. If text that was passed to tpl
+	// failed, File, Line and Column are those of the call of tpl.
 	File string
-	// Line and Column count from 1; Column is 0 where only the line is known.
+	// Line and Column are 1-based. Column is 0 if only the line is known.
 	Line, Column int
 	// Expr is the expression that failed.
 	Expr string
-	// Message is what the chart's author wants to be said, by fail or required.
+	// Message is the message that the template passed to fail or required.
 	Message string
-	// Cause says what went wrong, where there is no Message.
+	// Cause describes the error if there is no Message.
 	Cause string
-	// Syntax is set where the file is not a template.
+	// Syntax is set if the file is not a valid template.
 	Syntax bool
-	// Missing is what is not there, nil where something else is wrong.
+	// Missing is the missing value, or nil if the error has another cause.
 	Missing *Missing
-	// Hint says what may help, "" where that is not known.
+	// Hint suggests how to fix the error. It may be "".
 	Hint string
-	// Calls lead to the error: the template file first, where it happened last.
+	// Calls are the calls that led to the error, outermost first.
 	Calls []Call
-	// Excerpt are the lines that show the expression, with a mark below it.
+	// Excerpt is the line with the expression and a line that marks it.
 	Excerpt string
 
 	err error
 }
 
-// Missing is the part of a path that is not there.
+// Missing describes a path of which a part is missing.
 type Missing struct {
-	// Path is the shortest path that leads nowhere: ".Values.image".
+	// Path is the shortest prefix of the path that is missing: ".Values.image".
 	Path string
-	// Null is set where it exists and is null.
+	// Null is set if Path exists and is null.
 	Null bool
-	// In is the path of the table that should hold it; Keys are that table's,
-	// the nearest first.
+	// In is the path of the table that should contain it, and Keys are that table's
+	// keys, most similar first.
 	In   string
 	Keys []string
-	// Guess is the key that was meant, perhaps.
+	// Guess is the key that was probably meant, or "".
 	Suggestion string
 }
 
-// Call is one step on the way to an error.
+// Call is a call that led to an error.
 type Call struct {
 	// Template is the name of the template that was running.
 	Template string
-	// File is the file that it is in, "" for text handed to tpl.
+	// File is the file with the template, or "" for text passed to tpl.
 	File         string
 	Line, Column int
-	// Expr is what it was doing.
+	// Expr is the expression that was being evaluated.
 	Expr string
 }
 
@@ -74,10 +74,10 @@ func (c Call) String() string {
 	return at + ": " + c.Expr
 }
 
-// Unwrap gives what a function returned, or what the parser said.
+// Unwrap returns the error of the function or the parser.
 func (e *Error) Unwrap() error { return e.err }
 
-// Position is where it happened: "web/templates/pod.yaml:3:7".
+// Position returns the position of the error: "web/templates/pod.yaml:3:7".
 func (e *Error) Position() string {
 	switch {
 	case e.Line == 0:
@@ -88,11 +88,11 @@ func (e *Error) Position() string {
 	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
 }
 
-// Error is a text of several lines: a sentence, the place in the source, what
-// stands near what is missing, and the calls that led there.
+// Error returns a message of several lines: the error, an excerpt of the source, keys that are
+// similar to a missing one, and the calls that led to the error.
 func (e *Error) Error() string {
 	var b strings.Builder
-	// What is said before the place, Helm says too, and scripts look for it.
+	// Helm's message begins like this, and scripts look for it.
 	switch {
 	case e.Message != "":
 		fmt.Fprintf(&b, "execution error at (%s): %s", e.Position(), quoted(e.Message))
@@ -116,11 +116,11 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// quoted moves the further lines of what a chart says in, further than any line
-// of the error's own, so that it cannot forge one.
+// quoted indents the lines of a chart's message after the first, so that they cannot look like
+// lines of the error itself.
 func quoted(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") }
 
-// key is the name of a key as it is shown, on one line.
+// key returns the name of a key for a message, on one line.
 func key(name string) string {
 	if strings.ContainsFunc(name, endsLine) {
 		return strconv.Quote(name)

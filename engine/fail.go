@@ -57,7 +57,7 @@ func (f *frame) explain(e *Error, err error) {
 	}
 }
 
-// failNil fails because nothing was given where a value of a type is needed.
+// failNil fails because a value of type t is required and nil was given.
 func (f *frame) failNil(t reflect.Type) {
 	e := f.newError()
 	e.Cause = fmt.Sprintf("%s: invalid value; expected %s, this is null", e.Expr, t)
@@ -68,7 +68,7 @@ func (f *frame) failNil(t reflect.Type) {
 	panic(e)
 }
 
-// missingPath tells which part of a path is not there, nil where all is.
+// missingPath returns the missing part of a path, or nil if the path exists.
 func (f *frame) missingPath(n parse.Node) *Missing {
 	var v any
 	var idents []string
@@ -100,7 +100,7 @@ func (f *frame) missingPath(n parse.Node) *Missing {
 	return nil
 }
 
-// newError describes the place of the node that is being evaluated.
+// newError returns an error at the node that is being evaluated.
 func (f *frame) newError() *Error {
 	e := &Error{Chart: f.def.src.chart}
 	known := map[parse.Node]Call{} // a circle comes by the same nodes again and again
@@ -128,7 +128,7 @@ func (f *frame) newError() *Error {
 	return e
 }
 
-// nodeText is a node as the author wrote it, on one line and not too long.
+// nodeText returns the source of a node on one line, shortened if needed.
 func nodeText(n parse.Node) string {
 	if _, ok := n.(*parse.ListNode); ok || n == nil {
 		return ""
@@ -147,7 +147,7 @@ func nodeText(n parse.Node) string {
 	return text
 }
 
-// maxMessage is how long the words of an author, or of a function, may be.
+// maxMessage is the maximum length of messages from templates and functions.
 const maxMessage = 32 << 10
 
 func clip(text string, most int) string {
@@ -157,10 +157,10 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// maxExcerpt is how much of a line is shown, in characters.
+// maxExcerpt is the maximum length of an excerpt in characters.
 const maxExcerpt = 400
 
-// excerpt shows the line of pos with a mark below expr.
+// excerpt returns the line of pos and a line that marks expr.
 func (s *source) excerpt(pos int, expr string) string {
 	at := s.place(pos)
 	line := s.line(at.line)
@@ -192,7 +192,7 @@ func (s *source) line(n int) string {
 	return strings.TrimSuffix(lines[n-1], "\r")
 }
 
-// pathText is the first i+1 parts of the path of n.
+// pathText returns the first i+1 parts of the path of n.
 func pathText(n parse.Node, idents []string, i int) string {
 	base := ""
 	switch n := n.(type) {
@@ -213,8 +213,7 @@ func pathText(n parse.Node, idents []string, i int) string {
 	return base
 }
 
-// missing fails because idents[i] of table is null or not there, and there is
-// more to look for in it.
+// missing fails because idents[i] of table is null or missing and the path continues.
 func (f *frame) missing(table map[string]any, n parse.Node, idents []string, i int, present bool) {
 	f.node = n
 	e := f.newError()
@@ -235,7 +234,7 @@ func (f *frame) missing(table map[string]any, n parse.Node, idents []string, i i
 	panic(e)
 }
 
-// missingKey fails because v has no key of that name, where that is an error.
+// missingKey fails because v has no key with the given name, if that is an error.
 func (f *frame) missingKey(v any, n parse.Node, before []string, name string) {
 	f.node = n
 	e := f.newError()
@@ -262,7 +261,7 @@ func (f *frame) noSuchField(v any, n parse.Node, idents []string, i int) {
 	panic(e)
 }
 
-// rootHint helps who looks for the chart's data where "." is something else.
+// rootHint suggests "$" for a path to the chart's data if "." is something else.
 func (f *frame) rootHint(n parse.Node, idents []string) string {
 	if _, ok := n.(*parse.FieldNode); !ok {
 		return ""
@@ -313,7 +312,7 @@ func (f *frame) unknownTemplate(name string) {
 	panic(e)
 }
 
-// failParse fails because text handed to tpl is not a template.
+// failParse fails because text passed to tpl is not a valid template.
 func (f *frame) failParse(src *source, err error) {
 	e := f.newError()
 	inner := f.parseError(src, err)
@@ -324,7 +323,7 @@ func (f *frame) failParse(src *source, err error) {
 	panic(e)
 }
 
-// parseError is the parser's error as people need it.
+// parseError converts an error of the parser.
 func (e *engine) parseError(src *source, err error) *Error {
 	out := parseError(src, err, e.knownTo(src.chart))
 	if _, name, ok := strings.Cut(out.Cause, "function \""); ok {
@@ -336,7 +335,7 @@ func (e *engine) parseError(src *source, err error) *Error {
 	return out
 }
 
-// parseError reads the message of the parser: "template: NAME:LINE: WHAT".
+// parseError converts an error of the parser, whose message is "template: NAME:LINE: PROBLEM".
 func parseError(src *source, err error, known map[string]any) *Error {
 	e := &Error{Chart: src.chart, File: src.file, Cause: err.Error(), Syntax: true, err: err}
 	if _, rest, ok := strings.Cut(e.Cause, mainName+":"); ok {
@@ -368,7 +367,7 @@ func parseError(src *source, err error, known map[string]any) *Error {
 	return e
 }
 
-// offset is where line n begins.
+// offset returns the offset of line n.
 func (s *source) offset(n int) int {
 	at := 0
 	for ; n > 1; n-- {

@@ -11,44 +11,42 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// The functions of this file lay maps over each other as sprig's merge family
-// does, which a fuzz test compares them with. Sprig's own copy of that walk ends
-// the process where a map comes to hold itself: templates can make such maps,
-// and so can the merge while it runs, when its first source makes the
-// destination hold itself and its second one is walked along with it.
+// The functions of this file merge maps like sprig's merge family, with which a fuzz test
+// compares them. Sprig's implementation overflows the stack for a map that contains itself.
+// Templates can create such maps, and so can a merge, if its first source makes the destination
+// contain itself.
 
-// merge is one call of a function of the family.
+// merge is the state of a call of a merge function.
 type merge struct {
 	*frame
 	overwrite bool
-	// walked counts the maps that were merged; from rememberAfter on, what was
-	// merged is remembered.
+	// walked counts the merged maps. From rememberAfter on, pairs are recorded.
 	walked int
 	// changes counts the entries that were changed.
 	changes int
-	// pairs are the maps that are or were merged with each other.
+	// pairs are the pairs of maps that are being merged or were merged.
 	pairs map[mapPair]*merged
-	// single merges one entry of a kind that charts hardly use.
+	// single merges an entry of a type that is rare in charts.
 	single func(map[string]any, ...map[string]any) (any, error)
 }
 
-// mapPair is a destination and what is laid over it.
+// mapPair is a destination and a source.
 type mapPair struct{ dst, src unsafe.Pointer }
 
-// merged is what is known of a pair: how many changes there were when it was
-// begun, and whether it has ended.
+// merged is the state of a pair: the number of changes when merging it began, and whether it
+// has ended.
 type merged struct {
 	changes int
 	ended   bool
 }
 
 const (
-	// rememberAfter is how many maps and lists are walked before the walk begins
-	// to remember them: nearly all walks are shorter.
+	// rememberAfter is the number of walked maps and lists from which on they are
+	// recorded. Nearly all walks are shorter.
 	rememberAfter = 4096
-	// maxMerge is how deep maps may be nested to be merged.
+	// maxMerge limits the nesting of merged maps.
 	maxMerge = 10_000
-	// entrySize is about what an entry of a map takes.
+	// entrySize is the approximate size of a map entry in bytes.
 	entrySize = 50
 )
 
@@ -57,7 +55,7 @@ var (
 	errMergeDepth = errors.New("the maps are nested too deep to be merged")
 )
 
-// mergeFuncs are merge and its kin. Those without must give "" where two
+// mergeFuncs returns the merge functions. Those without the prefix must return "" if two
 // entries cannot be merged.
 func mergeFuncs() map[string]func(f *frame, args []any) any {
 	all := sprig.GenericFuncMap()
@@ -128,8 +126,8 @@ func (m *merge) tables(dst, src map[string]any, depth int) error {
 	return nil
 }
 
-// begin reports whether merging the pair again would change nothing, for
-// nothing has changed since it was begun the last time.
+// begin reports whether merging the pair again would have no effect, because there were no
+// changes since merging it last began.
 func (m *merge) begin(p mapPair) (known *merged, end bool) {
 	if m.pairs == nil {
 		m.pairs = map[mapPair]*merged{}
@@ -184,8 +182,8 @@ func (m *merge) set(dst map[string]any, key string, v any) {
 	dst[key] = v
 }
 
-// mergeable reports whether v is of the kinds that entry knows: sprig has rules
-// of its own for pointers, structs and maps of other types.
+// mergeable reports whether entry supports the type of v. Sprig has special rules for pointers,
+// structs and maps of other types.
 func mergeable(v any) bool {
 	switch v.(type) {
 	case nil, string, bool, int, int64, float64, map[string]any, Values, []any, []string:
@@ -200,11 +198,10 @@ func mergeable(v any) bool {
 	return false
 }
 
-// panicError is what a function panicked with.
+// panicError is the value of a recovered panic.
 type panicError struct{ error }
 
-// other lets sprig merge one entry. It looks no further than a level into maps
-// of other types.
+// other merges an entry with sprig, which looks only one level deep into maps of other types.
 func (m *merge) other(dst map[string]any, key string, s any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -240,7 +237,7 @@ func sameOdd(a, b any) bool {
 	return ra.Comparable() && ra.Equal(rb)
 }
 
-// oddSize is the length of a map.
+// oddSize returns the length of a map.
 func oddSize(v any) int {
 	if r := reflect.ValueOf(v); r.Kind() == reflect.Map {
 		return r.Len()
@@ -278,5 +275,5 @@ func identical(a, b any) bool {
 	return false
 }
 
-// pointerOf is what tells one map from another.
+// pointerOf returns a pointer that identifies a map.
 func pointerOf[M ~map[string]any](m M) unsafe.Pointer { return reflect.ValueOf(m).UnsafePointer() }

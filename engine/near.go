@@ -9,8 +9,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/near"
 )
 
-// mistaken lists the keys of m, those most like key first, and guesses which of
-// them was meant.
+// mistaken returns the keys of m, most similar to key first, and the key that was probably
+// meant.
 func mistaken(m map[string]any, key string) *Missing {
 	keys := sortedKeys(m)
 	dist := make(map[string]int, len(keys))
@@ -21,7 +21,7 @@ func mistaken(m map[string]any, key string) *Missing {
 	return &Missing{Keys: keys, Suggestion: guess(keys, key)}
 }
 
-// guess is the name most like the wanted one, "" where none is like it.
+// guess returns the name that is most similar to want, or "" if none is similar.
 func guess(names []string, want string) string {
 	return near.Pick(slices.Sorted(slices.Values(names)), want, min(max(2, len(want)/3), len(want)/2), strings.ToLower)
 }

@@ -10,9 +10,9 @@
 //		Capabilities: engine.DefaultCapabilities(),
 //	})
 //
-// The output is the text of every template, and the notes. An [*Error] names the template,
-// the line and the calls that led there. The package reads no files, resolves no values and
-// asks no cluster: what templates look up comes through functions of [Input].
+// The output has the text of every template and the notes. An [*Error] has the template, the
+// line and the calls that led to it. The package does not read files, resolve values or access
+// a cluster: the functions of [Input] look up objects for templates.
 package engine
 
 import (
@@ -27,71 +27,69 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// Release is what templates see as .Release.
+// Release is the .Release of templates.
 type Release struct {
 	Name      string
 	Namespace string
-	// Service is who makes the release; "" stands for "Helm".
+	// Service is the name of the program that renders the release. The default is "Helm".
 	Service   string
 	Revision  int
 	IsInstall bool
 	IsUpgrade bool
 }
 
-// Input is what one rendering needs. Nothing in it is kept.
+// Input is the input of [Render].
 type Input struct {
-	// Chart is the root of a resolved tree (see values.Resolve).
+	// Chart is the root of a resolved tree; see values.Resolve.
 	Chart *chart.Chart
-	// Values are the root's final values, with those of its subcharts below
-	// their names. They are not changed: templates that write get a copy.
+	// Values are the root's final values, with those of its subcharts below their names.
+	// Render does not modify them: templates that write to them get a copy.
 	Values map[string]any
-	// Rounded is set where Values went through values.Rounded already; otherwise Render
-	// calls it.
+	// Rounded is set if Values are the result of values.Rounded. Otherwise Render calls it.
 	Rounded bool
 	Release Release
-	// Capabilities of the cluster; nil stands for DefaultCapabilities.
+	// Capabilities are those of the cluster. The default is DefaultCapabilities.
 	Capabilities *Capabilities
-	// Lookup answers the template function of that name: one object, or a list
-	// under "items" where name is "". nil finds nothing, ever.
+	// Lookup implements the template function lookup. It returns an object, or a list
+	// under "items" if name is "". If it is nil, lookup finds no objects.
 	Lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
-	// LookupHost answers getHostByName; nil answers "".
+	// LookupHost implements getHostByName. If it is nil, the function returns "".
 	LookupHost func(host string) string
-	// Functions are further functions for templates, by the path of the chart
-	// (chart.Chart.FullPath) whose texts may call them, and by name. They cannot
-	// replace those that there are, nor be called like a word of templates: that
-	// is a [*FunctionError]. They are called one at a time, in the same order on
-	// every run, with what templates have as arguments. Of what they return, templates see
-	// maps, lists, plain values and the fields of structs; methods only of the types that
-	// templates meet anyway, such as time.Time.
+	// Functions are additional functions for the templates of single charts, by the
+	// chart's path (chart.Chart.FullPath) and by name. A name that is not valid, or is
+	// that of an existing function, is a [*FunctionError]. Render calls the functions
+	// one at a time, in the same order on every run. In their results, templates can
+	// access maps, lists, scalars and the fields of structs, but only methods of the
+	// types that Helm's templates have, such as time.Time.
 	Functions map[string]map[string]func(args ...any) (any, error)
 	// Strict makes a missing key of a map an error.
 	Strict bool
-	// Lint lets templates that call fail or required run on, and turns those
-	// messages into Warnings.
+	// Lint lets templates continue after a call of fail or required, and adds the
+	// messages to Warnings.
 	Lint bool
 }
 
-// File is the text that one template rendered. Name is the template's path
-// from the root chart: "web/templates/pod.yaml".
+// File is the output of a template. Name is the template's path from the root chart:
+// "web/templates/pod.yaml".
 type File struct {
 	Name    string
 	Content string
 }
 
-// Output is what one rendering made.
+// Output is the output of [Render].
 type Output struct {
-	// Files are all templates but partials and notes, sorted by name. Those
-	// that rendered nothing but white space are there too.
+	// Files are the outputs of all templates except partials and notes, sorted by name,
+	// including those with only white space.
 	Files []File
-	// Notes are the NOTES.txt of the root chart and of its subcharts: the
-	// root's first, then those with the deepest paths.
+	// Notes are the outputs of the NOTES.txt of the root chart and of its subcharts: the
+	// root's first, and then those with the deepest paths first.
 	Notes []File
-	// Warnings are what templates complained about while linting.
+	// Warnings are the messages of fail and required if Input.Lint is set.
 	Warnings []string
 }
 
-// Render runs all templates of in.Chart and of the charts below it. The error
-// of a template is an [*Error].
+// Render renders all templates of in.Chart and of the charts below it. The error of a
+// template is an [*Error].
 func Render(ctx context.Context, in Input) (*Output, error) {
 	if in.Chart == nil {
 		return nil, errors.New("render: there is no chart")
@@ -116,8 +114,8 @@ func Render(ctx context.Context, in Input) (*Output, error) {
 	return output(in.Chart, jobs), nil
 }
 
-// jobs are the templates of the tree with fresh data. Where templates may
-// write to their values these are a copy.
+// jobs returns the templates of the tree with new data. If own is set, their values are a
+// copy that templates may modify.
 func (e *engine) jobs(own bool) []job {
 	e.ownsValues = own
 	vals := rootValues(e.in)
@@ -127,18 +125,18 @@ func (e *engine) jobs(own bool) []job {
 	return collect(newScope(e.in.Chart, vals, e.in, releaseData(e.in.Release)))
 }
 
-// job is one template file of the tree.
+// job is a template file of the tree.
 type job struct {
 	name  string
 	depth int
 	text  string
 	scope *scope
-	chart string // its path, once it is parsed
-	// library is the place among the charts of library/ for a file of one of
-	// them, from 1; such a file only defines templates, whatever its name.
+	chart string // the path of its chart, once it is parsed
+	// library is the 1-based index of the library chart for a file of one. Such a file
+	// only defines templates, whatever its name.
 	library int
 	output  string
-	// warnings are what the template said while it was linted.
+	// warnings are the template's messages if Input.Lint is set.
 	warnings []string
 }
 
@@ -152,8 +150,8 @@ func (j *job) notes() bool { return strings.HasSuffix(j.name, chart.FileNotes) }
 // So a parent's definition replaces its subcharts' of the same name, and what
 // a template writes to the values is seen by those that run after it.
 //
-// Charts of library/ come before all others, a library's libraries before
-// itself: what they define is for everybody to replace.
+// Charts in library/ come before all others, and a library's libraries before itself, so that
+// all charts can replace their definitions.
 func collect(root *scope) []job {
 	var jobs []job
 	libraries := 0
@@ -181,13 +179,12 @@ func collect(root *scope) []job {
 	return lastOfName(jobs)
 }
 
-// fileText is data as text, without a copy: the files of a chart are not changed
-// once they are read (see [chart.Chart]).
+// fileText returns data as a string without copying it, because the files of a chart are never
+// modified (see [chart.Chart]).
 func fileText(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
-// lastOfName leaves one of several files of the same name, the last: two charts of
-// charts/ may have one name, and for Helm the later's file takes the place of the
-// earlier's.
+// lastOfName returns jobs with only the last of several files with the same name. Two charts in
+// charts/ may have the same name, and in Helm the later's files replace the earlier's.
 func lastOfName(jobs []job) []job {
 	out := jobs[:0]
 	for i := range jobs {
@@ -198,7 +195,7 @@ func lastOfName(jobs []job) []job {
 	return out
 }
 
-// inTurn compares the places of two jobs in the order of running.
+// inTurn compares two jobs by the order in which they run.
 func inTurn(a, b *job) int {
 	switch {
 	case (a.library > 0) != (b.library > 0):

@@ -7,9 +7,9 @@ import (
 	"text/template/parse"
 )
 
-// source is one template text: a file of a chart, or what was handed to tpl.
+// source is the text of a template: a file of a chart, or text passed to tpl.
 type source struct {
-	// file is the template's path from the root chart, "" for tpl.
+	// file is the template's path from the root chart, or "" for tpl.
 	file  string
 	chart string
 	text  string
@@ -24,8 +24,8 @@ type definition struct {
 
 func (d *definition) empty() bool { return parse.IsEmptyTree(d.root) }
 
-// templateSet maps names to definitions. A set made by tpl lies over the one
-// that tpl was called in.
+// templateSet maps names to definitions. The set of a call of tpl is on top of the caller's
+// set.
 type templateSet struct {
 	under *templateSet
 	defs  map[string]*definition
@@ -49,7 +49,7 @@ func (s *templateSet) add(d *definition) {
 	s.defs[d.name] = d
 }
 
-// names lists all templates of the set and of those under it, files left out.
+// names returns the names of all templates of the set and the sets below it, except files.
 func (s *templateSet) names() []string {
 	var out []string
 	for ; s != nil; s = s.under {
@@ -66,11 +66,11 @@ func (s *templateSet) names() []string {
 type parsed struct {
 	trees map[string]*parse.ListNode
 	err   error
-	// writes reports that the text calls a function that changes a map.
+	// writes is set if the text calls a function that modifies a map.
 	writes bool
 }
 
-// mainName is not a name that a template could be defined under by accident.
+// mainName is a name that no template defines by accident.
 const mainName = "\x00"
 
 func parseText(text string, known map[string]any, a *arena) *parsed {
@@ -102,7 +102,7 @@ func slowParse(text string, known map[string]any) (map[string]*parse.ListNode, e
 	return trees, nil
 }
 
-// mayWrite is a quick look before the long one of writes.
+// mayWrite is a fast check that precedes writes.
 func mayWrite(text string) bool {
 	return strings.Contains(text, "set") || strings.Contains(text, "erge")
 }
@@ -149,7 +149,7 @@ func writes(n parse.Node) bool {
 	return false
 }
 
-// place is a position of a source as people count: both from 1.
+// place is a position in a source, with 1-based line and column.
 type place struct{ line, column int }
 
 func (s *source) place(pos int) place {
@@ -159,8 +159,8 @@ func (s *source) place(pos int) place {
 	return place{line: strings.Count(before, "\n") + 1, column: len([]rune(before[nl+1:])) + 1}
 }
 
-// start is where the text of a node begins. The parser gives for a path of
-// fields the position behind its first part.
+// start returns the offset of a node's text. The parser's position of a path of fields is after
+// its first part.
 func (s *source) start(n parse.Node) int {
 	pos := int(n.Position())
 	first := ""

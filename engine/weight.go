@@ -10,18 +10,17 @@ import (
 	chartfiles "github.com/moonhelm/moonhelm/engine/engine"
 )
 
-// Writing a value, printing it or copying it takes as long as the value is large
-// when it is written out: a list that holds another one twice writes it twice,
-// and a value that holds itself would be written without end. A weight finds
-// out how large that is before, in time that grows with what is there only: the
-// parts that it has seen it does not walk again.
+// Encoding, printing or copying a value takes time in proportion to its expanded size: a list
+// that contains another one twice is encoded with both, and encoding a value that contains
+// itself does not terminate. A weight computes the expanded size in advance, in time
+// proportional to the value in memory, because it walks every part only once.
 
 const (
-	// maxNodes bounds what is written or copied at a time.
+	// maxNodes limits the nodes of a value that is encoded or copied.
 	maxNodes = 4_000_000
-	// maxNesting is how deep values may be nested to be written.
+	// maxNesting limits the nesting of a value that is encoded.
 	maxNesting = 2000
-	// nodeSize is what a node adds at least to a text that it is written to.
+	// nodeSize is the minimum number of bytes of an encoded node.
 	nodeSize = 4
 )
 
@@ -30,24 +29,24 @@ var (
 	errCyclic = errors.New("the value holds itself, so writing it would not end")
 )
 
-// weight is what is left of the nodes and bytes that a function may be given.
+// weight is the remaining number of nodes and bytes for the arguments of a function.
 type weight struct {
 	nodes, bytes int
-	// walked counts what was looked at.
+	// walked counts the walked nodes.
 	walked int
-	// cyclic reports that a value holds itself.
+	// cyclic is set if a value contains itself.
 	cyclic bool
-	// seen are the maps and lists that were looked at, from a certain number on.
+	// seen are the maps and lists that were walked, recorded from a certain number on.
 	seen map[part]*partSize
 }
 
-// part is a map, with the length -1, or a list.
+// part is a list, or a map if its length is -1.
 type part struct {
 	at     unsafe.Pointer
 	length int
 }
 
-// partSize is what a part takes away from a weight, once that is known.
+// partSize is the size of a part, once it is known.
 type partSize struct {
 	nodes, bytes int
 	known        bool
@@ -55,13 +54,13 @@ type partSize struct {
 
 func newWeight() weight { return weight{nodes: maxNodes, bytes: maxText} }
 
-// checkSize fails for values that cannot be written in bounded time.
+// checkSize returns an error for a value that is too large to encode.
 func checkSize(v any) error {
 	w := newWeight()
 	return w.check(v)
 }
 
-// check takes v away and fails where there was less left.
+// check subtracts the size of v and returns an error if it exceeds the weight.
 func (w *weight) check(v any) error {
 	switch {
 	case w.add(v, maxNesting):
@@ -72,10 +71,10 @@ func (w *weight) check(v any) error {
 	return errTooBig
 }
 
-// used is what was taken away from a new weight: the nodes, and the bytes.
+// used returns the nodes and bytes that were subtracted.
 func (w *weight) used() (nodes, bytes int) { return maxNodes - w.nodes, maxText - w.bytes }
 
-// add takes v away, and reports whether something was left.
+// add subtracts the size of v and reports whether the weight sufficed.
 func (w *weight) add(v any, depth int) bool {
 	w.nodes--
 	w.walked++
@@ -118,7 +117,7 @@ func (w *weight) table(m map[string]any, depth int) bool {
 	})
 }
 
-// part walks a map or a list, unless what it takes away is known.
+// part subtracts the size of a map or a list, which it walks unless the size is known.
 func (w *weight) part(p part, depth int, walk func() bool) bool {
 	if w.walked < rememberAfter && depth > maxNesting-100 {
 		return walk()
@@ -141,7 +140,7 @@ func (w *weight) part(p part, depth int, walk func() bool) bool {
 	return true
 }
 
-// other weighs lists and maps of other types, which may hold anything as well.
+// other subtracts the size of lists and maps of other types.
 func (w *weight) other(r reflect.Value, depth int) bool {
 	r = deref(r)
 	switch r.Kind() {

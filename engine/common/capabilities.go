@@ -11,18 +11,18 @@ import (
 	"github.com/moonhelm/moonhelm/engine/version"
 )
 
-// KubeVersion is the cluster's version as templates see it.
+// KubeVersion is the cluster's version in templates.
 type KubeVersion struct {
 	// Version is the full version with its leading v: "v1.36.3-gke.100".
 	Version string
-	// normalizedVersion is Version without what a distribution adds.
+	// normalizedVersion is Version without a distribution's suffix.
 	normalizedVersion string
 	// Major and Minor are decimal numbers.
 	Major string
 	Minor string
 }
 
-// String is the version without what a distribution adds to it: "v1.36.3".
+// String returns the version without a distribution's suffix: "v1.36.3".
 func (v *KubeVersion) String() string {
 	if v.normalizedVersion == "" {
 		bare, _, _ := strings.Cut(v.Version, "+")
@@ -32,25 +32,25 @@ func (v *KubeVersion) String() string {
 	return v.normalizedVersion
 }
 
-// GitVersion is the full version, under the name that old charts use.
+// GitVersion returns the full version. Old charts use this name.
 func (v *KubeVersion) GitVersion() string { return v.Version }
 
-// VersionSet are the API versions of a cluster: "apps/v1" and, from a real
-// cluster, "apps/v1/Deployment" too.
+// VersionSet has the API versions of a cluster: "apps/v1" and, if it was read from a cluster,
+// also "apps/v1/Deployment".
 type VersionSet []string
 
-// Has reports whether the set holds apiVersion.
+// Has reports whether the set contains apiVersion.
 func (s VersionSet) Has(apiVersion string) bool { return slices.Contains(s, apiVersion) }
 
-// Capabilities tell templates what they are rendered for.
+// Capabilities are the .Capabilities of templates.
 type Capabilities struct {
 	KubeVersion KubeVersion
 	APIVersions VersionSet
 	HelmVersion version.BuildInfo
 }
 
-// ParseKubeVersion reads a version such as "1.36", "v1.36.3" or
-// "1.36.3-gke.100". It needs a major and a minor version at least.
+// ParseKubeVersion parses a version such as "1.36", "v1.36.3" or "1.36.3-gke.100". The major
+// and the minor version are required.
 func ParseKubeVersion(text string) (KubeVersion, error) {
 	full := strings.TrimPrefix(text, "v")
 	numbers, _, _ := strings.Cut(full, "+")

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package common holds types that templates see: a chart's values and the
-// capabilities of a cluster. They bear the names that they have in Helm, for
-// templates print and compare names of types:
+// Package common defines the types of .Values and .Capabilities. The package and the types
+// have the same names as in Helm, because templates print and compare names of types:
 //
 //	{{ printf "%T" .Values }} {{ typeOf .Capabilities }}
 //
-// Everything else is in package engine, which has them under the same names.
+// Package engine has aliases for these types.
 package common
 
 import (
@@ -18,18 +17,17 @@ import (
 
 var errEmptyPath = errors.New("YAML path cannot be empty")
 
-// Values are a chart's values as templates see them, with the methods that
-// Helm gives them.
+// Values are a chart's values in templates, with the same methods as in Helm.
 type Values map[string]any
 
-// YAML are the values as YAML text. Templates get it from the evaluator, which
-// bounds it.
+// YAML returns the values as YAML. Templates call the evaluator's implementation, which limits
+// the size.
 func (v Values) YAML() (string, error) {
 	data, err := yaml.Marshal(map[string]any(v))
 	return string(data), err
 }
 
-// AsMap are the values as a plain map.
+// AsMap returns the values as a map[string]any.
 func (v Values) AsMap() map[string]any {
 	if v == nil {
 		return map[string]any{}
@@ -37,7 +35,7 @@ func (v Values) AsMap() map[string]any {
 	return v
 }
 
-// Table is the table at a path such as "image.pull".
+// Table returns the table at a path such as "image.pull".
 func (v Values) Table(name string) (Values, error) {
 	at := v
 	for _, step := range strings.Split(name, ".") {
@@ -53,8 +51,7 @@ func (v Values) Table(name string) (Values, error) {
 	return at, nil
 }
 
-// PathValue is the value at a path such as "image.tag", which must not be a
-// table.
+// PathValue returns the value at a path such as "image.tag", which must not be a table.
 func (v Values) PathValue(name string) (any, error) {
 	if name == "" {
 		return nil, errEmptyPath

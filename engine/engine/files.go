@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine holds the type that templates see as .Files. It bears the name
-// that the type has in Helm, for templates print and compare names of types.
+// Package engine defines the type of .Files. The package and the type have the same names as
+// in Helm, because templates print and compare names of types.
 package engine
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// files are a chart's plain files as templates see them in .Files.
+// files is the type of .Files, by name.
 type files map[string][]byte
 
-// Files are a chart's plain files as templates see them in .Files.
+// Files are the .Files of templates: a chart's files other than templates.
 type Files = files
 
-// NewFiles are the files of a chart.
+// NewFiles returns the files of a chart as Files.
 func NewFiles(from []*chart.File) Files {
 	fs := make(files, len(from))
 	for _, f := range from {
@@ -34,14 +34,14 @@ func NewFiles(from []*chart.File) Files {
 	return fs
 }
 
-// maxPattern bounds the patterns of Glob: taking one apart is slow and recursive.
+// maxPattern limits the length of patterns of Glob, because parsing them is slow and recursive.
 const maxPattern = 1000
 
-// maxStars is how many stars the library may be given, which tries all ways to
-// share a name out among them. More are left to a regular expression.
+// maxStars is the number of stars up to which the glob library is used, whose time is
+// exponential in it. Patterns with more stars become a regular expression.
 const maxStars = 4
 
-// globRegexp is the regular expression that matches what pattern does.
+// globRegexp returns a regular expression that matches the same names as pattern.
 func globRegexp(pattern string) string {
 	var b strings.Builder
 	b.WriteString("(?s)^")
@@ -86,7 +86,7 @@ func globRegexp(pattern string) string {
 	return b.String()
 }
 
-// GetBytes is the file's content, empty where there is no such file.
+// GetBytes returns the content of a file, or an empty slice if it does not exist.
 func (fs files) GetBytes(name string) []byte {
 	if data, ok := fs[name]; ok {
 		return data
@@ -94,11 +94,11 @@ func (fs files) GetBytes(name string) []byte {
 	return []byte{}
 }
 
-// Get is the file's content as text, "" where there is no such file.
+// Get returns the content of a file as a string, or "" if it does not exist.
 func (fs files) Get(name string) string { return string(fs.GetBytes(name)) }
 
-// Glob are the files whose path matches pattern; "*" stays within one directory,
-// "**" does not. A pattern that is none matches every file, as in Helm.
+// Glob returns the files whose path matches pattern. "*" does not match a slash, and "**" does.
+// As in Helm, an invalid pattern matches every file.
 func (fs files) Glob(pattern string) files {
 	if len(pattern) > maxPattern {
 		panic(fmt.Errorf("a pattern of %d bytes is more than templates may ask for", len(pattern)))
@@ -120,10 +120,10 @@ func (fs files) Glob(pattern string) files {
 	return out
 }
 
-// AsConfig are the files as a ConfigMap's data, under their base names, in YAML.
+// AsConfig returns the files as YAML for the data of a ConfigMap, by their base names.
 func (fs files) AsConfig() string { return written(ConfigData(fs)) }
 
-// AsSecrets are the files as a Secret's data, under their base names, in YAML.
+// AsSecrets returns the files as YAML for the data of a Secret, by their base names.
 func (fs files) AsSecrets() string { return written(SecretData(fs)) }
 
 func written(data map[string]string) string {
@@ -134,13 +134,13 @@ func written(data map[string]string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// ConfigData are the texts of the files by their base names; of several with one
-// name the last one counts.
+// ConfigData returns the contents of the files by their base names. If several files have the
+// same base name, the last one wins.
 func ConfigData(fs Files) map[string]string {
 	return named(fs, func(data []byte) string { return string(data) })
 }
 
-// SecretData is ConfigData in base64.
+// SecretData is like ConfigData, with contents in base64.
 func SecretData(fs Files) map[string]string { return named(fs, base64.StdEncoding.EncodeToString) }
 
 func named(fs Files, text func([]byte) string) map[string]string {
@@ -151,7 +151,7 @@ func named(fs Files, text func([]byte) string) map[string]string {
 	return m
 }
 
-// Lines are the file's lines without their line feeds.
+// Lines returns the lines of a file without line feeds.
 func (fs files) Lines(name string) []string {
 	data, ok := fs[name]
 	if !ok {
