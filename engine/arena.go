@@ -4,9 +4,8 @@ package engine
 
 import "text/template/parse"
 
-// arena hands out parse nodes from larger blocks, for a chart has many
-// thousands of them. It is used by one goroutine; its nodes live as long as any
-// of their block does.
+// arena allocates parse nodes in blocks, because a chart has many thousands of them. It is not
+// safe for concurrent use. A block is freed only when none of its nodes is in use.
 type arena struct {
 	texts       []parse.TextNode
 	actions     []parse.ActionNode
@@ -22,7 +21,7 @@ type arena struct {
 
 const blockSize = 128
 
-// one puts v into a block and gives its address.
+// one adds v to a block and returns its address.
 func one[T any](block *[]T, v T) *T {
 	if len(*block) == 0 {
 		*block = make([]T, blockSize)
@@ -33,7 +32,7 @@ func one[T any](block *[]T, v T) *T {
 	return p
 }
 
-// several copies from into a block.
+// several copies from to a block.
 func several[T any](block *[]T, from []T) []T {
 	if len(from) > len(*block) {
 		*block = make([]T, max(4*blockSize, len(from)))

@@ -10,32 +10,33 @@ import (
 	"strings"
 )
 
-// What one call may make and cost, of every function that templates may call. The bounds of
-// a whole rendering are in budget.go; those of values that are written or copied, in
-// weight.go. Every text that comes out of a function has at most maxText bytes, which is
-// seen too late where a function makes much out of little: these are asked before.
+// This file has the cost and the limits of calls of template functions. The limits of a
+// rendering are in budget.go, and those of encoded or copied values in weight.go. The result of
+// every function is limited to maxText bytes. For functions whose result may be much larger
+// than their arguments, the size is computed before the call.
 
-// maxItems bounds the lists that functions make from nothing but a number.
+// maxItems limits the lists that functions create from a number.
 const maxItems = 1_000_000
 
-// bound is how much a call may ask for, reckoned from its arguments.
+// bound computes the size of a call's result from its arguments.
 type bound struct {
 	most int
 	asks func(a []any) (int, error)
 }
 
-// bounds are the functions that make much out of little, each with why it does.
+// bounds has the functions whose result may be much larger than their arguments, each with the
+// reason.
 var bounds = []struct {
 	names string // separated by spaces
 	bound
 }{
-	// A text as often as a number says.
+	// A string repeated a number of times.
 	{"repeat", bound{maxText, func(a []any) (int, error) { return times(intArg(a, 0), len(textArg(a, 1))), nil }}},
-	// Spaces in front of each line.
+	// Spaces before each line.
 	{"indent nindent", bound{maxText, func(a []any) (int, error) {
 		return times(intArg(a, 0), strings.Count(textArg(a, 1), "\n")+1), nil
 	}}},
-	// A list of as many numbers as a number says.
+	// A list with a number of numbers.
 	{"until", bound{maxItems, func(a []any) (int, error) { return abs(intArg(a, 0)), nil }}},
 	{"untilStep",
 		bound{maxItems, func(a []any) (int, error) { return steps(intArg(a, 0), intArg(a, 1), intArg(a, 2)), nil }}},
@@ -45,17 +46,17 @@ var bounds = []struct {
 		}
 		return most, nil
 	}}},
-	// Random characters, which the system makes slowly.
+	// Random characters, which are slow to generate.
 	{"randAlpha randAlphaNum randAscii randNumeric randBytes",
 		bound{maxItems, func(a []any) (int, error) { return intArg(a, 0), nil }}},
-	// Lists behind each other, of which one may be given many times.
+	// Concatenated lists, which may be the same list many times.
 	{"concat", bound{maxItems, func(a []any) (n int, err error) {
 		for _, list := range a {
 			n += listLen(list)
 		}
 		return n, nil
 	}}},
-	// A text between all elements, or in the place of all that is found.
+	// A string between all elements, or in place of all matches.
 	{"join", bound{maxText, func(a []any) (int, error) { return times(listLen(a[1]), len(textArg(a, 0))), nil }}},
 	{"replace", bound{maxText, func(a []any) (int, error) {
 		return times(strings.Count(textArg(a, 2), textArg(a, 0)), len(textArg(a, 1))), nil
@@ -63,7 +64,7 @@ var bounds = []struct {
 	{"regexReplaceAll mustRegexReplaceAll", bound{maxText, func(a []any) (int, error) { return replaced(a, true) }}},
 	{"regexReplaceAllLiteral mustRegexReplaceAllLiteral",
 		bound{maxText, func(a []any) (int, error) { return replaced(a, false) }}},
-	// An element of some 16 bytes for each byte that is found.
+	// An element of about 16 bytes for each match.
 	{"split splitList",
 		bound{maxItems, func(a []any) (int, error) { return strings.Count(textArg(a, 1), textArg(a, 0)), nil }}},
 	{"regexFindAll mustRegexFindAll regexSplit mustRegexSplit", bound{maxItems, func(a []any) (int, error) {
@@ -73,14 +74,14 @@ var bounds = []struct {
 		}
 		return len(re.FindAllStringIndex(textArg(a, 1), maxItems+1)), nil
 	}}},
-	// The library goes through the text once for each line that it makes.
+	// The library scans the text once for each line of the result.
 	{"wrap", bound{maxItems, func(a []any) (int, error) { return len(textArg(a, 1)), nil }}},
 	{"wrapWith", bound{maxItems, func(a []any) (int, error) { return len(textArg(a, 2)), nil }}},
 	{"wrapWith", bound{maxText, func(a []any) (int, error) {
 		s := textArg(a, 2)
 		return times(strings.Count(s, " ")+len(s)/max(intArg(a, 0), 1)+1, len(textArg(a, 1))), nil
 	}}},
-	// Keys of dict may be of any type: they are printed.
+	// Keys of dict may have any type; they are printed.
 	{"dict", bound{0, func(a []any) (int, error) {
 		for i := 0; i < len(a); i += 2 {
 			if _, isText := a[i].(string); !isText {
@@ -93,33 +94,33 @@ var bounds = []struct {
 	}}},
 }
 
-// rates are what calls cost where it is not what their arguments weigh.
+// rates has the cost of functions for which it is not the weight of the arguments.
 var rates = []struct {
 	names string
 	rate
 }{
-	// These look at the surface of their arguments: how large those are does not matter.
+	// These do not walk their arguments, whose size does not matter.
 	{"default empty coalesce get hasKey first mustFirst last mustLast chunk mustChunk index len not and " +
 		"or ternary all any dig " +
 		"typeOf typeIs typeIsLike kindOf kindIs required fail call", rate{surface: true}},
-	// These weigh or count while they go through them.
+	// These count steps while they walk their arguments.
 	{"eq ne lt le gt ge printf deepEqual has mustHas merge mustMerge mergeOverwrite " +
 		"mustMergeOverwrite deepCopy mustDeepCopy " +
 		"toYaml mustToYaml toJson mustToJson toPrettyJson mustToPrettyJson toRawJson mustToRawJson unset",
 		rate{surface: true}},
-	// These copy a list, at its surface.
+	// These make a shallow copy of a list.
 	{"keys values rest mustRest initial mustInitial append mustAppend push mustPush prepend mustPrepend concat " +
 		"reverse mustReverse compact mustCompact without mustWithout uniq mustUniq", rate{surface: true, copies: true}},
-	// These make maps and lists: bytes for each argument.
+	// These create maps and lists: bytes for each argument.
 	{"dict", rate{surface: true, makes: 200}},
 	{"set pick omit", rate{surface: true, makes: 50}},
 	{"list tuple", rate{surface: true, makes: 16}},
 	{"pluck", rate{surface: true, copies: true, makes: 16}},
-	// Only where it is to be cut is looked at, not what is cut.
+	// Only the position to cut matters, not the string.
 	{"slice mustSlice", rate{unweighed: 1}},
 	// A template of its own.
 	{"include tpl", rate{surface: true, cost: 10}},
-	// What takes long on purpose, or because of the arithmetic: a step is some ten nanoseconds.
+	// Slow functions, such as cryptography. A step is about ten nanoseconds.
 	{"genPrivateKey", rate{cost: 1_000_000}},
 	{"derivePassword", rate{cost: 500_000}},
 	{"genCA genSelfSignedCert genSignedCert", rate{cost: 200_000}},
@@ -127,7 +128,7 @@ var rates = []struct {
 	{"genCAWithKey genSelfSignedCertWithKey genSignedCertWithKey", rate{cost: 10_000}},
 }
 
-// price sets what the functions may make and cost.
+// price sets the cost and the limits of functions.
 func price(m map[string]*function) {
 	for _, r := range rates {
 		for name := range strings.FieldsSeq(r.names) {
@@ -154,7 +155,7 @@ func price(m map[string]*function) {
 func textArg(a []any, i int) string { return a[i].(string) }
 func intArg(a []any, i int) int     { return a[i].(int) }
 
-// listLen is the number of elements of a list, 0 for what is none.
+// listLen returns the length of a list, or 0 for other values.
 func listLen(list any) int {
 	if r := reflect.ValueOf(list); r.Kind() == reflect.Slice || r.Kind() == reflect.Array {
 		return r.Len()
@@ -162,7 +163,7 @@ func listLen(list any) int {
 	return 0
 }
 
-// times is n*size, math.MaxInt where that is not a number; a negative n counts as none.
+// times returns n*size, or math.MaxInt on overflow. A negative n is treated as 0.
 func times(n, size int) int {
 	if n <= 0 || size == 0 {
 		return 0
@@ -183,7 +184,7 @@ func abs(n int) int {
 	return n
 }
 
-// steps is how many numbers untilStep makes, and too many where it would go around.
+// steps returns the length of untilStep's result, or math.MaxInt on overflow.
 func steps(from, to, step int) int {
 	if max(math.Abs(float64(to)), math.Abs(float64(step))) > 1<<61 {
 		return math.MaxInt
@@ -198,8 +199,8 @@ func steps(from, to, step int) int {
 	return int(n)
 }
 
-// replaced is how long the text becomes when what a pattern matches is replaced, or more.
-// Where expand is set, the text that takes its place may name parts of the match.
+// replaced returns an upper bound for the length of the text after replacing all matches of a
+// pattern. If expand is set, the replacement may refer to submatches.
 func replaced(a []any, expand bool) (int, error) {
 	s, by := textArg(a, 1), textArg(a, 2)
 	refs := 0
@@ -223,9 +224,8 @@ func replaced(a []any, expand bool) (int, error) {
 	return size, nil
 }
 
-// shallowTOML refuses text whose arrays, tables or keys nest so deep that
-// reading it would never end. Brackets within quotes count too, as they rarely
-// come without their other half.
+// shallowTOML returns an error for text whose arrays, tables or keys are nested so deeply that
+// parsing takes too long. It also counts brackets in quotes, which are usually balanced.
 func shallowTOML(text string) error {
 	depth, dots := 0, 0
 	for i := range len(text) {

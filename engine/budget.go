@@ -11,59 +11,54 @@ import (
 	"sync/atomic"
 )
 
-// A chart is a program of unknown origin. This file bounds what running it may
-// cost: everything ends, in bounded memory, and no stack overflows, which no
-// process survives. No chart of the corpus takes a fiftieth of any of these
-// limits, which a test makes sure of.
+// A chart is an untrusted program. This file limits the time, the memory and the stack of
+// running it. A test checks that no chart of the corpus uses more than a fiftieth of any limit.
 
 const (
-	// maxSteps bounds the time of one rendering: turns of loops, calls, and
-	// what goes through them. Each template file brings stepsPerFile more, so
-	// that large trees are not taken for endless ones.
+	// maxSteps limits the time of a rendering. Steps are iterations of loops, calls, and
+	// the sizes of arguments. Each template file adds stepsPerFile, for large trees.
 	maxSteps     = 100_000_000
 	stepsPerFile = 20_000
-	// lookEvery is how many bytes templates may make without a look at what they
-	// hold. Nearly all that templates make is garbage at once, and how much there
-	// is of that matters to time only, as steps.
+	// lookEvery is the number of allocated bytes after which the heap is measured. Nearly
+	// all allocated bytes become garbage at once, which only counts as steps.
 	lookEvery = 32 << 20
-	// maxHeld bounds by how much the heap may grow during a rendering, garbage
-	// left out.
+	// maxHeld limits the growth of the heap, without garbage, during a rendering.
 	maxHeld = 512 << 20
-	// maxNest bounds how deep blocks, pipelines and calls run inside each other.
+	// maxNest limits the nesting of running blocks, pipelines and calls.
 	maxNest = 100_000
-	// maxBlocks is how deep if, with, range and their like may be nested in one
-	// text: the parser calls itself for each.
+	// maxBlocks limits the nesting of if, with, range and the like in a text, because the
+	// parser is recursive.
 	maxBlocks = 1000
-	// maxCode bounds the bytes inside {{ and }} of all templates together. The
-	// parser turns each into about a hundred.
+	// maxCode limits the bytes between {{ and }} in all templates. The parser allocates
+	// about a hundred bytes for each.
 	maxCode = 8 << 20
 )
 
-// spent is what all executors of a rendering have used together. They tell it
+// spent counts the resources that all executors of a rendering have used. Executors add to it
 // in portions, because they share it.
 type spent struct {
 	steps atomic.Int64
 	made  atomic.Int64
-	// nextLook is what will have been made when the next look is due.
+	// nextLook is the number of allocated bytes at which to measure the heap next.
 	nextLook atomic.Int64
-	// heap is what the process held when the rendering began.
+	// heap is the size of the heap at the start of the rendering.
 	heap int64
 }
 
-// reset is for a rendering that starts over.
+// reset resets the counters for a rendering that starts again.
 func (s *spent) reset() {
 	s.steps.Store(0)
 	s.made.Store(0)
 	s.nextLook.Store(lookEvery)
 }
 
-// begin notes what the process holds before the rendering.
+// begin measures the heap before the rendering.
 func (s *spent) begin() {
 	s.reset()
 	s.heap = heapBytes(wholeHeap)
 }
 
-// The heap as its last collection left it, and with the garbage of since then.
+// The size of the heap after the last collection, and including garbage.
 const (
 	liveHeap  = "/gc/heap/live:bytes"
 	wholeHeap = "/memory/classes/heap/objects:bytes"
@@ -78,7 +73,7 @@ func heapBytes(what string) int64 {
 	return int64(min(sample[0].Value.Uint64(), 1<<62))
 }
 
-// work counts n steps. Nothing outlives the context.
+// work adds n steps. It fails if the context is done.
 func (f *frame) work(n int) {
 	f.steps += min(max(int64(n), 1), 1<<40)
 	if f.steps-f.toldSteps >= 1<<10 {
@@ -97,7 +92,7 @@ func (f *frame) tellSteps() {
 	}
 }
 
-// allocate counts n bytes that were made.
+// allocate adds n allocated bytes.
 func (f *frame) allocate(n int) {
 	f.made += min(max(int64(n), 0), 1<<40)
 	if f.made-f.toldMade >= 1<<20 {
@@ -108,7 +103,7 @@ func (f *frame) allocate(n int) {
 func (f *frame) tellMade() {
 	n := f.made - f.toldMade
 	f.toldMade = f.made
-	f.work(int(min(n>>9, math.MaxInt32))) // what is made is filled, and collected
+	f.work(int(min(n>>9, math.MaxInt32))) // the time to fill and to collect the memory
 	made, next := f.spent.made.Add(n), f.spent.nextLook.Load()
 	if made < next || !f.spent.nextLook.CompareAndSwap(next, made+lookEvery) {
 		return
@@ -124,7 +119,7 @@ func (f *frame) tellMade() {
 	f.spent.nextLook.Store(made + max(lookEvery, left/2))
 }
 
-// enter counts a level of nesting, which leave takes back.
+// enter adds a level of nesting, which leave removes.
 func (f *frame) enter() {
 	if f.nest++; f.nest > maxNest {
 		f.failf("templates run more than %d levels deep", maxNest)
@@ -133,9 +128,9 @@ func (f *frame) enter() {
 
 func (f *frame) leave() { f.nest-- }
 
-// charge counts what a call costs before it is made.
+// charge adds the cost of a call before it is made.
 func (f *frame) charge(fn *function, argv []any) {
-	n := 1 + fn.cost + f.depth>>3 // deep stacks are slow to collect behind
+	n := 1 + fn.cost + f.depth>>3 // garbage collection scans deep stacks
 	w := newWeight()
 	for i, v := range argv {
 		weighs := fn.weighs && i >= fn.unweighed
@@ -172,8 +167,8 @@ func (f *frame) charge(fn *function, argv []any) {
 	}
 }
 
-// matchCost is what holding a text against a pattern may cost: each byte is held
-// against every part of the pattern, and a{1000} is a thousand parts.
+// matchCost returns the maximum cost of matching a text against a pattern: each byte is
+// compared with every part of the pattern, and a{1000} has a thousand parts.
 func matchCost(pattern any, text int) int {
 	p, _ := pattern.(string)
 	parts := len(p)
@@ -183,7 +178,7 @@ func matchCost(pattern any, text int) int {
 	return text * min(parts, 1<<20) >> 4
 }
 
-// bounded counts what fn made, and fails where that is too long.
+// bounded adds the size of the result of fn, and fails if it is too large.
 func (f *frame) bounded(fn *function, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -205,9 +200,9 @@ func (f *frame) bounded(fn *function, v any) any {
 	return v
 }
 
-// survey looks at a template text before it is parsed: how much of it is code,
-// and how deep its blocks nest. An else if nests inside its if.
-func survey(text string) (code, depth int) {
+// measure returns the bytes of code in a template and the nesting of its blocks, without
+// parsing it. An else if is nested in its if.
+func measure(text string) (code, depth int) {
 	var open []int
 	now := 0
 	for {
@@ -249,7 +244,7 @@ func survey(text string) (code, depth int) {
 	}
 }
 
-// actionEnd is where the }} of an action stands, quoted ones left out.
+// actionEnd returns the offset of the }} of an action, ignoring those in quotes.
 func actionEnd(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
@@ -278,9 +273,9 @@ func firstWord(text string) (word, rest string) {
 	return text[:n], text[n:]
 }
 
-// admit tells why a text may not be parsed. code counts what was admitted.
+// admit adds the code of text to code, and returns an error if text exceeds a limit.
 func admit(text string, code *atomic.Int64) error {
-	n, depth := survey(text)
+	n, depth := measure(text)
 	if depth > maxBlocks {
 		return fmt.Errorf("if, with, range and define are nested more than %d deep", maxBlocks)
 	}

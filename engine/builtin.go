@@ -9,7 +9,7 @@ import (
 	"text/template"
 )
 
-// builtins are the functions that Go's templates bring along.
+// builtins returns the predefined functions of text/template.
 func builtins() map[string]*function {
 	native := func(name string, fixed int, variadic bool, run func(f *frame, a []any) (any, error)) *function {
 		fn := &function{name: name, fixed: fixed, variadic: variadic}
@@ -88,7 +88,7 @@ func equalAny(v any, others []any) (bool, error) {
 	return false, nil
 }
 
-// basic is the group of types that compare with each other.
+// basic is a group of types that can be compared with each other.
 type basic int
 
 const (
@@ -170,8 +170,8 @@ func equal(a, b any) (bool, error) {
 	return equalOther(ra, rb)
 }
 
-// equalOther compares what is not a number, text or bool: such values may only be
-// compared with nil, unless Go itself can compare them.
+// equalOther compares values other than numbers, strings and booleans. They can only be compared
+// with nil, unless they are comparable in Go.
 func equalOther(a, b reflect.Value) (bool, error) {
 	if a.IsValid() && b.IsValid() && a.Kind() != b.Kind() {
 		return false, fmt.Errorf("non-comparable types %s: %v, %s: %v", shown(a), typeName(a.Type()), typeName(b.Type()),
@@ -186,7 +186,7 @@ func equalOther(a, b reflect.Value) (bool, error) {
 	return a.Interface() == b.Interface(), nil
 }
 
-// shown is v for a message, where it can be written.
+// shown returns a value for a message, if it can be printed.
 func shown(r reflect.Value) any {
 	v := r.Interface()
 	if checkSize(v) != nil {
@@ -333,7 +333,7 @@ func isInteger(t reflect.Type) bool {
 	return z.CanInt() || z.CanUint()
 }
 
-// call runs a value that is a function.
+// call calls a value that is a function.
 func (f *frame) call(v any, args []any) (any, error) {
 	r := reflect.ValueOf(v)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"text/template/parse"
 )
 
-// function is one that templates may call, with what is known of its
-// signature, so that calling it needs little reflection.
+// function is a template function with its signature, so that calling it needs little
+// reflection.
 type function struct {
 	name   string
 	fn     any
@@ -17,12 +17,12 @@ type function struct {
 	// fixed is the number of parameters before the variadic one.
 	fixed    int
 	variadic bool
-	// native functions run with the frame that calls them.
+	// native functions get the frame of the caller.
 	native func(f *frame, args []any) any
-	// lazy functions are and and or, which look at one argument after the other.
+	// lazy functions are and and or, which evaluate their arguments one by one.
 	lazy bool
 	or   bool
-	// weighs reports that it walks through its arguments: they must be finite.
+	// weighs is set if it walks its arguments, which must then be finite.
 	weighs bool
 	// pattern reports that the first argument is a regular expression, parses that
 	// it makes values of text.
@@ -31,7 +31,7 @@ type function struct {
 	bounds []bound
 }
 
-// rate is what a call costs.
+// rate is the cost of a call.
 type rate struct {
 	// surface reports that only the surface of arguments is looked at, copies that it
 	// makes a list of that.
@@ -39,11 +39,11 @@ type rate struct {
 	// unweighed is how many of its first arguments a function that weighs does
 	// not walk through all the same.
 	unweighed int
-	// cost is what a call takes, in steps, and makes the bytes for each argument.
+	// cost is the number of steps, and makes the number of bytes for each argument.
 	cost, makes int
 }
 
-// param is the type of one parameter; the variadic one's is its element.
+// param is the type of a parameter. For a variadic parameter, it is the element type.
 type param struct {
 	kind paramKind
 	typ  reflect.Type
@@ -89,7 +89,7 @@ func newParam(t reflect.Type) param {
 	return p
 }
 
-// newFunction describes fn, a function with one result or with one and an error.
+// newFunction returns a function for fn, which must have one result or one and an error.
 func newFunction(name string, fn reflect.Value) *function {
 	t := fn.Type()
 	d := &function{name: name, fn: fn.Interface(), value: fn, variadic: t.IsVariadic(), fixed: t.NumIn()}
@@ -159,7 +159,7 @@ func (f *frame) callFunction(dot any, fn *function, n parse.Node, args []parse.N
 	return f.bounded(fn, v)
 }
 
-// lazily is and and or: the first argument that decides is the answer.
+// lazily implements and and or: the result is the first argument that decides.
 func (f *frame) lazily(dot any, fn *function, args []parse.Node, last operand) any {
 	var v any
 	for _, a := range args {
@@ -204,7 +204,7 @@ func (f *frame) arg(dot any, p param, n parse.Node) any {
 	return f.constant(p, n)
 }
 
-// constant is a literal for a parameter.
+// constant returns a literal for a parameter.
 func (f *frame) constant(p param, n parse.Node) any {
 	switch p.kind {
 	case anyKind, valueKind:
@@ -269,7 +269,7 @@ func strictly(v, from any) any {
 	return v
 }
 
-// check makes v fit a parameter, or fails.
+// check converts v for a parameter, or fails.
 func (f *frame) check(v any, p param) any {
 	if _, ok := v.(nilElement); ok && p.typ.Kind() != reflect.Interface {
 		f.failNil(p.typ)
@@ -337,8 +337,7 @@ func canBeNil(t reflect.Type) bool {
 	return false
 }
 
-// invoke calls fn. What panics in it is its error. The signatures that nearly
-// all calls have are called directly.
+// invoke calls fn, without reflection for common signatures. It returns a panic as an error.
 func (f *frame) invoke(fn *function, a []any) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

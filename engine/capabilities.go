@@ -9,8 +9,8 @@ import (
 	"github.com/moonhelm/moonhelm/engine/version"
 )
 
-// The types that templates see are named as in Helm, for templates print and
-// compare names of types; see package common.
+// These types have the same names as in Helm, because templates print and compare names of
+// types; see package common.
 type (
 	// KubeVersion is the cluster's version.
 	KubeVersion = common.KubeVersion
@@ -18,24 +18,24 @@ type (
 	VersionSet = common.VersionSet
 	// HelmVersion is this program's version.
 	HelmVersion = version.BuildInfo
-	// Capabilities tell templates what they are rendered for.
+	// Capabilities are the .Capabilities of templates.
 	Capabilities = common.Capabilities
 	// Values are a chart's values.
 	Values = common.Values
 )
 
-// ParseKubeVersion reads a version such as "1.36", "v1.36.3" or
-// "1.36.3-gke.100". It needs a major and a minor version at least.
+// ParseKubeVersion parses a version such as "1.36", "v1.36.3" or "1.36.3-gke.100". The major
+// and the minor version are required.
 func ParseKubeVersion(text string) (KubeVersion, error) { return common.ParseKubeVersion(text) }
 
-// compatible is the Helm whose templates ours behave like; charts compare it.
+// compatible is the version of Helm with which templates are compatible. Charts compare it.
 const compatible = "v4.3.1"
 
-// defaultKube is the Kubernetes that offline rendering assumes, as Helm 4.3.1 does.
+// defaultKube is the Kubernetes version for rendering without a cluster, as in Helm 4.3.1.
 const defaultKube = "v1.37.0"
 
-// DefaultCapabilities are those of offline rendering: a recent Kubernetes with
-// the API groups that it ships.
+// DefaultCapabilities returns the capabilities for rendering without a cluster: a recent
+// Kubernetes version with its API groups.
 func DefaultCapabilities() *Capabilities {
 	v, err := ParseKubeVersion(defaultKube)
 	if err != nil {

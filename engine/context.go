@@ -12,7 +12,7 @@ import (
 	chartfiles "github.com/moonhelm/moonhelm/engine/engine"
 )
 
-// scope is what the templates of one chart are rendered with.
+// scope is the data for the templates of a chart.
 type scope struct {
 	chart  *chart.Chart
 	dot    Values
@@ -20,7 +20,7 @@ type scope struct {
 	parent *scope
 }
 
-// top is the chart right below the root that holds s, nil for the root itself.
+// top returns the scope directly below the root that contains s, or nil for the root.
 func (s *scope) top() *scope {
 	if s.parent == nil {
 		return nil
@@ -31,9 +31,9 @@ func (s *scope) top() *scope {
 	return s
 }
 
-// newScope builds the data of c and of the charts below it. Templates of one
-// chart share one map, and every chart's values are a part of its parent's: so
-// what a template writes with set is seen where Helm shows it.
+// newScope builds the data for c and the charts below it. As in Helm, the templates of a chart
+// share one map, and a chart's values are part of its parent's, so that both have the values
+// that a template writes with set.
 func newScope(c *chart.Chart, vals map[string]any, in *Input, release map[string]any) *scope {
 	subcharts := map[string]any{}
 	s := &scope{chart: c}
@@ -60,7 +60,7 @@ func newScope(c *chart.Chart, vals map[string]any, in *Input, release map[string
 	return s
 }
 
-// template points the chart's data at the template that is about to run.
+// template sets the chart's data for the template that is about to run.
 func (s *scope) template(name string) Values {
 	s.dot["Template"] = Values{
 		"Name":     name,
@@ -84,7 +84,7 @@ func releaseData(r Release) map[string]any {
 	}
 }
 
-// chartData is .Chart: the metadata under the names that Go templates know.
+// chartData returns .Chart, the metadata with the names of the Go fields.
 func chartData(c *chart.Chart) map[string]any {
 	m := c.Metadata
 	if m == nil {
@@ -155,7 +155,7 @@ func anySlice(from []string) []any {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// rootValues are the values that the root chart's templates see.
+// rootValues returns the values of the root chart's templates.
 func rootValues(in *Input) map[string]any {
 	if in.Values == nil {
 		return map[string]any{}

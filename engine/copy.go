@@ -10,7 +10,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// asError is what a function panicked with, as an error.
+// asError returns the value of a panic as an error.
 func asError(r any) error {
 	if err, ok := r.(error); ok {
 		return err
@@ -20,8 +20,8 @@ func asError(r any) error {
 
 var errCopyCyclic = errors.New("the value holds itself, so copying it would not end")
 
-// copyFuncs are deepCopy and mustDeepCopy. A part that a value holds twice is
-// copied twice, as sprig does.
+// copyFuncs returns deepCopy and mustDeepCopy. As in sprig, a part that a value contains twice
+// is copied twice.
 func copyFuncs() map[string]func(f *frame, args []any) any {
 	other := sprig.GenericFuncMap()["mustDeepCopy"].(func(any) (any, error))
 	m := map[string]func(f *frame, args []any) any{}
@@ -47,7 +47,7 @@ func copyFuncs() map[string]func(f *frame, args []any) any {
 	return m
 }
 
-// deepCopy copies maps and lists; other copies what is neither.
+// deepCopy copies maps and lists. other copies other values.
 func deepCopy(v any, other func(any) (any, error)) (_ any, err error) {
 	switch v := v.(type) {
 	case string, bool, int, int64, float64:

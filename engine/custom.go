@@ -10,16 +10,15 @@ import (
 	"unicode"
 )
 
-// custom are the functions of one chart's own, which no one but the texts of
-// its templates may call.
+// custom has the functions of a chart, which only the texts of its templates may call.
 type custom struct {
 	funcs map[string]*function
-	// known are their names and those of all other functions.
+	// known has their names and those of all other functions.
 	known map[string]any
 }
 
-// A FunctionError is returned for a function of [Input.Functions] that templates could
-// not call, or whose name is taken.
+// A FunctionError is returned for a function of [Input.Functions] whose name is not valid or
+// is already in use.
 type FunctionError struct {
 	Chart, Name string
 	Problem     string
@@ -29,7 +28,7 @@ func (e *FunctionError) Error() string {
 	return fmt.Sprintf("chart %s cannot offer the template function %q: %s", e.Chart, e.Name, e.Problem)
 }
 
-// customize adds the functions of single charts.
+// customize adds the functions for single charts.
 func (e *engine) customize(functions map[string]map[string]func(args ...any) (any, error)) error {
 	if len(functions) == 0 {
 		return nil
@@ -52,12 +51,12 @@ func (e *engine) customize(functions map[string]map[string]func(args ...any) (an
 		}
 		e.customs[chart] = c
 	}
-	// They must not be called again because templates start over with a copy.
+	// They must not be called again if the rendering starts again with a copy.
 	e.writes = true
 	return nil
 }
 
-// isName reports whether templates can call a function of that name.
+// isName reports whether s can be the name of a function.
 func isName(s string) bool {
 	for i, r := range s {
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
@@ -69,7 +68,7 @@ func isName(s string) bool {
 	}, s)
 }
 
-// knownTo are the names that a chart's texts may call.
+// knownTo returns the names of the functions that a chart's texts may call.
 func (e *engine) knownTo(chart string) map[string]any {
 	if c := e.customs[chart]; c != nil {
 		return c.known

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// duration reads what templates give as one: text ("1h30m", or a number of
-// seconds), a number of seconds, or a duration.
+// duration converts a string ("1h30m" or a number of seconds), a number of seconds or a
+// duration.
 func duration(v any) (time.Duration, error) {
 	switch v := v.(type) {
 	case nil:
@@ -52,7 +52,7 @@ func seconds(f float64) (time.Duration, error) {
 	return time.Duration(ns), nil
 }
 
-// durationOr0 is what the forgiving functions read: what is not a duration is 0.
+// durationOr0 is like duration, but returns 0 for an invalid duration.
 func durationOr0(v any) time.Duration {
 	d, err := duration(v)
 	if err != nil {

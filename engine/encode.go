@@ -14,12 +14,11 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// The functions of this file are the encoders and decoders that templates
-// call. Those without "must" give "" for what cannot be written or put the
-// error's text into what they return, and charts look for it there. What is too
-// large to be written is an error to all of them.
+// The functions of this file are the encoders and decoders for templates. If encoding fails,
+// those without "must" return "", or the error's text in their result, for which charts look. A
+// value that is too large is an error in all of them.
 
-// encoders are the functions that write any value as a text.
+// encoders returns the functions that encode a value.
 func encoders() map[string]func(f *frame, args []any) any {
 	all := sprig.GenericFuncMap()
 	pretty := all["mustToPrettyJson"].(func(any) (string, error))
@@ -75,7 +74,7 @@ func toYAML(v any) string {
 	return s
 }
 
-// toYAMLPretty indents lists below their key, and folds no long lines.
+// toYAMLPretty indents lists below their key and does not fold long lines.
 func toYAMLPretty(v any) string {
 	var b bytes.Buffer
 	enc := yaml.NewEncoderV3(&b)
@@ -86,7 +85,7 @@ func toYAMLPretty(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// asFloat makes every number a float, as JSON decoders do.
+// asFloat converts every number into a float, like JSON decoders.
 func asFloat(isWhole bool, whole int64, float float64) any {
 	if isWhole {
 		return float64(whole)
@@ -153,7 +152,7 @@ func fromJSONArray(text string) []any {
 	return a
 }
 
-// toTOML gives the error's text for what cannot be written, but not for nothing.
+// toTOML returns the error's text for a value that cannot be encoded, except for nil.
 func toTOML(v any) (string, error) {
 	s, err := mustToTOML(v)
 	if err != nil && v != nil {

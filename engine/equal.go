@@ -21,7 +21,7 @@ type comparison struct {
 
 type partPair struct{ a, b part }
 
-// deepEqual reports whether a and b are equal all the way down.
+// deepEqual reports whether a and b are deeply equal.
 func (f *frame) deepEqual(a, b any) bool {
 	c := comparison{frame: f}
 	return c.equal(a, b, 0)
@@ -136,7 +136,7 @@ func (c *comparison) others(a, b reflect.Value, depth int) bool {
 	return true
 }
 
-// setFuncs are sprig's functions that compare the elements of lists.
+// setFuncs returns sprig's functions that compare the elements of lists.
 func setFuncs() map[string]func(f *frame, args []any) any {
 	all := sprig.GenericFuncMap()
 	has := all["mustHas"].(func(any, any) (bool, error))
@@ -184,7 +184,7 @@ func setFuncs() map[string]func(f *frame, args []any) any {
 	return m
 }
 
-// elements are those of a list or array of any type.
+// elements returns the elements of a list or array of any type.
 func (f *frame) elements(v any) ([]any, bool) {
 	if list, ok := v.([]any); ok {
 		return list, true

@@ -14,7 +14,7 @@ type operand struct {
 	given bool
 }
 
-// pipeline gives the value of p; nil where there is none.
+// pipeline returns the value of p, or nil if p is nil.
 func (f *frame) pipeline(dot any, p *parse.PipeNode) any {
 	if p == nil {
 		return nil
@@ -234,7 +234,7 @@ func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []p
 	return nil
 }
 
-// box turns a field into a plain value, unless its address matters.
+// box converts a field into a plain value, unless its address matters.
 func box(r reflect.Value) any {
 	for r.Kind() == reflect.Interface && !r.IsNil() {
 		r = r.Elem()
@@ -258,8 +258,8 @@ func unboxed(v any) any {
 	return v
 }
 
-// deref follows pointers and interfaces to what they hold; a nil one is
-// returned itself.
+// deref returns the value to which pointers and interfaces refer. It returns a nil pointer or
+// interface itself.
 func deref(r reflect.Value) reflect.Value {
 	for (r.Kind() == reflect.Pointer || r.Kind() == reflect.Interface) && !r.IsNil() {
 		r = r.Elem()
@@ -277,7 +277,7 @@ func asMap(v any) (map[string]any, bool) {
 	return nil, false
 }
 
-// truth is what if and with, and and or decide by.
+// truth reports whether a value is true for if, with, and and or.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil, nilElement:

@@ -17,19 +17,19 @@ import (
 // strings, and know at any moment who called whom and with what.
 
 const (
-	// maxSame is how often a template may include itself, Helm's own limit.
+	// maxSame limits how often a template may include itself, as in Helm.
 	maxSame = 1000
-	// maxDepth bounds all calls below each other, of include, template and tpl.
+	// maxDepth limits nested calls of include, template and tpl.
 	maxDepth = 20_000
-	// maxTpl bounds calls of tpl below each other.
+	// maxTpl limits nested calls of tpl.
 	maxTpl = 1000
-	// maxOutput bounds what one template may write, includes and all.
+	// maxOutput limits the output of a template, including that of included templates.
 	maxOutput = 64 << 20
-	// maxText bounds any single text that a function makes, and what it is given.
+	// maxText limits the size of arguments and results of functions.
 	maxText = 32 << 20
 )
 
-// executor runs templates one after the other. It is used by one goroutine.
+// executor runs templates one after the other. It is not safe for concurrent use.
 type executor struct {
 	*engine
 	ctx      context.Context
@@ -43,7 +43,7 @@ type executor struct {
 	warnings            []string
 }
 
-// frame is one template while it runs.
+// frame is a running template.
 type frame struct {
 	*executor
 	def    *definition
@@ -194,7 +194,7 @@ func (f *frame) template(dot any, n *parse.TemplateNode) {
 	g.list(data, def.root)
 }
 
-// include runs the named template and gives what it wrote.
+// include runs the named template and returns its output.
 func (f *frame) include(name string, data any) string {
 	def := f.set.find(name)
 	if def == nil {
@@ -244,7 +244,7 @@ func (f *frame) tpl(text string, data any) string {
 	return withoutNoValue(out)
 }
 
-// noValue is what Go's templates print for a missing value and Helm deletes.
+// noValue is the output of Go's templates for a missing value, which Helm removes.
 const noValue = "<no value>"
 
 func withoutNoValue(text string) string { return strings.ReplaceAll(text, noValue, "") }

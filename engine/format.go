@@ -38,7 +38,7 @@ func (f *frame) checkFormat(format string, args []any) error {
 
 var errGrowsTooLong = errors.New("the text that comes out is too long")
 
-// widestArg stands for a width that an argument gives.
+// widestArg is the width that is assumed for one that an argument sets.
 const widestArg = 1_000_000
 
 // readFormat returns the verbs of a format and the sum of their widths. simple

@@ -19,8 +19,7 @@ var (
 	errInterfered = errors.New("a template wrote to what all charts share")
 )
 
-// raised is an error that a template asked for, with fail or required. Its
-// text is the chart author's own.
+// raised is an error from fail or required, with the template's message.
 type raised struct{ message string }
 
 func (r *raised) Error() string { return r.message }

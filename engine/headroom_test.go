@@ -44,7 +44,7 @@ func TestCorpusStaysFarFromLimits(t *testing.T) {
 		for _, j := range jobs {
 			output += int64(len(j.output))
 			largest = max(largest, int64(len(j.output)))
-			_, d := survey(j.text)
+			_, d := measure(j.text)
 			depth = max(depth, int64(d))
 		}
 		for what, used := range map[string]struct{ n, limit int64 }{

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// buffer collects what a template writes. Buffers are used again.
+// buffer collects the output of a template. Buffers are reused.
 type buffer struct{ data []byte }
 
 var buffers = sync.Pool{New: func() any { return &buffer{data: make([]byte, 0, 4096)} }}
@@ -26,7 +26,7 @@ func (b *buffer) free() {
 	}
 }
 
-// write writes v as Go's templates do.
+// write writes v like Go's templates.
 func (f *frame) write(v any) {
 	b := f.out
 	before := len(b.data)
@@ -83,7 +83,7 @@ func printsItself(t reflect.Type) bool {
 	return t.Implements(errorType) || t.Implements(reflect.TypeFor[fmt.Stringer]())
 }
 
-// typeName is the name of a type.
+// typeName returns the name of a type.
 func typeName(t reflect.Type) string {
 	if t == nil {
 		return "<nil>"

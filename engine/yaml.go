@@ -11,7 +11,7 @@ import (
 // toYaml is what templates spend their time in: what charts usually have is written at
 // once, all else by way of the library, in the same bytes.
 
-// encodeYAML writes v as Helm does, without the last line feed.
+// encodeYAML encodes v like Helm, without the last line feed.
 func encodeYAML(v any) (string, error) {
 	text, _, err := writeYAML(v)
 	return text, err
@@ -40,7 +40,7 @@ func quickYAML(dst []byte, v any) ([]byte, bool) {
 	return yaml.AppendMarshal(dst, v, yaml.Limits{Text: maxText, Depth: maxNesting, Convert: plainMap})
 }
 
-// plainMap is v without the type that templates know values by.
+// plainMap returns v as a map[string]any if it is Values.
 func plainMap(v any) any {
 	if v, ok := v.(Values); ok {
 		return map[string]any(v)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version holds the type that templates see as
-// .Capabilities.HelmVersion. It bears the name that the type has in Helm, for
-// templates print and compare names of types.
+// Package version defines the type of .Capabilities.HelmVersion. The package and the type have
+// the same names as in Helm, because templates print and compare names of types.
 package version
 
-// BuildInfo is this program's version as templates see it.
+// BuildInfo is this program's version in templates.
 type BuildInfo struct {
 	Version           string `json:"version,omitempty"`
 	GitCommit         string `json:"git_commit,omitempty"`
