@@ -131,7 +131,7 @@ func (b *Budget) Decode(text []byte) (*Release, error) {
 		took += more
 	}
 	r := &Release{}
-	if err := foreign(data, r.read(data)); err != nil {
+	if err := unsupportedFormat(data, r.read(data)); err != nil {
 		b.give(took)
 		return nil, fmt.Errorf("decode release record: %w", err)
 	}

@@ -28,7 +28,7 @@ func (r *Release) MarshalJSON() ([]byte, error) {
 }
 
 func (r *Release) write(w io.Writer) error {
-	o := object{w: w}
+	o := objectWriter{w: w}
 	o.value("name", r.Name)
 	o.value("info", &r.Info)
 	if text, err := r.chart.text(); err != nil {
@@ -75,7 +75,7 @@ func (r *Release) read(data []byte) error {
 			return json.Unmarshal(value, &r.Info)
 		case "chart":
 			if !isNull(value) {
-				r.chart = record{raw: value}
+				r.chart = chartRecord{raw: value}
 			}
 			return nil
 		case "config":
@@ -110,7 +110,7 @@ func (r *Release) read(data []byte) error {
 
 // MarshalJSON encodes the info object of a record.
 func (i *Info) MarshalJSON() ([]byte, error) {
-	return marshal(func(o *object) error {
+	return marshal(func(o *objectWriter) error {
 		o.writeTime("first_deployed", i.FirstDeployed)
 		o.writeTime("last_deployed", i.LastDeployed)
 		o.writeTime("deleted", i.Deleted)
@@ -154,7 +154,7 @@ func (i *Info) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON encodes a hook of a record.
 func (h *Hook) MarshalJSON() ([]byte, error) {
-	return marshal(func(o *object) error {
+	return marshal(func(o *objectWriter) error {
 		o.text("name", h.Name)
 		o.text("kind", h.Kind)
 		o.text("path", h.Path)
@@ -207,7 +207,7 @@ func (h *Hook) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON encodes the last run of a hook.
 func (r *Run) MarshalJSON() ([]byte, error) {
-	return marshal(func(o *object) error {
+	return marshal(func(o *objectWriter) error {
 		o.writeTime("started_at", r.StartedAt)
 		o.writeTime("completed_at", r.CompletedAt)
 		o.value("phase", r.Phase)
@@ -246,9 +246,9 @@ func readTime(value json.RawMessage, t *time.Time) error {
 
 func isNull(value []byte) bool { return string(bytes.TrimSpace(value)) == "null" }
 
-func marshal(fill func(*object) error) ([]byte, error) {
+func marshal(fill func(*objectWriter) error) ([]byte, error) {
 	var b bytes.Buffer
-	if err := fill(&object{w: &b}); err != nil {
+	if err := fill(&objectWriter{w: &b}); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -256,18 +256,18 @@ func marshal(fill func(*object) error) ([]byte, error) {
 
 // objectWriter writes the members of a JSON object in the order of the calls and
 // keeps the first error.
-type object struct {
-	w    io.Writer
-	some bool
-	err  error
+type objectWriter struct {
+	w       io.Writer
+	started bool
+	err     error
 }
 
-func (o *object) raw(key string, text []byte) {
+func (o *objectWriter) raw(key string, text []byte) {
 	if o.err != nil {
 		return
 	}
 	lead := byte('{')
-	if o.some {
+	if o.started {
 		lead = ','
 	}
 	name, err := json.Marshal(key)
@@ -275,7 +275,7 @@ func (o *object) raw(key string, text []byte) {
 		o.err = err
 		return
 	}
-	o.some = true
+	o.started = true
 	for _, part := range [][]byte{{lead}, name, {':'}, text} {
 		if _, err := o.w.Write(part); err != nil {
 			o.err = err
@@ -284,7 +284,7 @@ func (o *object) raw(key string, text []byte) {
 	}
 }
 
-func (o *object) value(key string, v any) {
+func (o *objectWriter) value(key string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil && o.err == nil {
 		o.err = err
@@ -293,20 +293,20 @@ func (o *object) value(key string, v any) {
 }
 
 // text writes a string unless it is empty.
-func (o *object) text(key, s string) {
+func (o *objectWriter) text(key, s string) {
 	if s != "" {
 		o.value(key, s)
 	}
 }
 
 // writeTime writes a time unless it is zero.
-func (o *object) writeTime(key string, t time.Time) {
+func (o *objectWriter) writeTime(key string, t time.Time) {
 	if !t.IsZero() {
 		o.value(key, t)
 	}
 }
 
-func (o *object) close(extra []member) error {
+func (o *objectWriter) close(extra []member) error {
 	for _, m := range extra {
 		o.raw(m.key, m.value)
 	}
@@ -314,7 +314,7 @@ func (o *object) close(extra []member) error {
 		return o.err
 	}
 	end := "}"
-	if !o.some {
+	if !o.started {
 		end = "{}"
 	}
 	_, err := io.WriteString(o.w, end)

@@ -10,7 +10,7 @@ import (
 )
 
 // chartRecord is the chart of a release: its encoded text, or the decoded chart, or both.
-type record struct {
+type chartRecord struct {
 	raw   json.RawMessage
 	chart *chart.Chart
 }
@@ -25,7 +25,7 @@ type chartJSON struct {
 	Files     []*chart.File   `json:"files"`
 }
 
-func (c *record) text() ([]byte, error) {
+func (c *chartRecord) text() ([]byte, error) {
 	if c.raw != nil || c.chart == nil {
 		return c.raw, nil
 	}
@@ -41,7 +41,7 @@ func (c *record) text() ([]byte, error) {
 
 // SetChart sets the chart of the record; nil removes it. The caller must not change c
 // before the record is encoded.
-func (r *Release) SetChart(c *chart.Chart) { r.chart = record{chart: c} }
+func (r *Release) SetChart(c *chart.Chart) { r.chart = chartRecord{chart: c} }
 
 // Chart returns the chart of the record, or nil if the record has none. The first call
 // decodes it. The chart has no subcharts and no Raw files, because records do not include

@@ -106,7 +106,7 @@ type Release struct {
 	// state. The zero value means that the release has no record yet.
 	Stored Stored
 
-	chart   record
+	chart   chartRecord
 	scripts json.RawMessage
 	extra   []member
 }

@@ -46,7 +46,7 @@ func supported(name string, status Status) error {
 
 // unsupportedFormat returns an [*UnsupportedError] if data is not a JSON object or has a
 // field of another type, and err otherwise, such as for truncated data.
-func foreign(data []byte, err error) error {
+func unsupportedFormat(data []byte, err error) error {
 	var other *json.UnmarshalTypeError
 	if text := bytes.TrimSpace(data); err != nil && len(text) > 0 && text[0] != '{' {
 		return &UnsupportedError{"has data in a format"}
