@@ -14,18 +14,18 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// DefaultPriority is where a handler stands that asks for no place of its own.
+// DefaultPriority is the priority of a handler that does not set one.
 const DefaultPriority = 0.5
 
-// A CoreHandler names a step of the core that handles an event, behind scripts and
-// handlers. Package action decides their order.
+// A CoreHandler names a step of the core that handles an event, after scripts and other
+// handlers. Package action defines the order of the steps.
 type CoreHandler string
 
 // The core's handlers.
 const (
-	// Scripts starts the chart's scripts.
+	// Scripts loads the chart's scripts.
 	Scripts CoreHandler = "scripts"
-	// TemplateFunctions offers scripts' functions to templates.
+	// TemplateFunctions registers the scripts' template functions.
 	TemplateFunctions CoreHandler = "template functions"
 	// KubeVersion checks the chart's kubeVersion against the cluster's.
 	KubeVersion CoreHandler = "Kubernetes version"
@@ -33,22 +33,22 @@ const (
 	SchemaValidation CoreHandler = "schema validation"
 	// Rendering renders the templates.
 	Rendering CoreHandler = "template rendering"
-	// Parsing makes objects of the rendered text.
+	// Parsing parses the rendered text into objects.
 	Parsing CoreHandler = "object parsing"
-	// PostRenderer pipes the objects through another program.
+	// PostRenderer pipes the objects through an external program.
 	PostRenderer CoreHandler = "post-renderer"
-	// ObjectValidation separates hooks from objects, and refuses objects that are
+	// ObjectValidation separates hooks from objects, and rejects objects that are
 	// managed by another release.
 	ObjectValidation CoreHandler = "object validation"
-	// Permissions refuses hooks that the user may not run.
+	// Permissions rejects hooks that the user is not allowed to run.
 	Permissions CoreHandler = "permissions"
 	// Namespace creates the release's namespace.
 	Namespace CoreHandler = "namespace"
-	// CRDs installs the custom resource definitions that the cluster lacks.
+	// CRDs installs missing custom resource definitions.
 	CRDs CoreHandler = "custom resource definitions"
 	// Record writes the release's record.
 	Record CoreHandler = "release record"
-	// AnnotationHooks runs the hooks that annotations make of objects.
+	// AnnotationHooks runs the hooks that are defined by annotations of objects.
 	AnnotationHooks CoreHandler = "annotation hooks"
 	// ObjectChanges creates, updates and deletes the objects.
 	ObjectChanges CoreHandler = "object changes"
@@ -56,39 +56,40 @@ const (
 	Readiness CoreHandler = "readiness"
 )
 
-// Handler is one answer to an event, as a [Source] gives it.
+// Handler handles events on behalf of a [Source].
 type Handler struct {
-	// Owner is how errors name it: `chart "mysql"`.
+	// Owner is the handler's owner in error messages: `chart "mysql"`.
 	Owner string
-	// Where is the place in its owner's source, "ext/lua/chart.lua:12".
+	// Where is the position in the owner's source, "ext/lua/chart.lua:12".
 	Where string
 	// Priority runs from 0 to 1; lower runs first.
 	Priority float64
 	Handle   func(context.Context, Event) error
 }
 
-// Source gives handlers that may come and go while an operation runs, such as
-// those of scripts.
+// Source provides handlers that may change during an operation, such as those of
+// scripts.
 type Source interface {
-	// Load prepares for the chart of e. It is called before any handler of an
-	// operation, and again for the next chart.
+	// Load prepares for the chart of e. It is called before the first handler of an
+	// operation, and again for each further chart.
 	Load(ctx context.Context, e *ChartResolved) error
-	// Functions gives templates the functions that the source offers.
+	// Functions adds the source's template functions to e.
 	Functions(ctx context.Context, e *PreRender)
-	// Handlers are asked for when an event is emitted; those of equal priority run
-	// in the order given.
+	// Handlers returns the current handlers of an event. Handlers of equal priority run
+	// in the returned order.
 	Handlers(event string) []Handler
 }
 
 type handler struct {
 	Handler
-	// owns reports that the handler is given values of its own.
+	// owns is set if the handler gets its own copy of the values.
 	owns bool
 }
 
-// Bus carries events to handlers by priority, among equals those of sources (the
-// chart's scripts) before those registered with [On], each in order. The zero value is
-// ready; a nil *Bus has no handlers. Registering and emitting may happen concurrently.
+// Bus calls event handlers in order of priority. At equal priority, handlers of sources
+// (the charts' scripts) run before those registered with [On], each in order. The zero
+// value is ready to use; a nil *Bus has no handlers. Registering and emitting may happen
+// concurrently.
 type Bus struct {
 	parent *Bus
 
@@ -98,11 +99,10 @@ type Bus struct {
 	trace    func(Step)
 }
 
-// On registers fn for events of type E: this is how a Go program answers.
-// owner is how errors name the handler; priority runs from 0 to 1. At equal
-// priority it runs after the charts' scripts, as the topmost chart's run after
-// its subcharts'. On panics where b is nil. A fn that panics ends the operation with a
-// [*PanicError].
+// On registers fn as a handler of events of type E. Go programs use it; scripts are a
+// [Source]. Errors name owner as the handler's owner. priority is between 0 and 1; a lower
+// priority runs first, and at equal priority the charts' scripts run before fn. If fn panics,
+// the operation stops with a [*PanicError]. On panics if b is nil.
 func On[E Event](b *Bus, owner string, priority float64, fn func(context.Context, E) error) {
 	var zero E
 	name := zero.Name()
@@ -124,19 +124,19 @@ func (b *Bus) Use(s Source) {
 	b.sources = append(b.sources, s)
 }
 
-// Trace has fn told of every handler that has run. There is one fn.
+// Trace sets the function that is called after each handler. It replaces an earlier one.
 func (b *Bus) Trace(fn func(Step)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.trace = fn
 }
 
-// Fork returns a bus that has all handlers of b, also those that b gets later,
-// and gives none of its own to b: an operation's scripts are a source of its fork
-// only. b may be nil.
+// Fork returns a bus with all handlers of b, including those registered with b later.
+// Handlers of the fork are not added to b, so that an operation can have its own scripts.
+// b may be nil.
 func (b *Bus) Fork() *Bus { return &Bus{parent: b} }
 
-// Load has all sources of b prepare for the chart of e. b may be nil.
+// Load calls Load of all sources of b. b may be nil.
 func (b *Bus) Load(ctx context.Context, e *ChartResolved) error {
 	for _, s := range b.all() {
 		if err := b.HandleCore(ctx, e, Scripts, func(ctx context.Context) error { return s.Load(ctx, e) }); err != nil {
@@ -146,7 +146,7 @@ func (b *Bus) Load(ctx context.Context, e *ChartResolved) error {
 	return nil
 }
 
-// Functions has all sources of b give e's templates their functions. b may be nil.
+// Functions calls Functions of all sources of b. b may be nil.
 func (b *Bus) Functions(ctx context.Context, e *PreRender) error {
 	for _, s := range b.all() {
 		give := func(ctx context.Context) error { s.Functions(ctx, e); return nil }
@@ -157,7 +157,7 @@ func (b *Bus) Functions(ctx context.Context, e *PreRender) error {
 	return nil
 }
 
-// all are the sources of b and of those that it is a fork of.
+// all returns the sources of b and of the buses that it was forked from.
 func (b *Bus) all() []Source {
 	var out []Source
 	for at := b; at != nil; at = at.parent {
@@ -168,7 +168,7 @@ func (b *Bus) all() []Source {
 	return out
 }
 
-// ready are the handlers for an event in the order in which they run.
+// ready returns the handlers of an event in the order in which they run.
 func (b *Bus) ready(event string) (hs []handler, trace func(Step)) {
 	var fixed []handler
 	for at := b; at != nil; at = at.parent {
@@ -190,8 +190,8 @@ func (b *Bus) ready(event string) (hs []handler, trace func(Step)) {
 	return hs, trace
 }
 
-// Emit calls the handlers of e in order and stops at the first error, which
-// comes back as a [*HandlerError].
+// Emit calls the handlers of e in order and stops at the first error, which it returns as
+// a [*HandlerError].
 func (b *Bus) Emit(ctx context.Context, e Event) error {
 	if b == nil {
 		return nil
@@ -203,7 +203,7 @@ func (b *Bus) Emit(ctx context.Context, e Event) error {
 			return err
 		}
 		if h.owns && !owned && e.Mutable().Has(Values) {
-			// The operation's values share tables with the loaded chart.
+			// The operation's values share maps with the loaded chart.
 			e.Data().Values = values.Copy(e.Data().Values)
 			owned = true
 		}
@@ -214,8 +214,8 @@ func (b *Bus) Emit(ctx context.Context, e Event) error {
 	return nil
 }
 
-// HandleCore runs fn as the core's handler of e: now, and shown in traces as a handler is.
-// Its error is returned as a [*HandlerError]. b may be nil.
+// HandleCore runs fn as the core handler who of e, traced like other handlers. It returns an
+// error of fn as a [*HandlerError]. b may be nil.
 func (b *Bus) HandleCore(ctx context.Context, e Event, who CoreHandler, fn func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -230,8 +230,8 @@ func (b *Bus) HandleCore(ctx context.Context, e Event, who CoreHandler, fn func(
 	return run(ctx, h, e, trace, true)
 }
 
-// call calls a handler. A panic of one that [On] has registered is its error: a program's
-// mistake must not leave an operation without an end.
+// call calls a handler. It returns a panic of a handler registered with [On] as an error, so
+// that a bug in the program does not leave an operation unfinished.
 func (h handler) call(ctx context.Context, e Event) (err error) {
 	if h.owns {
 		defer func() {
@@ -263,12 +263,12 @@ func run(ctx context.Context, h handler, e Event, trace func(Step), core bool) e
 	return fail(err)
 }
 
-// A HandlerError is returned when a handler stops an operation, and names it.
+// A HandlerError is returned if a handler fails, which stops the operation.
 type HandlerError struct {
 	Event string
 	Owner string
 	// Core is set for a step of the core: Owner is then a [CoreHandler], and the message is
-	// that of Err alone.
+	// the message of Err.
 	Core bool
 	Err  error
 }
@@ -282,16 +282,15 @@ func (e *HandlerError) Error() string {
 
 func (e *HandlerError) Unwrap() error { return e.Err }
 
-// A PanicError is the error, in a [*HandlerError], of a handler of the program's that has
-// panicked.
+// A PanicError is returned, in a [*HandlerError], if a handler registered with [On] panics.
 type PanicError struct {
-	Value any    // what it has panicked with
+	Value any    // the argument of panic
 	Stack []byte // as [debug.Stack] returns it
 }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Unwrap returns the value, where that is an error.
+// Unwrap returns Value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

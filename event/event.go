@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package event is the lifecycle of an operation as values: one type per event, handlers,
-// and the [Bus] that carries them.
+// Package event defines the lifecycle events of an operation: one type per event, and a
+// [Bus] that calls the handlers.
 //
 //	bus := &event.Bus{}
 //	event.On(bus, "registry policy", event.DefaultPriority,
@@ -11,9 +11,9 @@
 //	config.Events = bus // of an action.Config
 //
 // Events are synchronous and ordered. A handler may change the fields that its event's
-// Mutable names. Scripts of charts and handlers of Go programs run by priority; the steps of
-// the core follow, in the order that package action decides. The package emits nothing by
-// itself, and knows neither Lua nor a cluster.
+// Mutable returns. Handlers of chart scripts and of Go programs run by priority, then the
+// steps of the core in the order that package action defines. The package does not emit
+// events and does not depend on Lua or a cluster.
 package event
 
 import (
@@ -22,37 +22,36 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Event is one moment of an operation's life.
+// Event is a point of an operation's lifecycle.
 type Event interface {
-	// Name is the word that scripts, annotations and the command line use for
-	// it ("pre-install").
+	// Name returns the name in scripts, annotations and on the command line, such
+	// as "pre-install".
 	Name() string
-	// Data returns what the event shows. It is never nil; handlers change it in place.
+	// Data returns the event's data. It is never nil; handlers change it in place.
 	Data() *Payload
-	// Mutable returns the fields of Data that handlers may change. A change to another
-	// field is lost, or refused where it can be seen.
+	// Mutable returns the fields of Data that handlers may change. A change of another
+	// field is ignored, or an error if it is detected.
 	Mutable() Fields
 }
 
-// A Payload is what an event shows. Fields may be empty, as the event's type says: an
-// uninstall has no chart, and nothing has objects before it was
-// rendered.
+// A Payload is the data of an event. Depending on the event, fields are empty: an
+// uninstall has no chart, and there are no objects before rendering.
 type Payload struct {
-	// Operation is the same for all events of one operation; nil stands for
-	// one of which nothing is known.
+	// Operation is the same for all events of an operation. It is nil if the
+	// operation is unknown.
 	Operation *Operation
-	// Chart is the root of the tree that takes part: disabled dependencies are
-	// gone, aliases applied. The tree is the operation's own: a handler may
-	// replace the slices of its charts (Templates, Files), but must not write
-	// into the files, which are shared with the loaded chart.
+	// Chart is the root chart, without disabled dependencies and with aliases
+	// applied. It belongs to the operation: a handler may replace the slices of its
+	// charts (Templates, Files), but must not change the files themselves, which
+	// are shared with the loaded chart.
 	Chart *chart.Chart
-	// Values are the root's final values, with those of its subcharts below
-	// their names. Handlers registered with [On] own them, all the way down.
+	// Values are the root chart's final values, with those of a subchart under its
+	// name. Handlers registered with [On] get a deep copy.
 	Values map[string]any
-	// Objects are in install order, hooks among them. An object is replaced,
-	// never changed.
+	// Objects are in install order and include hooks. A handler replaces an object
+	// and never changes it.
 	Objects []*manifest.Object
-	// Release is the record, nil before there is one.
+	// Release is the record, or nil if there is none yet.
 	Release *release.Release
 }
 
@@ -63,7 +62,7 @@ func (s *Payload) Data() *Payload { return s }
 type Operation struct {
 	// Command is the verb: "install".
 	Command string
-	// DryRun is set where nothing will be written.
+	// DryRun is set if nothing will be written.
 	DryRun bool
 
 	// The release, as templates see it in .Release.
@@ -74,39 +73,39 @@ type Operation struct {
 	IsInstall bool
 	IsUpgrade bool
 
-	// What the cluster can do, as templates see it in .Capabilities.
+	// The capabilities of the cluster, as templates see them in .Capabilities.
 	HelmVersion string
 	KubeVersion string
 	APIVersions []string
 
-	// Lookup reads from the cluster what templates' lookup would: an object,
-	// or a list where name is empty; nothing is an empty map. nil answers
-	// everything with nothing.
+	// Lookup reads from the cluster like the template function lookup: an object,
+	// or a list if name is empty. The result is an empty map if there is nothing, or
+	// if Lookup is nil.
 	Lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
 }
 
 // Fields are fields of a [Payload] that handlers may change, joined with |.
 type Fields uint8
 
-// The parts.
+// The fields.
 const (
 	Values Fields = 1 << iota
 	Templates
 	Files
 	Objects
 	Dependencies
-	// Versions are version and appVersion of the root chart's metadata.
+	// Versions is version and appVersion of the root chart's metadata.
 	Versions
 )
 
 // Has reports whether p has all fields of q.
 func (p Fields) Has(q Fields) bool { return p&q == q }
 
-// Functions are the functions that scripts give to templates: by chart (its
-// FullPath), then by name. They may be called from several goroutines.
+// Functions are template functions that scripts define, by chart (its FullPath), then by
+// name. They may be called concurrently.
 type Functions map[string]map[string]func(args ...any) (any, error)
 
-// Add gives the templates of the chart at that path a function.
+// Add adds a function to the templates of the chart at chartPath.
 func (f *Functions) Add(chartPath, name string, fn func(args ...any) (any, error)) {
 	if *f == nil {
 		*f = Functions{}

@@ -4,19 +4,19 @@ package event
 
 import "github.com/moonhelm/moonhelm/release"
 
-// ChartResolved is internal: the chart is in memory, its
-// dependencies are switched on and off, its values coalesced. What needs to
-// prepare for a chart, such as its scripts, does it now.
+// ChartResolved is internal. It is emitted when the chart is loaded, its dependencies are
+// enabled or disabled and its values are merged. Sources prepare for the chart, for
+// example load its scripts.
 type ChartResolved struct {
 	Payload
 }
 
-// ChartLoaded is emitted by every command that runs a chart, before anything else.
+// ChartLoaded is emitted first by every command that uses a chart.
 type ChartLoaded struct {
 	Payload
 }
 
-// PreCreate is emitted before a new chart is made. There is no chart yet.
+// PreCreate is emitted before a new chart is created. There is no chart yet.
 type PreCreate struct {
 	Payload
 }
@@ -31,48 +31,47 @@ type PreDependencyBuild struct {
 	Payload
 }
 
-// PostDependencyBuild is emitted once they are.
+// PostDependencyBuild is emitted when dependencies have been resolved.
 type PostDependencyBuild struct {
 	Payload
 }
 
-// PreRender is emitted before templates are rendered. Objects is empty; what
-// handlers put there joins the rendered ones.
+// PreRender is emitted before templates are rendered. Objects is empty; objects that
+// handlers add are added to the rendered ones.
 type PreRender struct {
 	Payload
-	// Functions are for the templates, beside the usual ones.
+	// Functions are additional template functions.
 	Functions Functions
 }
 
-// PostRender is emitted once templates have become objects.
+// PostRender is emitted when the templates have been rendered and parsed.
 type PostRender struct {
 	Payload
 }
 
-// PreInstall is emitted before anything is written to the cluster. What
-// handlers leave is validated, recorded and applied.
+// PreInstall is emitted before an install writes to the cluster. The objects that handlers
+// leave are validated, recorded and applied.
 type PreInstall struct {
 	Payload
 }
 
-// PostInstall is emitted when everything has been applied, and is ready where
-// that was asked for.
+// PostInstall is emitted when all objects are applied and, if the user waits, ready.
 type PostInstall struct {
 	Payload
 }
 
-// PreUpgrade is to an upgrade what [PreInstall] is to an install.
+// PreUpgrade is the counterpart of [PreInstall] for an upgrade.
 type PreUpgrade struct {
 	Payload
 }
 
-// PostUpgrade is to an upgrade what [PostInstall] is to an install.
+// PostUpgrade is the counterpart of [PostInstall] for an upgrade.
 type PostUpgrade struct {
 	Payload
 }
 
-// PreRollback is emitted before a rollback writes. Objects are those of the
-// stored revision.
+// PreRollback is emitted before a rollback writes to the cluster. Objects are those of
+// the stored revision.
 type PreRollback struct {
 	Payload
 }
@@ -82,8 +81,7 @@ type PostRollback struct {
 	Payload
 }
 
-// PreDelete is emitted before an uninstall deletes anything. There is no chart
-// to see.
+// PreDelete is emitted before an uninstall deletes objects. There is no chart.
 type PreDelete struct {
 	Payload
 }
@@ -93,10 +91,10 @@ type PostDelete struct {
 	Payload
 }
 
-// PreLint is emitted when a chart was rendered to be checked.
+// PreLint is emitted when a chart has been rendered for linting.
 type PreLint struct {
 	Payload
-	// Warn and Fail add findings about a file of the chart, or about none ("").
+	// Warn and Fail add a finding about a file of the chart, or, if path is empty, about the chart.
 	Warn, Fail func(path, text string)
 }
 
@@ -113,24 +111,24 @@ type PreTest struct {
 // PostTest is emitted after test hooks have run.
 type PostTest struct {
 	Payload
-	// Results are how they went.
+	// Results are the results of the tests.
 	Results []TestResult
 }
 
-// FailedTest is emitted before [PostTest] where a test has failed.
+// FailedTest is emitted before [PostTest] if a test has failed.
 type FailedTest struct {
 	Payload
-	// Results are how the tests went.
+	// Results are the results of the tests.
 	Results []TestResult
 }
 
-// PrePackage is emitted before a chart is packed. The chart is the one to be
-// packed; the directory on disk stays as it is.
+// PrePackage is emitted before a chart is packaged. Changes affect the package, not the
+// chart's directory.
 type PrePackage struct {
 	Payload
 }
 
-// TestResult is how one test hook went.
+// TestResult is the result of a test hook.
 type TestResult struct {
 	Name  string
 	Kind  string
@@ -269,8 +267,8 @@ func (*FailedTest) Mutable() Fields { return 0 }
 // Mutable implements [Event].
 func (*PrePackage) Mutable() Fields { return Values | Templates | Files | Versions }
 
-// Names are the events that scripts can answer, in the order of an operation's
-// life.
+// Names returns the events that scripts can handle, in the order in which an operation
+// emits them.
 func Names() []string {
 	return []string{
 		"chart-loaded",
@@ -297,6 +295,5 @@ func Names() []string {
 	}
 }
 
-// Aliases are other names that scripts may call events by: what an event was
-// called in a document → its name.
+// Aliases maps other names that scripts may use for an event to its name.
 func Aliases() map[string]string { return map[string]string{"pre-load": "chart-loaded"} }

@@ -19,33 +19,33 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Step is one handler that has run, for who traces a bus.
+// Step describes a handler that has run, for a trace function.
 type Step struct {
 	Event string
 	Owner string
-	// Where is the place in its owner's source, "" where that is not known.
+	// Where is the position in the owner's source, or "" if it is unknown.
 	Where    string
 	Priority float64
-	// Core reports whether it is a step of the core, which has no priority.
+	// Core is set for a step of the core, which has no priority.
 	Core    bool
 	Took    time.Duration
 	Changes []Change
 	Err     error
 }
 
-// Change is one thing that a handler changed.
+// Change is a change that a handler made.
 type Change struct {
-	// Path names it: "values.mysql.port", "objects.Deployment/web.spec.replicas".
+	// Path identifies the changed field: "values.mysql.port", "objects.Deployment/web.spec.replicas".
 	Path string `json:"path"`
-	// From and To are what was there and what is, as text; "" is nothing.
+	// From and To are the old and the new value as text, or "" if there was or is none.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// String is the change as people read it: "values.port: 3306 → 3307",
+// String formats the change for people: "values.port: 3306 → 3307",
 // "objects: + ConfigMap/web-extra".
 func (c Change) String() string {
-	if group, name, ok := strings.Cut(c.Path, ": "); ok && (group == "objects" || group == "files") { // a whole one
+	if group, name, ok := strings.Cut(c.Path, ": "); ok && (group == "objects" || group == "files") { // a whole item
 		switch {
 		case c.From == "":
 			return group + ": + " + name
@@ -65,7 +65,7 @@ func (c Change) String() string {
 	return c.Path + ": " + c.From + " → " + c.To
 }
 
-// payload is what a snapshot of an event remembers.
+// payload is a snapshot of an event's data.
 type payload struct {
 	values  map[string]any
 	charts  []chartFiles
@@ -103,7 +103,7 @@ func filesOf(c *chart.Chart) []chartFiles {
 	return out
 }
 
-// changes are what differs between s and what e shows now.
+// changes returns the differences between s and the current data of e.
 func (s payload) changes(e Event) []Change {
 	now := e.Data()
 	d := &differ{}
@@ -116,11 +116,11 @@ func (s payload) changes(e Event) []Change {
 	return d.out
 }
 
-// maxChanges is how many changes of one handler a trace tells: what changes more
-// would fill logs that no one reads.
+// maxChanges is how many changes of a handler a trace reports. Longer lists only fill
+// logs.
 const maxChanges = 500
 
-// anyMap is m, or nothing at all where it is nil.
+// anyMap returns m, or an empty map if m is nil.
 func anyMap(m map[string]any) any {
 	if m == nil {
 		return map[string]any{}
@@ -132,8 +132,8 @@ type differ struct{ out []Change }
 
 func (d *differ) add(path, from, to string) { d.out = append(d.out, Change{path, from, to}) }
 
-// value compares two values at a path and adds what differs, as deep as it can
-// be told.
+// value compares two values at a path and adds the differences, as deep in the value as
+// possible.
 func (d *differ) value(path string, a, b any) {
 	am, aTable := a.(map[string]any)
 	bm, bTable := b.(map[string]any)
@@ -183,7 +183,7 @@ func (d *differ) list(path string, a, b []any) {
 	}
 }
 
-// equal reports whether two scalars are the same, numbers by their value.
+// equal reports whether two scalars are equal, comparing numbers by value.
 func equal(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -194,10 +194,10 @@ func equal(a, b any) bool {
 	return as == bs && x == y
 }
 
-// maxText is how much of a value a change shows, in bytes.
+// maxText is the largest size of a value in a change, in bytes.
 const maxText = 120
 
-// text is a value as a change shows it.
+// text formats a value of a change.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return clip(strconv.Quote(s))
@@ -301,10 +301,10 @@ func (d *differ) objects(a, b []*manifest.Object) {
 	}
 }
 
-// hidden is what a trace shows of what a Secret holds.
+// hidden replaces a Secret's data in a trace.
 const hidden = "(hidden)"
 
-// hide takes what Secrets hold out of changes to one: a trace ends up in logs.
+// hide removes a Secret's data from changes, because traces end up in logs.
 func hide(changes []Change) {
 	for i, c := range changes {
 		_, field, _ := strings.Cut(c.Path, "/")

@@ -1,49 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress reports what an operation is doing, one way: the core calls a function
-// with what has just happened.
+// Package progress reports the progress of an operation: the core calls a function after
+// each step.
 //
 //	config.Progress = func(e progress.Event) { log.Println(e.Kind, e.Object, e.Text) }
 //
-// A [Func] cannot fail and cannot change anything. It is called from several goroutines,
-// and must return soon. A nil Func reports nothing.
+// A [Func] cannot fail or change the operation. It is called from several goroutines and
+// must return quickly. A nil Func reports nothing.
 package progress
 
-// Kind says what an [Event] reports.
+// Kind is the kind of an [Event].
 type Kind string
 
 // The kinds of events.
 const (
-	Step     Kind = "step"     // an operation entered a new phase; Text names it
+	Step     Kind = "step"     // the operation entered a new phase; Text is its name
 	Created  Kind = "created"  // Object was created
 	Updated  Kind = "updated"  // Object was changed
 	Deleted  Kind = "deleted"  // Object was deleted
-	Kept     Kind = "kept"     // Object was left alone on purpose; Text says why
-	Waiting  Kind = "waiting"  // Object is awaited; Text says for what
-	Ready    Kind = "ready"    // Object is ready; Text says what it is where something else was awaited ("gone")
-	Failing  Kind = "failing"  // Object is awaited and shows trouble; Text says which
-	Settled  Kind = "settled"  // a wait is over, well or not: nothing is awaited any more
-	Log      Kind = "log"      // Text is what Object has written, one line or several
-	HookRun  Kind = "hook"     // a hook started; Object is its resource
-	Warning  Kind = "warning"  // something the user should know; Text says it
-	Download Kind = "download" // Done of Total bytes of Text have arrived
-	Fetched  Kind = "fetched"  // the download of Text has ended, well or not; Done bytes have arrived
+	Kept     Kind = "kept"     // Object was kept; Text is the reason
+	Waiting  Kind = "waiting"  // the operation waits for Object; Text is the condition
+	Ready    Kind = "ready"    // Object is ready; Text is its state if that is not "ready"
+	Failing  Kind = "failing"  // the operation waits for Object, which has a problem; Text describes it
+	Settled  Kind = "settled"  // a wait has ended, successfully or not
+	Log      Kind = "log"      // Text is log output of Object, one or more lines
+	HookRun  Kind = "hook"     // a hook started; Object is its object
+	Warning  Kind = "warning"  // Text is a warning to the user
+	Download Kind = "download" // Done of Total bytes of Text were downloaded
+	Fetched  Kind = "fetched"  // the download of Text has ended, successfully or not, after Done bytes
 )
 
 // Event is one report. Fields that do not apply are zero.
 type Event struct {
 	Kind   Kind
-	Object string // "Deployment/web", with the namespace where it matters
+	Object string // "Deployment/web", with the namespace if it is ambiguous
 	Text   string
 	Done   int64
-	Total  int64 // 0 where it is not known
+	Total  int64 // 0 if unknown
 }
 
 // Func receives events. It may be called from several goroutines at once. A
 // nil Func is valid and reports nothing through [Func.Send].
 type Func func(Event)
 
-// Send hands e to f, or does nothing where f is nil.
+// Send calls f with e. It does nothing if f is nil.
 func (f Func) Send(e Event) {
 	if f != nil {
 		f(e)
