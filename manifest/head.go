@@ -12,11 +12,10 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// parseDocument checks one document and reads its head. Its errors are
-// *problem.
+// parseDocument parses one document and decodes its head. An error is a *problem.
 func parseDocument(source, raw string) (*Object, error) {
 	if strings.HasPrefix(raw, "\xfe\xff") || strings.HasPrefix(raw, "\xff\xfe") {
-		// YAML allows it; but behind the comment that Format writes it could not be read any more.
+		// YAML allows UTF-16, but Format writes a UTF-8 comment before it.
 		return nil, &problem{text: "the text is UTF-16: save the template as UTF-8"}
 	}
 	o := &Object{Source: source, Raw: raw}
@@ -70,7 +69,7 @@ func (o *Object) readHead(v any) error {
 	if o.Annotations, err = stringMap(meta, "annotations"); err != nil {
 		return err
 	}
-	// Labels of a wrong shape are the API server's to refuse, as with Helm.
+	// As with Helm, invalid labels are left to the API server.
 	o.Labels, _ = stringMap(meta, "labels")
 	return nil
 }
@@ -102,8 +101,8 @@ func stringMap(meta map[string]any, key string) (map[string]string, error) {
 	}
 }
 
-// scalarText is a scalar as text: Helm, too, takes a number or a bool where a
-// head should hold a string.
+// scalarText converts a scalar to a string: like Helm, it accepts a number or a bool
+// where a string is expected.
 func scalarText(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -159,8 +158,8 @@ func decodeMap(source, raw string) (map[string]any, error) {
 	return nil, located(&problem{line: 1, text: "a document must be a map, this one is " + describe(v)}, source, raw, 1)
 }
 
-// plainValue turns what the YAML parser gives into JSON's types, with int64
-// for whole numbers. Keys that are not text become it.
+// plainValue converts values of the YAML parser to JSON's types, with int64 for integers
+// and strings for keys of other types.
 func plainValue(v any) (any, error) {
 	switch v := v.(type) {
 	case map[any]any:
@@ -190,7 +189,7 @@ func plainValue(v any) (any, error) {
 	return v, nil
 }
 
-// anyMap is m as an any, nil where there is an error.
+// anyMap returns m as an any, or nil if there is an error.
 func anyMap(m map[string]any, err error) (any, error) {
 	if err != nil {
 		return nil, err

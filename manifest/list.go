@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Flatten returns objs with the items of lists in place of the lists: of a List,
-// of a typed list such as a ConfigMapList, and of lists in lists. Each item is an
-// object of its own, with its list as [Object.List]. An item of a typed list that
-// does not say its kind or apiVersion has those of the list, as with kubectl and
-// Helm. Every other object is returned as it is. Only what has a list's kind is
-// decoded. The error names the list, and the item that is not an object; it is a
-// [*SyntaxError] for a list that cannot be read. objs is not changed.
+// Flatten returns objs with every list replaced by its items: a List, a typed list such as a
+// ConfigMapList, and lists in lists. Each item becomes an object with [Object.List] set. As with
+// kubectl and Helm, an item of a typed list without a kind or apiVersion gets the list's. Other
+// objects are returned as they are; only objects with the kind of a list are decoded. An error
+// names the list, and the item if it is not an object. It is a [*SyntaxError] if a list cannot
+// be decoded. Flatten does not change objs.
 func Flatten(objs []*Object) ([]*Object, error) {
 	out := make([]*Object, 0, len(objs))
 	for _, o := range objs {
@@ -47,8 +46,8 @@ func Flatten(objs []*Object) ([]*Object, error) {
 
 const listSuffix = "List"
 
-// listItems returns the objects that a list holds, those of lists in it too, and
-// reports whether m is a list: its kind ends in "List", and it has items.
+// listItems returns the objects in a list, including those of nested lists, and reports
+// whether m is a list: its kind ends in "List", and it has items.
 func listItems(m map[string]any) (objects []map[string]any, list bool, err error) {
 	kind, _ := m["kind"].(string)
 	items, ok := m["items"].([]any)
@@ -57,7 +56,7 @@ func listItems(m map[string]any) (objects []map[string]any, list bool, err error
 	}
 	for i, item := range items {
 		if item == nil {
-			continue // as a document that holds comments only
+			continue // like a document of comments only
 		}
 		object, ok := item.(map[string]any)
 		if !ok {
@@ -76,7 +75,7 @@ func listItems(m map[string]any) (objects []map[string]any, list bool, err error
 	return objects, true, nil
 }
 
-// typed is an item of a list with what the list says of its type.
+// typed returns an item of a list, with a missing kind and apiVersion set from the list.
 func typed(item, list map[string]any) map[string]any {
 	listKind, _ := list["kind"].(string)
 	kind := strings.TrimSuffix(listKind, listSuffix)

@@ -8,15 +8,15 @@
 //	for _, o := range objects {
 //		fmt.Println(o, o.Namespace, o.Labels["app"]) // Deployment/web
 //	}
-//	text = manifest.Format(objects) // what release records keep; ParseManifest reads it
+//	text = manifest.Format(objects) // as in release records; ParseManifest reads it
 //
-// [Parse] reads only the head of each document: kind, name, labels, annotations.
-// [Object.Map] decodes the rest when it is first asked for. [Edit] changes an object's text
-// and keeps its comments and order; [Encode] writes an object anew.
+// [Parse] decodes only the head of each document: kind, name, labels, annotations.
+// [Object.Map] decodes the rest when it is first called. [Edit] changes an object's text
+// and keeps its comments and order; [Encode] encodes an object.
 //
-// Text that is not YAML, or not a YAML map, is a [*SyntaxError] with the line. The package
-// does not check that Kubernetes would accept an object, and reads no files. Functions may
-// be called concurrently, as long as those that sort have their slice to themselves.
+// For text that is not YAML, or not a YAML map, the error is a [*SyntaxError] with the line. The
+// package does not validate objects against the Kubernetes API, and reads no files. Functions
+// may be called concurrently, except that a slice must not be used while it is sorted.
 package manifest
 
 import (
@@ -26,12 +26,12 @@ import (
 
 // Object is one YAML document of a rendered template.
 //
-// Raw is what is stored and applied. The fields from APIVersion on are copies of what it
-// says: to change them does not change Raw, nor what Map returns. Raw must not be changed
-// once Map was called; make another Object with [Parse]. An Object is safe for concurrent
-// reading, [Object.Map] included, and must not be copied.
+// Raw is the text that is stored and applied. The fields from APIVersion on are copied from it:
+// changing them changes neither Raw nor the result of Map. Raw must not be changed after the
+// first call of Map; create another Object with [Parse] instead. An Object is safe for concurrent
+// reading, including [Object.Map], and must not be copied.
 type Object struct {
-	// Source is the path of the template that rendered it, from the root chart:
+	// Source is the path of the template, starting at the root chart:
 	// "web/templates/pod.yaml".
 	Source string
 	// Raw is the document's text, without its separator.
@@ -40,17 +40,16 @@ type Object struct {
 	APIVersion string
 	Kind       string
 	Name       string
-	// Namespace is metadata.namespace, "" where the document has none.
+	// Namespace is metadata.namespace, or "" if it is not set.
 	Namespace   string
 	Labels      map[string]string
 	Annotations map[string]string
 
-	// Empty is set for a document of comments only: it is printed and recorded, as by
-	// Helm, and not applied.
+	// Empty is set for a document of only comments. As with Helm, it is printed and
+	// recorded, and not applied.
 	Empty bool
 
-	// List is the list that the object is an item of, nil for other objects. [Flatten]
-	// sets it.
+	// List is the list that contains the object, or nil. [Flatten] sets it.
 	List *Object
 
 	once sync.Once
@@ -58,10 +57,10 @@ type Object struct {
 	err  error
 }
 
-// Map returns the document as the Kubernetes API's JSON would decode: map[string]any,
-// []any, string, bool, nil, int64 for whole numbers and float64 for others. It is decoded
-// by the first call; the map is shared by all callers and must not be changed. It is nil
-// for an Empty document. Errors are a [*SyntaxError].
+// Map returns the document as decoded JSON of the Kubernetes API: map[string]any, []any,
+// string, bool, nil, int64 for integers and float64 for other numbers. The first call decodes
+// it; all callers share the map and must not change it. It is nil for an Empty document. An
+// error is a [*SyntaxError].
 func (o *Object) Map() (map[string]any, error) {
 	o.once.Do(func() {
 		o.data, o.err = decodeMap(o.Source, ended(o.Raw))
@@ -69,8 +68,8 @@ func (o *Object) Map() (map[string]any, error) {
 	return o.data, o.err
 }
 
-// ended is a document as Format ends it: a block scalar at the end has its last line's
-// end, and what stands behind the document's value is read too.
+// ended returns a document with a newline at the end, as Format writes it. Without it, a block
+// scalar at the end would lose its last newline.
 func ended(raw string) string {
 	if strings.HasSuffix(raw, "\n") {
 		return raw
@@ -81,10 +80,10 @@ func ended(raw string) string {
 // String returns kind and name: "Deployment/web".
 func (o *Object) String() string { return o.Kind + "/" + o.Name }
 
-// Parse splits text, which the template source rendered, into its documents and reads
-// their heads, in the order of the text. Documents of white space are left out; those of
-// comments only are kept, marked Empty. Lists are not taken apart (see [Flatten]). An error
-// is a [*SyntaxError].
+// Parse splits text, the output of the template source, into documents and decodes their
+// heads, in the order of the text. It omits documents of only white space and keeps those of only
+// comments, marked Empty. It does not split lists (see [Flatten]). An error is a
+// [*SyntaxError].
 func Parse(source, text string) ([]*Object, error) {
 	var objs []*Object
 	line := 1
@@ -99,11 +98,10 @@ func Parse(source, text string) ([]*Object, error) {
 	return objs, nil
 }
 
-// ParseManifest reads manifest text as [Format] writes it and as release
-// records keep it: every document's "# Source:" comment gives the object its
-// Source and is not part of Raw, nor is the line end that Format has added. So
-// a manifest may be read and written again any number of times. An error is a
-// [*SyntaxError].
+// ParseManifest parses the output of [Format], which is in release records. The "# Source:"
+// comment of a document becomes the object's Source. The comment and the newline that Format
+// adds are not part of Raw, so that a manifest can be parsed and formatted any number of times. An
+// error is a [*SyntaxError].
 func ParseManifest(text string) ([]*Object, error) {
 	var objs []*Object
 	for _, doc := range Split(text) {
@@ -116,7 +114,7 @@ func ParseManifest(text string) ([]*Object, error) {
 			continue
 		}
 		if strings.HasSuffix(rest, "\n\n") {
-			rest = rest[:len(rest)-1] // a text's last line keeps its end
+			rest = rest[:len(rest)-1] // keep the newline of the last line
 		}
 		o, err := parseDocument(source, rest)
 		if err != nil {
@@ -129,8 +127,8 @@ func ParseManifest(text string) ([]*Object, error) {
 
 const sourcePrefix = "# Source: "
 
-// Format returns the manifest text of objs, in their order: each document after its
-// separator and a "# Source:" comment.
+// Format returns the manifest of objs, in their order: each document follows a separator
+// and a "# Source:" comment.
 func Format(objs []*Object) string {
 	n := 0
 	for _, o := range objs {

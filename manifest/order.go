@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// installOrder is the order of kinds that Helm installs in, observed from
-// Helm 4.3.1 with a chart that holds one object of every kind. Kinds that are
-// not here come after all others, by name.
+// installOrder returns Helm's install order of kinds, observed from Helm 4.3.1 with a chart
+// with an object of every kind. All other kinds come last, by name.
 func installOrder() []string {
 	return []string{
 		"PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange",
@@ -23,8 +22,8 @@ func installOrder() []string {
 	}
 }
 
-// uninstallOrder is the order that Helm deletes in, seen with uninstall --debug:
-// the reverse, but Services go before what they lead to.
+// uninstallOrder returns Helm's uninstall order of kinds, observed with uninstall --debug: the
+// install order reversed, except that Services are deleted before their workloads.
 func uninstallOrder() []string {
 	order := installOrder()
 	slices.Reverse(order)
@@ -33,7 +32,7 @@ func uninstallOrder() []string {
 	return slices.Insert(order, to, "Service")
 }
 
-// ranks are negative, so that an unknown kind's 0 is last.
+// ranks maps kinds to negative numbers, so that unknown kinds (0) sort last.
 func ranks(order []string) map[string]int {
 	m := make(map[string]int, len(order))
 	for i, k := range order {
@@ -42,8 +41,8 @@ func ranks(order []string) map[string]int {
 	return m
 }
 
-// CompareKinds orders two kinds as they are installed: negative where a comes
-// first. Kinds that Helm does not know come last, by name.
+// CompareKinds compares two kinds in install order. The result is negative if a is installed
+// first. Kinds that are not in Helm's order come last, by name.
 func CompareKinds(a, b string) int {
 	return compareKinds(ranks(installOrder()), a, b)
 }
@@ -56,17 +55,16 @@ func compareKinds(rank map[string]int, a, b string) int {
 	return cmp.Compare(ra, rb)
 }
 
-// SortInstall sorts objs by kind as they are installed. Objects of one kind
-// keep the order that they came in, which is the order of their templates'
-// names.
+// SortInstall sorts objs by kind in install order. Objects of the same kind keep their
+// order, which is the order of the template names.
 func SortInstall(objs []*Object) {
 	rank := ranks(installOrder())
 	slices.SortStableFunc(objs, func(a, b *Object) int { return compareKinds(rank, a.Kind, b.Kind) })
 }
 
-// ApplyOrder returns objs in the order in which they are written to a cluster: by kind as
-// [SortInstall] has them, then by name, so that it does not depend on how a chart is
-// divided into files. objs keeps its order, that of the manifest text.
+// ApplyOrder returns a copy of objs in the order in which they are applied: by kind as in
+// [SortInstall], then by name, so that it does not depend on how a chart is divided into files.
+// The manifest keeps the order of objs.
 func ApplyOrder(objs []*Object) []*Object {
 	out := slices.Clone(objs)
 	rank := ranks(installOrder())
@@ -76,10 +74,9 @@ func ApplyOrder(objs []*Object) []*Object {
 	return out
 }
 
-// SortUninstall sorts objs by kind as they are deleted, and by name within a
-// kind. Kinds that Helm does not know go first, by name: they were installed
-// last, and their objects may need a controller of the same release to finish
-// them. (Helm deletes them last.)
+// SortUninstall sorts objs by kind in the order of deletion, then by name. Kinds that are not
+// in Helm's order come first, by name: they were installed last, and deleting them may need a
+// controller of the same release. (Helm deletes them last.)
 func SortUninstall(objs []*Object) {
 	rank := ranks(uninstallOrder())
 	unknown := func(o *Object) int {

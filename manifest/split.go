@@ -4,14 +4,13 @@ package manifest
 
 import "strings"
 
-// span is one document's place in its stream.
+// span is the range of a document in its stream.
 type span struct{ start, end int }
 
-// Split cuts a YAML stream into its documents, as Helm does: a separator is
-// "---" at the start of a line, whatever follows it on that line, and takes
-// the white space behind it with it. Documents of white space alone are left
-// out, and leading white space of the stream does not count. A document keeps
-// the white space at its end.
+// Split splits a YAML stream into documents as Helm does: a separator is "---" at the start of
+// a line, whatever follows on that line, together with the white space after it. Documents of
+// only white space are omitted, as is leading white space of the stream. Trailing white space
+// of a document is kept.
 func Split(text string) []string {
 	spans := split(text)
 	docs := make([]string, len(spans))
@@ -35,8 +34,8 @@ func split(text string) []span {
 			add(start, at)
 			start = skipWhite(text, at+3, end)
 			at = start
-			// A separator's white space may end in the middle of a line
-			// ("--- # comment"): the next separator needs a line of its own.
+			// The white space of a separator may end in the middle of a line
+			// ("--- # comment"): the next separator must be on another line.
 			if start < end && text[start-1] == '\n' {
 				continue
 			}

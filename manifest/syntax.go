@@ -11,23 +11,23 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// A SyntaxError is returned for text that is not valid YAML, or not a map as an object has
-// to be.
+// A SyntaxError is returned for text that is not valid YAML, or not a map, which an object
+// must be.
 type SyntaxError struct {
-	// Source is the template that rendered it, "" for text that none did.
+	// Source is the template that rendered the text, or "" if there is none.
 	Source string
-	// Line is the line of the rendered text, from 1; 0 where it is not known.
+	// Line is the line in the rendered text, from 1, or 0 if it is unknown.
 	Line int
-	// Problem says what is wrong, without the line.
+	// Problem describes the error, without the line.
 	Problem string
-	// NotYAML is set where the YAML parser refuses the text.
+	// NotYAML is set if the text is not valid YAML.
 	NotYAML bool
-	// Excerpt is the text of the lines around Line, numbered, with a mark on that line;
-	// "" where Line is not known.
+	// Excerpt is the text around Line with line numbers and a mark on Line, or "" if
+	// Line is unknown.
 	Excerpt string
 }
 
-// Error returns Helm's sentence for it; the line is that of the template's whole output.
+// Error returns Helm's message. The line is relative to the template's whole output.
 func (e *SyntaxError) Error() string {
 	var b strings.Builder
 	b.WriteString("YAML parse error")
@@ -49,8 +49,8 @@ func (e *SyntaxError) Error() string {
 	return b.String()
 }
 
-// problem is an error inside one document; line counts from the document's
-// first line, 0 where it is not known.
+// problem is an error in one document. line is relative to the document, from 1, or 0 if
+// it is unknown.
 type problem struct {
 	line    int
 	text    string
@@ -59,8 +59,8 @@ type problem struct {
 
 func (p *problem) Error() string { return p.text }
 
-// located turns an error of a document that begins at line first of text into
-// a SyntaxError.
+// located converts an error in a document that begins at line first of text to a
+// SyntaxError.
 func located(err error, source, text string, first int) error {
 	e := &SyntaxError{Source: source, Problem: err.Error()}
 	var p *problem
@@ -86,7 +86,7 @@ func indentedByTab(text string, n int) bool {
 	return strings.HasPrefix(rest, "\t")
 }
 
-// excerpt shows line and two lines before and after it.
+// excerpt formats a line and the two lines before and after it.
 func excerpt(text string, line int) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if line > len(lines) {
@@ -112,7 +112,7 @@ func excerpt(text string, line int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// yamlProblem takes the line out of the parser's message.
+// yamlProblem converts an error of the YAML parser to a problem.
 func yamlProblem(err error) error {
 	msg := strings.TrimPrefix(err.Error(), "yaml: ")
 	if !strings.HasPrefix(msg, "line ") {
