@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Check returns what is wrong with an object of one of the document's kinds, in
-// the order of its fields' names. An object of another kind passes.
+// Check validates an object and returns its problems, ordered by field name. It returns nil if
+// d does not contain the object's kind.
 func (d *Document) Check(object map[string]any) []Problem {
 	kind, _ := object["kind"].(string)
 	name := d.Kinds[kind]
@@ -36,13 +36,13 @@ func (c *check) found(field, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-// refsAtMost bounds how many references follow each other.
-const refsAtMost = 8
+// maxRefs limits the length of a chain of references.
+const maxRefs = 8
 
-// resolve follows references to a schema, nil for one that allows anything, and
-// its name, "" for one that has none.
+// resolve follows references. It returns the schema, or nil if it allows anything, and its
+// name, or "" if it has none.
 func (c *check) resolve(s *Schema) (to *Schema, name string) {
-	for range refsAtMost {
+	for range maxRefs {
 		if s == nil || s.Ref == "" {
 			return s, name
 		}
@@ -51,14 +51,14 @@ func (c *check) resolve(s *Schema) (to *Schema, name string) {
 	return nil, ""
 }
 
-// value checks v, which is at a field. A null is a value that is missing.
+// value checks the value v of a field. Null counts as missing.
 func (c *check) value(field string, s *Schema, v any) {
 	s, name := c.resolve(s)
 	if s == nil || v == nil {
 		return
 	}
 	if !s.allows(v) {
-		c.found(field, "must be %s, not %s", wanted(s.Types), named(v))
+		c.found(field, "must be %s, not %s", typeNames(s.Types), typeName(v))
 		return
 	}
 	switch v := v.(type) {
@@ -82,7 +82,7 @@ func (c *check) value(field string, s *Schema, v any) {
 
 func (c *check) object(field string, s *Schema, v map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
-		at := below(field, key)
+		at := fieldPath(field, key)
 		switch p := s.Properties[key]; {
 		case p != nil:
 			c.value(at, p, v[key])
@@ -96,21 +96,21 @@ func (c *check) object(field string, s *Schema, v map[string]any) {
 	}
 }
 
-// required checks that an object has the fields without which the server does
-// not take it. name is that of its schema.
+// required checks that an object has the fields that the server requires. name is the name
+// of the schema.
 func (c *check) required(field, name string, s *Schema, v map[string]any) {
 	for _, key := range s.Required {
-		if _, ok := v[key]; ok || !c.Custom && !demanded()[name+" "+key] {
+		if _, ok := v[key]; ok || !c.Custom && !requiredFields()[name+" "+key] {
 			continue
 		}
 		if p := s.Properties[key]; p != nil && p.Defaulted {
 			continue
 		}
-		c.found(below(field, key), "Required value")
+		c.found(fieldPath(field, key), "Required value")
 	}
 }
 
-// quantities are what the API server says that they look like.
+// quantities is the format of quantities according to the API server.
 var quantities = regexp.MustCompile(`^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$`)
 
 func (c *check) text(field string, s *Schema, v string) {
@@ -129,8 +129,8 @@ func (c *check) text(field string, s *Schema, v string) {
 	}
 }
 
-// enum checks that v is one of the values that are allowed. For the server's own
-// kinds an empty text is a value that is missing.
+// enum checks that v is one of the allowed values. For built-in kinds an empty string counts
+// as missing.
 func (c *check) enum(field string, s *Schema, v any) {
 	if len(s.Enum) == 0 || !c.Custom && v == "" {
 		return
@@ -150,7 +150,7 @@ func (c *check) enum(field string, s *Schema, v any) {
 	c.found(field, "Unsupported value: %s: supported values: %s", have, strings.Join(all, ", "))
 }
 
-// allows reports whether v is of one of the types.
+// allows reports whether v has one of the types.
 func (s *Schema) allows(v any) bool {
 	if len(s.Types) == 0 {
 		return true
@@ -176,7 +176,7 @@ func (s *Schema) allows(v any) bool {
 		default:
 			n, ok := number(v)
 			if !ok || t == "number" || t == "integer" && n == math.Trunc(n) {
-				return true // what is not a value of JSON is not ours to judge
+				return true // not a JSON value: not checked
 			}
 		}
 	}
@@ -200,8 +200,8 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// wanted are types in words.
-func wanted(types []string) string {
+// typeNames returns the names of types for people.
+func typeNames(types []string) string {
 	words := map[string]string{
 		"object": "a map", "array": "a list", "string": "a string", "boolean": "true or false", "integer": "an integer",
 		"number": "a number",
@@ -215,8 +215,8 @@ func wanted(types []string) string {
 	return strings.Join(out, " or ")
 }
 
-// named is the type of a value in words. The value itself may be a secret.
-func named(v any) string {
+// typeName returns the type of a value for people. The value itself may be a secret.
+func typeName(v any) string {
 	switch v.(type) {
 	case map[string]any:
 		return "a map"
@@ -230,8 +230,8 @@ func named(v any) string {
 	return "a number"
 }
 
-// below is the path of a field of an object.
-func below(field, key string) string {
+// fieldPath returns the path of a field of an object.
+func fieldPath(field, key string) string {
 	switch {
 	case strings.ContainsAny(key, ".[]/ \"") && field != "":
 		return field + "[" + key + "]"

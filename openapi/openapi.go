@@ -1,70 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package openapi finds what is wrong with an object before an API server is
-// asked to write it: fields that its kind does not have, values of another type,
-// values that are none of those that are allowed, and fields that are missing.
+// Package openapi validates objects before they are sent to an API server: it finds unknown
+// fields, values of the wrong type, values that are not in an enum, and missing fields.
 //
-// What a kind is comes from the documents that API servers publish under
-// /openapi/v3, one for each group and version:
+// The schemas are from the OpenAPI documents that API servers publish under /openapi/v3, one
+// for each group and version:
 //
 //	d, err := openapi.Parse("apps/v1", text)
 //	for _, p := range d.Check(object) {
 //		fmt.Println(p) // unknown field "spec.colour"
 //	}
 //
-// It never refuses what the server takes: what the documents leave open, and
-// what they say more strictly than the server is, passes. It does not replace
-// the server's own validation, which knows more, such as how names are written.
+// An object that the server accepts is never rejected: if a document leaves something open, or
+// is stricter than the server, it is not checked. The package does not replace the validation
+// of the server, which also checks, for example, the format of names.
 package openapi
 
-// Document is what one group and version of an API consists of. Its JSON is
-// what is cached on disk: a tenth of what the server publishes.
+// Document holds the schemas of an API group and version. Its JSON is cached on disk; it is
+// a tenth of the size of the published document.
 type Document struct {
-	// Kinds are the names of the schemas of objects, by kind.
+	// Kinds maps kinds to the names of their schemas.
 	Kinds map[string]string `json:"kinds"`
-	// Schemas are those that objects consist of, by name.
+	// Schemas are the schemas of kinds and of their fields, by name.
 	Schemas map[string]*Schema `json:"schemas"`
-	// Custom is set for kinds that are defined by custom resource definitions.
-	// For them the server validates by these very schemas, and removes what they
-	// do not name.
+	// Custom is set for custom resources. The server validates them with these schemas
+	// and prunes unknown fields.
 	Custom bool `json:"custom,omitempty"`
 }
 
-// Schema is what a value may be. The zero value allows any.
+// Schema restricts a value. The zero value allows any.
 type Schema struct {
-	// Ref is the name of the schema in place of this one.
+	// Ref is the name of the schema to use instead.
 	Ref string `json:"r,omitempty"`
-	// Types are the JSON types that are allowed, none for any.
+	// Types are the allowed JSON types, or nil for any.
 	Types  []string `json:"t,omitempty"`
 	Format string   `json:"f,omitempty"`
-	// Properties are the fields of an object, Additional is what any other field
-	// is, and Open lets other fields be anything.
+	// Properties are the fields of an object, Additional is the schema of all other
+	// fields, and Open allows any other field.
 	Properties map[string]*Schema `json:"p,omitempty"`
 	Additional *Schema            `json:"a,omitempty"`
 	Open       bool               `json:"o,omitempty"`
-	// Embedded is set for whole objects in other objects.
+	// Embedded is set for complete objects within objects.
 	Embedded bool     `json:"m,omitempty"`
 	Items    *Schema  `json:"i,omitempty"`
 	Required []string `json:"q,omitempty"`
-	// Enum are the values that are allowed, none for any.
+	// Enum are the allowed values, or nil for any.
 	Enum []any `json:"e,omitempty"`
-	// Defaulted is set where the server fills in a value that is missing.
+	// Defaulted is set if the server sets a missing value to a default.
 	Defaulted bool `json:"d,omitempty"`
 }
 
-// Problem is one thing that is wrong with an object.
+// Problem is one validation error of an object.
 type Problem struct {
-	// Field is the path of the field as API servers write it:
+	// Field is the path of the field in the notation of API servers:
 	// "spec.containers[0].ports".
 	Field string
-	// Text says what is wrong; "" where the field is not known.
+	// Text describes the error. It is empty for an unknown field.
 	Text string
 }
 
-// Unknown reports whether the field is one that the kind does not have.
+// Unknown reports whether the kind does not have the field.
 func (p Problem) Unknown() bool { return p.Text == "" }
 
-// String is the problem in the words of an API server.
+// String formats the problem like an API server.
 func (p Problem) String() string {
 	if p.Unknown() {
 		return `unknown field "` + p.Field + `"`

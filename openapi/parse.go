@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// published is the part of an OpenAPI 3 document that is read.
+// published is the used part of an OpenAPI 3 document.
 type published struct {
 	Components struct {
 		Schemas map[string]*publishedSchema `json:"schemas"`
@@ -45,8 +45,8 @@ const (
 	intOrText = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 )
 
-// Parse reads the document that an API server publishes for the group and
-// version apiVersion ("v1", "apps/v1").
+// Parse parses the OpenAPI document that an API server publishes for the group and version
+// apiVersion ("v1", "apps/v1").
 func Parse(apiVersion string, text []byte) (*Document, error) {
 	var in published
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -64,7 +64,7 @@ func Parse(apiVersion string, text []byte) (*Document, error) {
 				d.Kinds[k.Kind] = name
 			}
 		}
-		// A definition's schemas are whole: they name nothing but the machinery's.
+		// The schemas of a CRD are complete: they refer only to apimachinery's.
 		d.Custom = d.Custom && (len(s.Kinds) > 0 || strings.HasPrefix(name, machinery)) &&
 			!strings.HasPrefix(name, "io.k8s.api.")
 	}
@@ -74,7 +74,7 @@ func Parse(apiVersion string, text []byte) (*Document, error) {
 	return d, nil
 }
 
-// add adds the schema of that name and those that it needs.
+// add adds the schema name and the schemas that it refers to.
 func (d *Document) add(name string, from map[string]*publishedSchema) {
 	in := from[name]
 	if in == nil || d.Schemas[name] != nil {
@@ -92,7 +92,7 @@ func (d *Document) add(name string, from map[string]*publishedSchema) {
 	}
 }
 
-// reduce is what is kept of a schema.
+// reduce returns the used part of a schema.
 func (d *Document) reduce(in *publishedSchema, from map[string]*publishedSchema) *Schema {
 	if in == nil {
 		return nil
@@ -135,9 +135,8 @@ func (d *Document) reduce(in *publishedSchema, from map[string]*publishedSchema)
 	return s
 }
 
-// ref is the name of the schema that stands for this one, "" for none. Where a
-// field has a default or a description of its own, the reference is in a list of
-// one.
+// ref returns the name of the schema that this one refers to, or "". For a field with its
+// own default or description, the reference is the only element of allOf.
 func (in *publishedSchema) ref() string {
 	if in.Ref == "" && len(in.AllOf) == 1 && in.Type == "" && len(in.Properties) == 0 {
 		in = in.AllOf[0]
@@ -149,8 +148,9 @@ func (in *publishedSchema) ref() string {
 	return name
 }
 
-// defaulted reports whether a missing value is filled in. The server's own kinds
-// publish the zero value of every field that is not a pointer, which fills in nothing.
+// defaulted reports whether the server sets a missing field to a default. For built-in kinds
+// the zero value as the default means nothing: it is published for every field that is not a
+// pointer.
 func (d *Document) defaulted(value json.RawMessage) bool {
 	text := strings.Join(strings.Fields(string(value)), "")
 	switch text {

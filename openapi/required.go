@@ -8,18 +8,17 @@ import (
 	"sync"
 )
 
-// requiredText lists fields of the server's own kinds, one to a line after the
-// name of the schema.
+// requiredText lists required fields of built-in kinds, one per line: the name of the
+// schema and the field.
 //
 //go:embed required.txt
 var requiredText string
 
-// demanded are the fields of the server's own kinds without which it refuses an
-// object, as "schema field". Its documents call every field required that its
-// types write even where it is empty, and it takes objects without many of
-// these. Those here were dropped from objects of 39 kinds on an API server,
-// which refused each: see TestValidationAgreesWithTheServer in package kube.
-var demanded = sync.OnceValue(func() map[string]bool {
+// requiredFields returns the fields of built-in kinds that the API server requires, as "schema
+// field". Its OpenAPI documents mark more fields as required than it enforces: every field
+// that is written even if it is empty. Those here were found by removing fields from objects of
+// 39 kinds on an API server: see TestValidationAgreesWithTheServer in package kube/apply.
+var requiredFields = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for line := range strings.Lines(requiredText) {
 		if line = strings.TrimSpace(line); line != "" {
