@@ -10,30 +10,31 @@ import (
 	"time"
 )
 
-// Validator identifies a state of content to its server (RFC 9110, 8.8): the values of the
-// headers ETag and Last-Modified, "" where the server sent none. Caches keep it as JSON.
+// Validator identifies a version of content on its server (RFC 9110, 8.8): the values of the
+// headers ETag and Last-Modified, or "" if the server sent none. Caches store it as JSON.
 type Validator struct {
 	ETag     string `json:"etag,omitempty"`
 	Modified string `json:"modified,omitempty"`
 }
 
-// ErrNotModified is returned where content has not changed since the caller got it.
+// ErrNotModified is returned if content has not changed since the caller fetched it.
 var ErrNotModified = errors.New("the content has not changed")
 
-// GetChanged is [Client.Get] for content that the caller may have already, with the Validator
-// of an earlier call: it writes nothing and returns [ErrNotModified] if the server says that
-// the content is still the same. With the zero Validator it always gets the content. It returns
-// the Validator of the content that it wrote.
+// GetChanged is [Client.Get] for content that the caller may have, with the Validator of the
+// earlier call. If the server reports that the content is unchanged, GetChanged writes nothing
+// and returns [ErrNotModified]. With the zero Validator it always fetches the content. It
+// returns the Validator of the fetched content.
 func (c *Client) GetChanged(ctx context.Context, address, home string, a HostOptions, limit int64, have Validator,
 	w io.Writer) (Validator, error) {
 	var said Validator
-	err := c.fetch(ctx,
-		want{address: address, home: home, access: a, limit: limit, packed: isPacked(address), have: have, said: &said}, w)
+	err := c.fetch(ctx, request{
+		address: address, home: home, access: a, limit: limit, packed: isPacked(address), have: have, validator: &said,
+	}, w)
 	return said, err
 }
 
-// askWhetherChanged adds what we know of the content that we have to a request.
-func (d *download) askWhetherChanged(req *http.Request) {
+// setConditions makes a request conditional on a change of the content.
+func (d *download) setConditions(req *http.Request) {
 	if d.done > 0 {
 		return
 	}
@@ -45,10 +46,9 @@ func (d *download) askWhetherChanged(req *http.Request) {
 	}
 }
 
-// settled is how old content must be for the time of its last change to tell it
-// from later content, which may have been made in the same second (RFC 9110,
-// 8.8.2.2).
-const settled = time.Minute
+// minAge is how old content must be for Last-Modified to identify it: content that changed
+// again in the same second has the same Last-Modified (RFC 9110, 8.8.2.2).
+const minAge = time.Minute
 
 func validatorOf(h http.Header) Validator {
 	m := Validator{ETag: h.Get("ETag")}
@@ -56,7 +56,7 @@ func validatorOf(h http.Header) Validator {
 	if err != nil {
 		return m
 	}
-	if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(changed) >= settled {
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(changed) >= minAge {
 		m.Modified = h.Get("Last-Modified")
 	}
 	return m

@@ -15,28 +15,28 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Client downloads over HTTP and HTTPS, and keeps connections for further requests. The
-// zero value is ready for use. It is safe for concurrent use, and must not be copied.
+// Client downloads over HTTP and HTTPS and reuses connections. The zero value is ready to
+// use. It is safe for concurrent use and must not be copied.
 type Client struct {
-	UserAgent string        // "" is "moonhelm"
-	Progress  progress.Func // is told of each download; may be nil
+	UserAgent string        // default "moonhelm"
+	Progress  progress.Func // receives downloads; may be nil
 
-	patience patience
+	timeouts timeouts
 
 	mu         sync.Mutex
 	transports map[trust]*http.Transport
 }
 
-// patience is how long a client puts up with a server. Zero fields are the
-// usual; tests have less.
-type patience struct {
-	idle  time.Duration // nothing arrives: no header, or no further byte
-	grace time.Duration // before the average pace counts
-	pace  int64         // bytes per second that must arrive on average
-	pause time.Duration // before the first repetition, twice that before the next
+// timeouts limit how long a client waits for a server. Zero fields are the defaults; tests
+// use shorter ones.
+type timeouts struct {
+	idle  time.Duration // without data: no header, or no further byte
+	grace time.Duration // before the minimum rate applies
+	pace  int64         // minimum average rate in bytes per second
+	pause time.Duration // before the first retry; doubles for each further one
 }
 
-func (p patience) orUsual() patience {
+func (p timeouts) withDefaults() timeouts {
 	if p.idle == 0 {
 		p.idle = time.Minute
 	}
@@ -52,39 +52,37 @@ func (p patience) orUsual() patience {
 	return p
 }
 
-// Get writes the content at address, an http or https URL, to w: at most limit bytes,
-// counted after a transfer compression is undone. home is the URL that a's credentials and
-// client certificate were given for, "" for address itself: they are sent to the same
-// scheme, host and port only, unless a.PassAll. So is a user:password@ in a URL. Redirects
-// are followed, and drop them where they lead to another origin.
+// Get writes the content of address, an http or https URL, to w: at most limit bytes, counted
+// after decompression of a transfer encoding. home is the URL that a's credentials and client
+// certificate were given for, or "" for address: unless a.PassAll is set, they are sent only to
+// the same scheme, host and port, like a user:password@ in a URL. Get follows redirects and
+// does not send them to another origin.
 //
-// It gives up on servers that stall, and repeats requests that failed for a temporary
-// reason as long as w has received nothing; a download that breaks off is continued if the
-// server confirms that the content is still the same. When Get fails, w may have received
-// a part.
+// It aborts if the server stalls, and retries temporary failures until data was written to w;
+// an interrupted download is resumed if the server confirms that the content is unchanged. If
+// Get fails, part of the content may have been written to w.
 //
 // Errors: [*URLError], [*StatusError], [*UntrustedError], [*UnreachableError],
 // [*StalledError], [*SizeError], [*EncodingError], [*CertificateError],
-// [*InterruptedError] where the context has ended, and those of w. None has a password
-// in it.
+// [*InterruptedError] if ctx is done, and those of w. None contains a password.
 func (c *Client) Get(ctx context.Context, address, home string, a HostOptions, limit int64, w io.Writer) error {
-	return c.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: isPacked(address)}, w)
+	return c.fetch(ctx, request{address: address, home: home, access: a, limit: limit, packed: isPacked(address)}, w)
 }
 
-// want is what to fetch, and how.
-type want struct {
+// request describes what to fetch.
+type request struct {
 	address, home string
 	access        HostOptions
 	limit         int64
-	// packed has the body taken as it is. Servers that call an archive's own
-	// compression the transfer's would have it unpacked, and its digest change.
-	packed bool
-	text   string     // what progress calls it, "" for what the URL says
-	have   Validator  // of the content that we have, see [Client.GetChanged]
-	said   *Validator // takes that of the content that arrives; may be nil
+	// packed leaves the body compressed. Some servers declare an archive's own compression
+	// as a transfer encoding; decompressing it would change the digest.
+	packed    bool
+	text      string     // the name in progress reports, "" for one from the URL
+	have      Validator  // of the caller's content, see [Client.GetChanged]
+	validator *Validator // receives the validator of the fetched content; may be nil
 }
 
-// isPacked reports whether the content is compressed by itself, by its name.
+// isPacked reports whether the content is compressed, by the extension of its name.
 func isPacked(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -97,7 +95,7 @@ func isPacked(address string) bool {
 	return false
 }
 
-func (c *Client) fetch(ctx context.Context, wanted want, w io.Writer) error {
+func (c *Client) fetch(ctx context.Context, wanted request, w io.Writer) error {
 	d, err := c.newDownload(wanted, w)
 	if err != nil {
 		return err
@@ -106,8 +104,8 @@ func (c *Client) fetch(ctx context.Context, wanted want, w io.Writer) error {
 	return d.run(ctx)
 }
 
-// Text returns the document at an http or https URL, of at most [MaxText] bytes, asked for
-// without credentials except those in the URL. Errors are those of [Client.Get].
+// Text returns the content of an http or https URL, of at most [MaxText] bytes. It sends no
+// credentials except those in the URL. Errors are those of [Client.Get].
 func (c *Client) Text(ctx context.Context, location string) ([]byte, error) {
 	var b strings.Builder
 	if err := c.Get(ctx, location, "", HostOptions{}, MaxText, &b); err != nil {
@@ -116,8 +114,8 @@ func (c *Client) Text(ctx context.Context, location string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// Close closes idle connections. Requests in progress go on, and the Client may be used
-// again. It returns nil.
+// Close closes idle connections. It does not affect requests in progress, and the Client can
+// still be used. It returns nil.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

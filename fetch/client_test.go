@@ -34,7 +34,7 @@ import (
 
 // hurried is a client that waits for no one.
 func hurried(t *testing.T) *Client {
-	c := &Client{patience: patience{pause: time.Millisecond}}
+	c := &Client{timeouts: timeouts{pause: time.Millisecond}}
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -211,7 +211,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 		"another host":               {byName(s.URL), HostOptions{CAFile: ca}, "*.example.com, not localhost"},
 		"no TLS at all":              {strings.Replace(foreign.URL, "http:", "https:", 1), HostOptions{}, "does not speak TLS"},
 		"no such file":               {s.URL, HostOptions{CAFile: "/nowhere.pem"}, "certificate /nowhere.pem: "},
-		"a file without certificate": {s.URL, HostOptions{CAFile: empty}, "holds no certificate"},
+		"a file without certificate": {s.URL, HostOptions{CAFile: empty}, "contains no PEM certificate"},
 		"a certificate without key":  {s.URL, HostOptions{CertFile: ca}, "belong together"},
 		"a key of another":           {s.URL, HostOptions{CertFile: ca, KeyFile: key}, "does not match"},
 	} {
@@ -321,13 +321,13 @@ func TestPatienceEnds(t *testing.T) {
 			}
 		}
 	})
-	for path, p := range map[string]patience{
+	for path, p := range map[string]timeouts{
 		"/silent":    {idle: 20 * time.Millisecond},
 		"/stalled":   {idle: 20 * time.Millisecond},
 		"/trickling": {grace: time.Millisecond, pace: 1 << 50},
 	} {
 		t.Run(path, func(t *testing.T) {
-			c := &Client{patience: p}
+			c := &Client{timeouts: p}
 			defer c.Close()
 			var got counter
 			err := c.Get(t.Context(), s.URL+path, "", HostOptions{}, 1<<40, &got)
@@ -472,11 +472,11 @@ func TestWhatDoesNotUnpackIsAnError(t *testing.T) {
 	_ = z.Close()
 	torn := good.String()[:good.Len()-4]
 	for name, c := range map[string]struct{ encoding, body, want string }{
-		"no gzip":          {"gzip", "text that is not gzip", "does not unpack: gzip: invalid header"},
-		"a wrong checksum": {"gzip", good.String()[:good.Len()-8] + "12345678", "does not unpack: gzip: invalid checksum"},
-		"corrupt":          {"gzip", good.String()[:10] + "xxxxxxxxxxxx", "does not unpack: flate: corrupt"},
+		"no gzip":          {"gzip", "text that is not gzip", "the content cannot be decompressed: gzip: invalid header"},
+		"a wrong checksum": {"gzip", good.String()[:good.Len()-8] + "12345678", "the content cannot be decompressed: gzip: invalid checksum"},
+		"corrupt":          {"gzip", good.String()[:10] + "xxxxxxxxxxxx", "the content cannot be decompressed: flate: corrupt"},
 		"torn":             {"gzip", torn, "unexpected EOF"},
-		"unasked":          {"br", "x", `packed by "br", which was not asked for`},
+		"unasked":          {"br", "x", `the encoding "br", which was not requested`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {

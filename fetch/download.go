@@ -22,34 +22,34 @@ import (
 const (
 	maxRedirects = 10
 	maxTries     = 4
-	maxPause     = 15 * time.Second // that a server may ask for
-	step         = 256 << 10        // bytes between two reports
-	goodRun      = 1 << 20          // bytes after which a broken connection is forgotten
+	maxPause     = 15 * time.Second // longest Retry-After that is honored
+	step         = 256 << 10        // bytes between two progress reports
+	goodRun      = 1 << 20          // bytes after which the number of tries starts again
 )
 
 // download is one call of [Client.Get].
 type download struct {
 	client   *Client
-	patience patience
-	want
+	timeouts timeouts
+	request
 	target *url.URL // address
 	home   *url.URL
 	w      io.Writer
 
-	name  string // as told, without credentials
-	done  int64  // bytes written to w
-	told  int64  // the last done that was reported
-	open  bool   // something was reported
-	etag  string // of what has been written, "" where the server can't tell
-	total int64
+	name     string // the URL without credentials
+	done     int64  // bytes written to w
+	reported int64  // value of done in the last report
+	open     bool   // a report was sent
+	etag     string // of the content written so far, "" if the server sent none
+	total    int64
 }
 
-func (c *Client) newDownload(wanted want, w io.Writer) (*download, error) {
+func (c *Client) newDownload(wanted request, w io.Writer) (*download, error) {
 	target, err := parse(wanted.address)
 	if err != nil {
 		return nil, err
 	}
-	d := &download{client: c, patience: c.patience.orUsual(), want: wanted, target: target, home: target, w: w,
+	d := &download{client: c, timeouts: c.timeouts.withDefaults(), request: wanted, target: target, home: target, w: w,
 		name: Clean(wanted.address)}
 	if wanted.home != "" {
 		if d.home, err = parse(wanted.home); err != nil {
@@ -66,8 +66,8 @@ func (c *Client) newDownload(wanted want, w io.Writer) (*download, error) {
 	return d, nil
 }
 
-// textOf is what progress calls the content at u: archives have names of their
-// own, and an index.yaml is known by its place.
+// textOf returns the name of u in progress reports: the file name of an archive, host and
+// path of other content, such as an index.yaml.
 func textOf(u *url.URL, packed bool) string {
 	if name := path.Base(u.Path); packed && name != "." && name != "/" {
 		return name
@@ -75,7 +75,7 @@ func textOf(u *url.URL, packed bool) string {
 	return strings.TrimSuffix(u.Host+u.Path, "/")
 }
 
-// parse reads an http or https URL.
+// parse parses an http or https URL.
 func parse(address string) (*url.URL, error) {
 	scheme, _, ok := strings.Cut(address, "://")
 	if !ok {
@@ -88,13 +88,13 @@ func parse(address string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, &URLError{URL: clean(u), Scheme: u.Scheme, Problem: "only http and https URLs can be fetched"}
 	case u.Hostname() == "":
-		return nil, &URLError{Scheme: scheme, Problem: "malformed: it names no host"}
+		return nil, &URLError{Scheme: scheme, Problem: "malformed: it has no host"}
 	}
 	return u, nil
 }
 
-// Clean returns a URL that may be shown: without user, password, query and fragment. A
-// query, which may hold a token, becomes "?...".
+// Clean returns a URL without credentials, for messages: without user, password, query and
+// fragment. A query, which may contain a token, is replaced by "?...".
 func Clean(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Opaque != "" {
@@ -113,31 +113,31 @@ func clean(u *url.URL) string {
 	return c.String()
 }
 
-// close reports that the download is over.
+// close reports the end of the download.
 func (d *download) close() {
 	if d.open {
 		d.client.Progress.Send(progress.Event{Kind: progress.Fetched, Text: d.text, Done: d.done, Total: d.total})
 	}
 }
 
-// run tries until it is done, or trying again makes no sense.
+// run downloads and retries temporary failures.
 func (d *download) run(ctx context.Context) error {
-	pause := d.patience.pause
+	pause := d.timeouts.pause
 	for try := 1; ; try++ {
 		before := d.done
 		err := d.attempt(ctx)
 		if err == nil || ctx.Err() != nil {
-			return d.explain(ctx, err)
+			return d.callerError(ctx, err)
 		}
-		var again *againError
+		var again *temporaryError
 		if !errors.As(err, &again) || try >= maxTries || d.done > 0 && d.etag == "" {
-			return d.explain(ctx, err)
+			return d.callerError(ctx, err)
 		}
-		if d.done-before >= goodRun { // it got on
-			try, pause = 0, d.patience.pause
+		if d.done-before >= goodRun { // there was progress
+			try, pause = 0, d.timeouts.pause
 		}
 		if err := sleep(ctx, max(pause, again.after)); err != nil {
-			return d.explain(ctx, err)
+			return d.callerError(ctx, err)
 		}
 		pause *= 2
 	}
@@ -154,17 +154,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// againError is what may pass.
-type againError struct {
+// temporaryError marks an error after which the request is repeated.
+type temporaryError struct {
 	err   error
-	after time.Duration // that the server asks for
+	after time.Duration // the server's Retry-After
 }
 
-func (e *againError) Error() string { return e.err.Error() }
+func (e *temporaryError) Error() string { return e.err.Error() }
 
-func (e *againError) Unwrap() error { return e.err }
+func (e *temporaryError) Unwrap() error { return e.err }
 
-// attempt is one request, with the redirects that it takes.
+// attempt sends one request, follows its redirects and receives the content.
 func (d *download) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -188,24 +188,24 @@ func (d *download) attempt(ctx context.Context) error {
 	return nil
 }
 
-// accept looks at the head of an answer, and returns what follows, unpacked.
+// accept checks the status and header of a response and returns its decompressed body.
 func (d *download) accept(resp *http.Response) (io.Reader, error) {
 	switch {
 	case resp.StatusCode == http.StatusPartialContent && d.done > 0:
 		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", d.done)) ||
 			resp.Header.Get("ETag") != d.etag {
-			return nil, d.broken(resp)
+			return nil, d.brokenError(resp)
 		}
 		return resp.Body, nil
-	case resp.StatusCode == http.StatusOK && d.done > 0: // it has changed meanwhile
-		return nil, d.broken(resp)
+	case resp.StatusCode == http.StatusOK && d.done > 0: // the content has changed
+		return nil, d.brokenError(resp)
 	case resp.StatusCode == http.StatusNotModified && d.have != Validator{}:
 		return nil, ErrNotModified
 	case resp.StatusCode != http.StatusOK:
-		return nil, d.refused(resp)
+		return nil, d.statusError(resp)
 	}
-	if d.said != nil {
-		*d.said = validatorOf(resp.Header)
+	if d.validator != nil {
+		*d.validator = validatorOf(resp.Header)
 	}
 	d.total = max(resp.ContentLength, 0)
 	if d.total > d.limit {
@@ -225,14 +225,13 @@ func (d *download) accept(resp *http.Response) (io.Reader, error) {
 	return nil, &EncodingError{URL: d.name, Encoding: encoding}
 }
 
-// broken is the error for a download that broke off, and cannot go on where it
-// was.
-func (d *download) broken(resp *http.Response) error {
+// brokenError returns the error for a download that was interrupted and cannot be resumed.
+func (d *download) brokenError(resp *http.Response) error {
 	return &UnreachableError{URL: d.name, Host: resp.Request.URL.Host, Done: d.done, Err: io.ErrUnexpectedEOF}
 }
 
-// refused is the error for a status other than 200.
-func (d *download) refused(resp *http.Response) error {
+// statusError returns the error for a status other than 200.
+func (d *download) statusError(resp *http.Response) error {
 	_, _, identified := resp.Request.BasicAuth()
 	err := &StatusError{URL: d.name, Host: resp.Request.URL.Host, Code: resp.StatusCode, Identified: identified}
 	switch resp.StatusCode {
@@ -244,18 +243,18 @@ func (d *download) refused(resp *http.Response) error {
 		if after > maxPause {
 			return err
 		}
-		return &againError{err, after}
+		return &temporaryError{err, after}
 	}
 	return err
 }
 
-// receive writes the body to w.
+// receive copies the body to w.
 func (d *download) receive(body io.Reader, watch *watch) error {
 	buf := make([]byte, 64<<10)
 	d.report(0)
 	for {
 		n, err := body.Read(buf)
-		watch.heard(n)
+		watch.received(n)
 		if d.done+int64(n) > d.limit {
 			return &SizeError{URL: d.name, Limit: d.limit}
 		}
@@ -274,31 +273,31 @@ func (d *download) receive(body io.Reader, watch *watch) error {
 			return &EncodingError{URL: d.name, Encoding: encoding.Encoding, Err: encoding.Err}
 		}
 		if err != nil {
-			return passing(err, &UnreachableError{URL: d.name, Host: d.target.Host, Done: d.done, Err: err})
+			return markTemporary(err, &UnreachableError{URL: d.name, Host: d.target.Host, Done: d.done, Err: err})
 		}
 	}
 }
 
-// passing marks the error told where its cause is a connection that broke.
-func passing(cause, told error) error {
+// markTemporary returns err, marked as temporary if its cause is a broken connection.
+func markTemporary(cause, told error) error {
 	for _, broken := range []error{io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(cause, broken) {
-			return &againError{err: told}
+			return &temporaryError{err: told}
 		}
 	}
 	return told
 }
 
-// report tells how far it is, where that is news.
+// report sends a progress report if at least step bytes have arrived since the last one.
 func (d *download) report(step int64) {
-	if d.done-d.told < step {
+	if d.done-d.reported < step {
 		return
 	}
-	d.told, d.open = d.done, true
+	d.reported, d.open = d.done, true
 	d.client.Progress.Send(progress.Event{Kind: progress.Download, Text: d.text, Done: d.done, Total: d.total})
 }
 
-// watch ends a request when its server stalls.
+// watch cancels a request if its server stalls.
 type watch struct {
 	d      *download
 	cancel context.CancelCauseFunc
@@ -311,21 +310,21 @@ type watch struct {
 
 func (d *download) watch(cancel context.CancelCauseFunc) *watch {
 	w := &watch{d: d, cancel: cancel, start: time.Now()}
-	w.timer = time.AfterFunc(d.patience.idle, func() {
-		cancel(&StalledError{URL: d.name, Idle: d.patience.idle})
+	w.timer = time.AfterFunc(d.timeouts.idle, func() {
+		cancel(&StalledError{URL: d.name, Idle: d.timeouts.idle})
 	})
 	return w
 }
 
 func (w *watch) stop() { w.timer.Stop() }
 
-// heard counts what has arrived. Servers that trickle keep neither the time
-// between two bytes nor the pace for long.
-func (w *watch) heard(n int) {
+// received counts n bytes and restarts the idle timeout. A slow trickle of bytes does not
+// time out; it fails because of the minimum rate.
+func (w *watch) received(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.got += int64(n)
-	p := w.d.patience
+	p := w.d.timeouts
 	took := time.Since(w.start) - p.grace
 	if took > 0 && float64(w.got) < took.Seconds()*float64(p.pace) {
 		w.cancel(&StalledError{URL: w.d.name, Done: w.got})

@@ -9,10 +9,10 @@ import (
 )
 
 // A URLError is returned for a URL that cannot be fetched. It does not repeat a malformed
-// one, which may hold a password in an unexpected place.
+// URL, which may contain a password in an unexpected place.
 type URLError struct {
-	URL     string // without credentials, "" where it is malformed
-	Scheme  string // "https", of a malformed one
+	URL     string // without credentials, or "" if it is malformed
+	Scheme  string // "https", if the URL is malformed
 	Problem string
 }
 
@@ -23,12 +23,12 @@ func (e *URLError) Error() string {
 	return fmt.Sprintf("fetch %s: %s", e.URL, e.Problem)
 }
 
-// A StatusError is returned when a server answers with a status other than success.
+// A StatusError is returned if a server responds with an unsuccessful status.
 type StatusError struct {
 	URL  string // without credentials
-	Host string // that answered, which a redirect may have led to
+	Host string // that responded, possibly after a redirect
 	Code int    // the HTTP status
-	// Identified is set where a user name and password were sent with the request.
+	// Identified is set if the request had a user name and password.
 	Identified bool
 }
 
@@ -36,14 +36,14 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("failed to fetch %s: the server answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
 }
 
-// Unauthorized reports whether the server, or a proxy, wants credentials or does not
-// accept those that it got: status 401, 403 or 407.
+// Unauthorized reports whether the server or a proxy requires credentials or rejected
+// them: status 401, 403 or 407.
 func (e *StatusError) Unauthorized() bool {
 	return e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden || e.Code == http.StatusProxyAuthRequired
 }
 
-// An UntrustedError is returned when a server's certificate cannot be verified, or the
-// server refuses the client's.
+// An UntrustedError is returned if a server's certificate cannot be verified, or the
+// server rejects the client's.
 type UntrustedError struct {
 	URL, Host string
 	Err       error // of package x509, or the server's TLS alert
@@ -55,12 +55,12 @@ func (e *UntrustedError) Error() string {
 
 func (e *UntrustedError) Unwrap() error { return e.Err }
 
-// An UnreachableError is returned when a server does not answer, or its answer breaks off.
+// An UnreachableError is returned if a server does not respond, or the connection breaks.
 type UnreachableError struct {
 	URL, Host string
-	// Plain is set where the URL is https and the server does not speak TLS.
+	// Plain is set if the URL is https and the server does not speak TLS.
 	Plain bool
-	Done  int64 // bytes that had arrived when the connection broke
+	Done  int64 // bytes received before the connection broke
 	Err   error
 }
 
@@ -76,25 +76,25 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// A StalledError is returned when a server sends nothing for a minute, or on average less
-// than 4 KiB a second.
+// A StalledError is returned if a server sends nothing for a minute, or on average less
+// than 4 KiB per second.
 type StalledError struct {
 	URL  string
-	Idle time.Duration // how long nothing has arrived; 0 where it was only slow
-	Done int64         // bytes that have arrived
+	Idle time.Duration // the timeout; 0 if the server was only slow
+	Done int64         // bytes received
 }
 
 func (e *StalledError) Error() string {
 	if e.Idle == 0 {
-		return fmt.Sprintf("fetch %s: given up after %d bytes, because the server hardly sends anything", e.URL, e.Done)
+		return fmt.Sprintf("fetch %s: aborted after %d bytes, because the server is too slow", e.URL, e.Done)
 	}
 	return fmt.Sprintf("fetch %s: the server has sent nothing for %v", e.URL, e.Idle)
 }
 
-// Timeout returns true; it is a method of [net.Error].
+// Timeout returns true. It implements [net.Error].
 func (e *StalledError) Timeout() bool { return true }
 
-// A SizeError is returned for content that is larger than allowed.
+// A SizeError is returned for content that exceeds the size limit.
 type SizeError struct {
 	URL   string
 	Limit int64 // in bytes
@@ -107,22 +107,22 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("fetch %s: larger than %d MiB", e.URL, e.Limit>>20)
 }
 
-// An EncodingError is returned when the transfer compression of content cannot be undone.
+// An EncodingError is returned if the content cannot be decompressed.
 type EncodingError struct {
 	URL, Encoding string // Encoding is the header Content-Encoding
-	Err           error  // nil for an encoding that was not asked for
+	Err           error  // nil if the encoding was not requested
 }
 
 func (e *EncodingError) Error() string {
 	if e.Err == nil {
-		return fmt.Sprintf("fetch %s: the server sent it packed by %q, which was not asked for", e.URL, e.Encoding)
+		return fmt.Sprintf("fetch %s: the server sent the encoding %q, which was not requested", e.URL, e.Encoding)
 	}
-	return fmt.Sprintf("fetch %s: the server sent something that does not unpack: %v", e.URL, e.Err)
+	return fmt.Sprintf("fetch %s: the content cannot be decompressed: %v", e.URL, e.Err)
 }
 
 func (e *EncodingError) Unwrap() error { return e.Err }
 
-// An InterruptedError is returned when the context ends during a download.
+// An InterruptedError is returned if the context is done during a download.
 type InterruptedError struct {
 	URL string
 	Err error // the context's

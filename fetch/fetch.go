@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fetch downloads charts, by the names that users give them ([Finder]), and
-// anything at a URL ([Client]).
+// Package fetch downloads charts by the references that users give ([Finder]), and content of
+// any URL ([Client]).
 //
 //	cache := &fetch.Cache{Dir: dir}
 //	defer cache.Close()
@@ -10,24 +10,23 @@
 //	...
 //	c, err := loader.Load(archive.Path) // package chart/loader
 //
-// A name is "repository/name", an oci:// reference, a URL, or a chart in the repository
-// Ref.Repo. An [Archive] is a file of the [Cache], named and verified by its SHA-256, so
-// that what was fetched before needs no request. Sizes and times are bounded, and
-// credentials are sent only to the host that they were given for ([HostOptions.For]).
+// A reference is "repository/name", an oci:// reference, a URL, or a chart in the repository
+// Ref.Repo. An [Archive] is a file in the [Cache], named and verified by its SHA-256, so that
+// fetching it again needs no request. Sizes and times are limited, and credentials are
+// sent only to the host that they were given for ([HostOptions.For]).
 //
-// Repositories, registries, plugins and signatures come in as small interfaces
-// ([Repositories], [Registry], [Downloader], [Verifier]); package action has
-// implementations of the first two, NewRepositories and Registries. Finder, Client and
-// Cache are safe for concurrent use: simultaneous requests for one archive share one
-// download. Errors have types and hold no password.
+// Repositories, registries, plugins and signatures are interfaces ([Repositories], [Registry],
+// [Downloader], [Verifier]); package action implements the first two with NewRepositories and
+// Registries. Finder, Client and Cache are safe for concurrent use: simultaneous requests for
+// the same archive share one download. Errors have types and never contain a password.
 package fetch
 
 import "strings"
 
-// MaxText is the largest text that [Client.Text] reads, in bytes.
+// MaxText is the largest content that [Client.Text] returns, in bytes.
 const MaxText = 20 << 20
 
-// MaxArchive is the largest archive of a chart that is fetched, in bytes.
+// MaxArchive is the largest chart archive that is fetched, in bytes.
 const MaxArchive = 200 << 20
 
 // IsURL reports whether location is an http or https URL.

@@ -13,24 +13,24 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Finder finds charts and fetches their archives. Cache must be set; of the other fields,
-// those that are nil lead to an error once a chart needs them. A nil HTTP is a client for
-// each download. It is safe for concurrent use, and must not be copied.
+// Finder finds charts and fetches their archives. Cache is required. If another field is
+// nil, charts that need it cause an error; if HTTP is nil, each download uses a new client. A
+// Finder is safe for concurrent use and must not be copied.
 type Finder struct {
 	HTTP         *Client
 	Repositories Repositories  // for repository/name and [Ref.Repo]
 	Registry     Registry      // for oci://
 	Plugins      Downloader    // for other schemes
 	Verifier     Verifier      // for [Ref.Verify]
-	Cache        *Cache        // needed by Find
-	Progress     progress.Func // is told of downloads and warnings
+	Cache        *Cache        // required by Find
+	Progress     progress.Func // receives downloads and warnings
 
 	flights flights
 }
 
-// Find finds the chart that ref names, and fetches its archive into the cache. An archive
-// that the cache has already, by the digest in the repository's index or in the reference,
-// is taken from there without a request for it.
+// Find finds the chart ref and fetches its archive into the cache. If the cache has the
+// archive, by the digest in the repository's index or in the reference, Find does not
+// fetch it.
 //
 // Errors: [*FieldError], [*NameError], [*SchemeError], [*EntryError], [*VersionError], [*DigestError],
 // [*NotArchiveError], [*ProvenanceError], those of [Client.Get], and those of repositories,
@@ -43,7 +43,7 @@ func (f *Finder) Find(ctx context.Context, ref Ref) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, from, err := f.bring(ctx, s, ref)
+	a, from, err := f.fetchArchive(ctx, s, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +51,15 @@ func (f *Finder) Find(ctx context.Context, ref Ref) (*Archive, error) {
 		a.Provenance = nil
 		return a, nil
 	}
-	if err := f.prove(ctx, s, from, a, ref.Verify); err != nil {
+	if err := f.addProvenance(ctx, s, from, a, ref.Verify); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// bring brings the archive from the first of its places that has it, and tells
-// which that is.
-func (f *Finder) bring(ctx context.Context, s source, ref Ref) (a *Archive, from string, err error) {
+// fetchArchive fetches the archive from the first of its URLs that works, and returns
+// that URL.
+func (f *Finder) fetchArchive(ctx context.Context, s source, ref Ref) (a *Archive, from string, err error) {
 	if path, ok := f.Cache.Lookup(s.digest); ok {
 		return s.archive(path, s.digest, s.urls[0]), s.urls[0], nil
 	}
@@ -72,7 +72,7 @@ func (f *Finder) bring(ctx context.Context, s source, ref Ref) (a *Archive, from
 		if again == nil {
 			return &a, url, nil
 		}
-		if err == nil { // what is wrong with the first tells most
+		if err == nil { // the first error is the most useful
 			err = again
 		}
 		if ctx.Err() != nil {
@@ -85,13 +85,13 @@ func (f *Finder) bring(ctx context.Context, s source, ref Ref) (a *Archive, from
 	return nil, "", err
 }
 
-// download brings the archive from one place.
+// download fetches the archive from one URL.
 func (f *Finder) download(ctx context.Context, s source, address string, prov bool) (Archive, error) {
 	access := s.access.For(address, s.home)
 	switch scheme := schemeOf(address); {
 	case scheme == "oci":
 		return f.pull(ctx, s, address, access, prov)
-	case scheme == "http" || scheme == "https" || f.served(scheme):
+	case scheme == "http" || scheme == "https" || f.hasPlugin(scheme):
 		path, digest, err := f.Cache.add(cacheExt, s.digest, func(w io.Writer) error {
 			only := &archiveOnly{w: w, url: Clean(address)}
 			if err := f.get(ctx, address, s.home, s.access, s.fileName(address), MaxArchive, only); err != nil {
@@ -100,15 +100,15 @@ func (f *Finder) download(ctx context.Context, s source, address string, prov bo
 			return only.end()
 		})
 		if err != nil {
-			return Archive{}, named(err, address)
+			return Archive{}, addURL(err, address)
 		}
 		return *s.archive(path, digest, address), nil
 	default:
-		return Archive{}, f.unserved(address, "http", "https", "oci")
+		return Archive{}, f.schemeError(address, "http", "https", "oci")
 	}
 }
 
-// get writes what is at a URL of http, https or a plugin's scheme to w.
+// get writes the content of an http or https URL, or of a plugin's scheme, to w.
 func (f *Finder) get(ctx context.Context, address, home string, a HostOptions, text string, limit int64,
 	w io.Writer) error {
 	switch schemeOf(address) {
@@ -118,10 +118,10 @@ func (f *Finder) get(ctx context.Context, address, home string, a HostOptions, t
 			client = &Client{}
 			defer client.Close()
 		}
-		if home != "" && !IsURL(home) { // a plugin's repository that leads to a web server
+		if home != "" && !IsURL(home) { // the repository of a plugin refers to a web server
 			a, home = a.For(address, home), ""
 		}
-		return client.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: true, text: text}, w)
+		return client.fetch(ctx, request{address: address, home: home, access: a, limit: limit, packed: true, text: text}, w)
 	}
 	f.Progress.Send(progress.Event{Kind: progress.Download, Text: text})
 	bounded := &file.LimitWriter{W: w, Left: limit, Err: &SizeError{URL: Clean(address), Limit: limit}}
@@ -136,14 +136,14 @@ func (f *Finder) get(ctx context.Context, address, home string, a HostOptions, t
 	return nil
 }
 
-// Text returns the document at a URL, http, https or of a scheme that a plugin serves, of
-// at most [MaxText] bytes. Errors are those of [Client.Get], and [*SchemeError].
+// Text returns the content of an http or https URL, or of a plugin's scheme, of at most
+// [MaxText] bytes. Errors are those of [Client.Get], and [*SchemeError].
 func (f *Finder) Text(ctx context.Context, location string) ([]byte, error) {
 	if IsURL(location) && f.HTTP != nil {
 		return f.HTTP.Text(ctx, location)
 	}
-	if scheme := schemeOf(location); !f.served(scheme) {
-		return nil, f.unserved(location, "http", "https")
+	if scheme := schemeOf(location); !f.hasPlugin(scheme) {
+		return nil, f.schemeError(location, "http", "https")
 	}
 	var b bytes.Buffer
 	err := f.get(ctx, location, "", HostOptions{}, path.Base(Clean(location)), MaxText, &b)

@@ -197,22 +197,22 @@ func TestFindRefuses(t *testing.T) {
 		{Name: "gone", Version: "1.0.0", URLs: []string{"gone.tgz"}},
 	}}
 	for name, want := range map[string]string{
-		"web": "non-absolute URLs should be", "/web": "is a path", "./web.tgz": "is a path", "../web": "is a path", "r/": "non-absolute URLs should be", "": "non-absolute URLs should be",
+		"web": "non-absolute URLs should be", "/web": "is a local path", "./web.tgz": "is a local path", "../web": "is a local path", "r/": "non-absolute URLs should be", "": "non-absolute URLs should be",
 		"nope/web":             "not added",
 		"r/unknown":            "there is no version of it",
 		"r/wrong":              "digest mismatch: got sha256:" + digestOf(tgz("web")) + ", want sha256:" + digestOf("other"),
 		"r/odd":                `its digest "abc" is not a SHA-256`,
 		"r/nowhere":            "no URL",
 		"r/malformed":          "malformed",
-		"r/file":               "named by their paths",
+		"r/file":               "is named by its path",
 		"r/gone":               "answered 404",
-		"file:///etc/passwd":   "named by their paths",
-		"s3://bucket/web.tgz":  `scheme "s3" not supported; there is http, https, oci, and plugins`,
+		"file:///etc/passwd":   "is named by its path",
+		"s3://bucket/web.tgz":  `scheme "s3" not supported; supported are http, https, oci`,
 		"http://u:hunter2@[::": "malformed",
 		s.URL + "/page.tgz":    "a web page, not a chart",
-		s.URL + "/empty.tgz":   "there is nothing in it",
-		s.URL + "/text.tgz":    "no chart archive",
-		"oci://host/web:1.0.0": "registries cannot be reached",
+		s.URL + "/empty.tgz":   "the content is empty",
+		s.URL + "/text.tgz":    "the content is not a chart archive",
+		"oci://host/web:1.0.0": "no registry client is configured",
 	} {
 		f := finder(t, repo)
 		a, err := f.Find(t.Context(), Ref{Name: name})
@@ -647,8 +647,8 @@ func TestPluginsBringWhatTheyServe(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for name, want := range map[string]string{
-		"s3://bucket/text.tgz": "no chart archive", "s3://bucket/gone.tgz": "fetch s3://bucket/gone.tgz: nothing for ",
-		"git://host/web.tgz": "there is http, https, oci, s3,",
+		"s3://bucket/text.tgz": "the content is not a chart archive", "s3://bucket/gone.tgz": "fetch s3://bucket/gone.tgz: nothing for ",
+		"git://host/web.tgz": "supported are http, https, oci, s3,",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if a, err := f.Find(t.Context(), Ref{Name: name}); err == nil || !strings.Contains(err.Error(), want) {
@@ -659,7 +659,7 @@ func TestPluginsBringWhatTheyServe(t *testing.T) {
 	if got, err := f.Text(t.Context(), "s3://bucket/values.yaml"); err != nil || string(got) != "a: b\n" {
 		t.Errorf("%q, %v", got, err)
 	}
-	for location, want := range map[string]string{"s3://bucket/large.yaml": "larger than 20 MiB", "git://host/a": "there is http, https, s3,", "file:///etc/passwd": "by their paths"} {
+	for location, want := range map[string]string{"s3://bucket/large.yaml": "larger than 20 MiB", "git://host/a": "supported are http, https, s3,", "file:///etc/passwd": "named by its path"} {
 		t.Run(location, func(t *testing.T) {
 			if got, err := f.Text(t.Context(), location); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %.20q, %v", location, got, err)
@@ -698,7 +698,7 @@ func FuzzBelow(f *testing.F) {
 		return u.RawQuery
 	}
 	f.Fuzz(func(t *testing.T, home, ref string) {
-		full, err := below(home, ref)
+		full, err := resolveURL(home, ref)
 		if err != nil {
 			return
 		}

@@ -8,15 +8,14 @@ import (
 	"sync"
 )
 
-// flight is what makes two downloads the same.
+// flight identifies a download.
 type flight struct {
 	url, digest, home string
 	access            HostOptions
 	prov              bool
 }
 
-// flights let those who want the same at the same time share one download. The
-// zero value has none.
+// flights lets concurrent callers share a download. The zero value is ready to use.
 type flights struct {
 	mu   sync.Mutex
 	list map[flight]*landing
@@ -28,8 +27,8 @@ type landing struct {
 	err  error
 }
 
-// join returns what fn returns, or what it returns to a caller who was there
-// first. If that one was interrupted, the next takes over.
+// join returns the result of fn, or that of a concurrent call with the same key. If the
+// context of that call is canceled, another caller calls its fn.
 func (f *flights) join(ctx context.Context, key flight, fn func() (Archive, error)) (Archive, error) {
 	for {
 		f.mu.Lock()
@@ -49,7 +48,7 @@ func (f *flights) join(ctx context.Context, key flight, fn func() (Archive, erro
 			return Archive{}, &InterruptedError{URL: Clean(key.url), Err: ctx.Err()}
 		case <-l.done:
 		}
-		if l.err == nil || ctx.Err() == nil && !interrupted(l.err) {
+		if l.err == nil || ctx.Err() == nil && !isInterrupted(l.err) {
 			return l.got, l.err
 		}
 	}
@@ -66,6 +65,6 @@ func (f *flights) lead(key flight, l *landing, fn func() (Archive, error)) (Arch
 	return l.got, l.err
 }
 
-func interrupted(err error) bool {
+func isInterrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -12,33 +12,32 @@ import (
 	"github.com/moonhelm/moonhelm/internal/hint"
 )
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *NameError) Hint() string {
 	if e.Path() {
-		return "a chart on this machine needs no download: helm show, helm template and helm install take its path"
+		return "to use a local chart, pass its path to helm show, helm template or helm install"
 	}
-	return "helm search repo lists the charts of the repositories that were added; a path begins with ./ or /"
+	return "helm search repo lists the charts of the added repositories; a path begins with ./ or /"
 }
 
-// Hint says what a user of the command line can do about it, "" for the scheme file.
+// Hint returns advice for users of the command line, or "" for the scheme file.
 func (e *SchemeError) Hint() string {
 	if e.Scheme == "file" {
 		return ""
 	}
-	return "helm plugin install adds plugins; helm plugin list shows those that are there"
+	return "helm plugin install adds plugins; helm plugin list shows the installed ones"
 }
 
-// Hint says what a user of the command line can do about it, "" for a file that is there.
+// Hint returns advice for users of the command line, or "" if the provenance file exists.
 func (e *ProvenanceError) Hint() string {
 	if !e.Missing {
 		return ""
 	}
-	return "its maintainers have not signed it, or have not put the provenance file beside it; without " +
-		"--verify it is used unchecked"
+	return "its maintainers have not signed it, or have not uploaded the provenance file; " +
+		"without --verify it is used unverified"
 }
 
-// Hint says what a user of the command line can do about it, "" where the error of the
-// download knows better.
+// Hint returns advice for users of the command line, or "" if Err has better advice.
 func (e *EntryError) Hint() string {
 	var (
 		digest   *DigestError
@@ -56,41 +55,41 @@ func (e *EntryError) Hint() string {
 	return ""
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *VersionError) Hint() string { return "give the version in one place only" }
 
-// Hint says what a user of the command line can do about it, "" where it is not a web page.
+// Hint returns advice for users of the command line, or "" if the content is not a web page.
 func (e *NotArchiveError) Hint() string {
 	if !e.Page {
 		return ""
 	}
-	return "an archive's own address ends in .tgz; some servers show a page to users who are not logged " +
+	return "the URL of an archive ends in .tgz; some servers show a web page to users who are not logged " +
 		"in: --username, --password"
 }
 
-// Hint says what a user of the command line can do about it, "" where that is not known.
+// Hint returns advice for users of the command line, or "" if there is none for the status.
 func (e *StatusError) Hint() string {
 	switch {
 	case e.Code == http.StatusProxyAuthRequired:
-		return "HTTPS_PROXY and HTTP_PROXY may say who you are at the proxy: http://NAME:PASSWORD@HOST"
+		return "set credentials for the proxy in HTTPS_PROXY or HTTP_PROXY: http://NAME:PASSWORD@HOST"
 	case e.Code == http.StatusForbidden && e.Identified:
-		return fmt.Sprintf("%s was told who asks, and does not allow it: ask its owner, or use another "+
+		return fmt.Sprintf("%s does not permit access with these credentials: ask its owner, or use another "+
 			"--username and --password", e.Host)
 	case e.Unauthorized() && e.Identified:
-		return fmt.Sprintf("%s does not accept that user name with that password: --username and --password give others; "+
-			"helm repo add --force-update keeps them for a repository", e.Host)
+		return fmt.Sprintf("%s does not accept that user name and password: change them with --username and --password; "+
+			"helm repo add --force-update stores them for a repository", e.Host)
 	case e.Unauthorized():
-		return fmt.Sprintf("--username and --password say who you are at %s; helm repo add keeps them for a repository",
+		return fmt.Sprintf("--username and --password log in to %s; helm repo add stores them for a repository",
 			e.Host)
 	case e.Code >= 500, e.Code == http.StatusTooManyRequests:
-		return fmt.Sprintf("it is %s that has a problem: try again later, or ask its owner", e.Host)
+		return fmt.Sprintf("%s has a problem: try again later, or ask its owner", e.Host)
 	case strings.HasSuffix(e.URL, ".tgz"):
-		return "is that address right? Charts of a repository can be named without it: NAME --repo URL"
+		return "check the URL; a chart in a repository can also be named without it: NAME --repo URL"
 	}
 	return ""
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *UntrustedError) Hint() string {
 	var (
 		name    x509.HostnameError
@@ -102,26 +101,26 @@ func (e *UntrustedError) Hint() string {
 	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
 		return "is this machine's clock right? If it is, the server's owner has to renew the certificate"
 	}
-	return "--ca-file names the authorities to trust, where they are your own"
+	return "--ca-file sets the certificate authorities to trust, if they are your own"
 }
 
-// tryAgain is the hint of downloads that broke off.
+// tryAgain is the hint for interrupted downloads.
 const tryAgain = "try again; nothing has been left half done"
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *UnreachableError) Hint() string {
 	proxy := hint.Proxy(e.Err)
 	switch {
 	case e.Plain:
-		return "an http:// address goes without TLS; what is sent can then be read by others on the way"
+		return "use an http:// URL to connect without TLS; others can then read the traffic"
 	case proxy != "":
 		return proxy
 	case e.Done == 0:
-		return fmt.Sprintf("is %s the right address, and can it be reached from here? "+
-			"HTTPS_PROXY and HTTP_PROXY name a proxy", e.Host)
+		return fmt.Sprintf("check that %s is correct and reachable from this machine; "+
+			"HTTPS_PROXY and HTTP_PROXY set a proxy", e.Host)
 	}
 	return tryAgain
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *StalledError) Hint() string { return tryAgain }

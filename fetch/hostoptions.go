@@ -2,24 +2,24 @@
 
 package fetch
 
-// HostOptions are the credentials for a host, and how its certificate is checked. The zero value
-// has no credentials and trusts the system's authorities.
+// HostOptions are the credentials and TLS options of a host. The zero value has no credentials
+// and trusts the system's certificate authorities.
 type HostOptions struct {
 	Username, Password string
-	// PassAll has the credentials sent to every host, not only to the one that they were
+	// PassAll sends the credentials to every host, not only to the one that they were
 	// given for (--pass-credentials).
 	PassAll bool
-	// CertFile and KeyFile are paths of the client's certificate and key in PEM, CAFile
-	// that of the authorities to trust instead of the system's; "" for none.
+	// CertFile and KeyFile are the paths of the client's certificate and key in PEM, CAFile
+	// is the path of the authorities to trust instead of the system's. Each may be empty.
 	CertFile, KeyFile, CAFile string
 	// SkipTLS accepts any certificate.
 	SkipTLS bool
-	// PlainHTTP has registries spoken to by HTTP.
+	// PlainHTTP uses HTTP for OCI registries.
 	PlainHTTP bool
 }
 
-// over is a, with b for what a does not say.
-func (a HostOptions) over(b HostOptions) HostOptions {
+// or returns a, with unset options taken from b.
+func (a HostOptions) or(b HostOptions) HostOptions {
 	if a.Username == "" && a.Password == "" {
 		a.Username, a.Password = b.Username, b.Password
 	}
@@ -35,9 +35,9 @@ func (a HostOptions) over(b HostOptions) HostOptions {
 	return a
 }
 
-// For returns the part of a that may be sent to url, where a was given for the URL home,
-// "" for any: to another origin neither password nor client certificate is sent, unless
-// a.PassAll (CVE-2021-32690).
+// For returns the part of a that may be sent to url. a was given for the URL home, or for any
+// URL if home is "". Unless a.PassAll is set, passwords and client certificates are not sent to
+// another origin (CVE-2021-32690).
 func (a HostOptions) For(url, home string) HostOptions {
 	if home == "" || a.PassAll || SameOrigin(home, url) {
 		return a

@@ -16,15 +16,15 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// prove brings the provenance file of a, which came from that URL, and with verify checks it: then
-// whatever is missing or wrong is an error (CVE-2026-35205).
-func (f *Finder) prove(ctx context.Context, s source, from string, a *Archive, verify bool) error {
+// addProvenance adds the provenance file of a, which was fetched from the URL from. If verify is
+// set, it verifies the signature: a missing or invalid one is an error (CVE-2026-35205).
+func (f *Finder) addProvenance(ctx context.Context, s source, from string, a *Archive, verify bool) error {
 	if kept := f.Cache.Provenance(a.Digest); kept != nil && a.Provenance == nil {
 		if !verify {
 			a.Provenance = kept
 			return nil
 		}
-		if signer, err := f.verified(s, a, kept); err == nil {
+		if signer, err := f.verify(s, a, kept); err == nil {
 			a.Provenance, a.Signer = kept, signer
 			return nil
 		}
@@ -33,12 +33,12 @@ func (f *Finder) prove(ctx context.Context, s source, from string, a *Archive, v
 		text, err := f.provenance(ctx, s, from, a)
 		switch {
 		case err != nil && verify:
-			return &ProvenanceError{Archive: a.Name, URL: a.URL, Missing: missing(err), Err: err}
+			return &ProvenanceError{Archive: a.Name, URL: a.URL, Missing: isMissing(err), Err: err}
 		case err != nil:
 			if ctx.Err() != nil {
 				return err
 			}
-			if !missing(err) {
+			if !isMissing(err) {
 				f.Progress.Send(progress.Event{Kind: progress.Warning,
 					Text: fmt.Sprintf("%s: its provenance file cannot be fetched: %v", a.Name, err)})
 			}
@@ -49,22 +49,22 @@ func (f *Finder) prove(ctx context.Context, s source, from string, a *Archive, v
 	if !verify {
 		return nil
 	}
-	signer, err := f.verified(s, a, a.Provenance)
+	signer, err := f.verify(s, a, a.Provenance)
 	if err != nil {
 		return &ProvenanceError{Archive: a.Name, URL: a.URL, Err: err}
 	}
 	a.Signer = signer
-	// If it cannot be kept, it is fetched again next time.
+	// If it cannot be stored, it is fetched again next time.
 	_ = f.Cache.AddProvenance(a.Digest, a.Provenance)
 	return nil
 }
 
-// verified checks a provenance file against the very bytes of the archive, which
-// must have been signed as what a repository lists it as: the URL is as unsigned as
-// the index, and may lead to an old version or another chart.
-func (f *Finder) verified(s source, a *Archive, provenance []byte) (signer string, err error) {
+// verify verifies the signature over the archive. The archive must be signed as the chart
+// version in the repository's index: neither the URL nor the index is signed, and the URL may
+// lead to an old version or another chart.
+func (f *Finder) verify(s source, a *Archive, provenance []byte) (signer string, err error) {
 	if f.Verifier == nil {
-		return "", errors.New("there is nothing to verify signatures with")
+		return "", errors.New("no verifier is configured")
 	}
 	content, err := file.Open(a.Path)
 	if err != nil {
@@ -78,21 +78,21 @@ func (f *Finder) verified(s source, a *Archive, provenance []byte) (signer strin
 	return f.Verifier.Verify(name, content, provenance)
 }
 
-// errUnsigned reports that a registry has no provenance of a chart.
-var errUnsigned = errors.New("it has been pushed without a provenance file")
+// errUnsigned is returned if a registry has no provenance file of a chart.
+var errUnsigned = errors.New("it was pushed without a provenance file")
 
-// missing reports whether err means that there is no provenance file, rather than
-// that it could not be had.
-func missing(err error) bool {
+// isMissing reports whether err means that there is no provenance file, in contrast to an
+// error of fetching it.
+func isMissing(err error) bool {
 	var status *StatusError
 	return errors.Is(err, errUnsigned) || errors.As(err, &status) &&
 		(status.Code == http.StatusNotFound || status.Code == http.StatusGone)
 }
 
-// provenance fetches the file beside the archive.
+// provenance fetches the provenance file of an archive.
 func (f *Finder) provenance(ctx context.Context, s source, address string, a *Archive) ([]byte, error) {
 	switch scheme := schemeOf(address); {
-	case scheme == "oci": // it comes with the archive, if there is one
+	case scheme == "oci": // it is a layer of the image
 		pulled, err := f.pullProvenance(ctx, s, address, a)
 		if err != nil {
 			return nil, err
@@ -101,8 +101,8 @@ func (f *Finder) provenance(ctx context.Context, s source, address string, a *Ar
 			return nil, errUnsigned
 		}
 		return pulled, nil
-	case scheme != "http" && scheme != "https" && !f.served(scheme):
-		return nil, f.unserved(address, "http", "https", "oci")
+	case scheme != "http" && scheme != "https" && !f.hasPlugin(scheme):
+		return nil, f.schemeError(address, "http", "https", "oci")
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -116,12 +116,12 @@ func (f *Finder) provenance(ctx context.Context, s source, address string, a *Ar
 	return text.Bytes(), nil
 }
 
-// pullProvenance asks a registry for the provenance of an archive that is here.
+// pullProvenance pulls the provenance file of an archive that is in the cache.
 func (f *Finder) pullProvenance(ctx context.Context, s source, address string, a *Archive) ([]byte, error) {
 	if f.Registry == nil {
-		return nil, errors.New("registries cannot be reached from here")
+		return nil, errors.New("no registry client is configured")
 	}
-	if a.Pushed != "" { // it was pulled a moment ago, with what there is
+	if a.Pushed != "" { // it was just pulled with its provenance file, if any
 		return nil, nil
 	}
 	pulled, err := f.Registry.Pull(ctx, address, s.access.For(address, s.home), io.Discard, registry.PullOptions{
@@ -134,11 +134,11 @@ func (f *Finder) pullProvenance(ctx context.Context, s source, address string, a
 	return pulled.Provenance, nil
 }
 
-// A ProvenanceError is returned when the signature of an archive cannot be verified.
+// A ProvenanceError is returned if the signature of an archive cannot be verified.
 type ProvenanceError struct {
 	Archive, URL string
 	Missing      bool  // there is no provenance file
-	Err          error // of fetching the file, or of the [Verifier]
+	Err          error // of the download or of the [Verifier]
 }
 
 func (e *ProvenanceError) Error() string {
@@ -146,7 +146,7 @@ func (e *ProvenanceError) Error() string {
 		return fmt.Sprintf("%s cannot be verified: there is no provenance file for %s", e.Archive, e.URL)
 	}
 	var told interface{ Archive() string }
-	if errors.As(e.Err, &told) && told.Archive() == e.Archive { // it says so itself
+	if errors.As(e.Err, &told) && told.Archive() == e.Archive { // the message includes it
 		return e.Err.Error()
 	}
 	return fmt.Sprintf("%s cannot be verified: %v", e.Archive, e.Err)

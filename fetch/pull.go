@@ -20,10 +20,10 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// image is a chart in a registry: oci://host/path/name:tag@digest.
+// image is an OCI reference of a chart: oci://host/path/name:tag@digest.
 type image struct{ name, tag, digest string }
 
-// parseImage takes a reference apart.
+// parseImage parses a reference.
 func parseImage(ref string) image {
 	var i image
 	i.name, i.digest, _ = strings.Cut(ref, "@")
@@ -45,15 +45,15 @@ func (i image) String() string {
 	return s
 }
 
-// tagged is a chart of a registry. A version that is written out is asked for as
-// such; for others, the registry tells which there are.
-func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
+// locateImage returns the source of a chart in a registry. A full version is used as the
+// tag; for a range or no version, it lists the tags of the registry.
+func (f *Finder) locateImage(ctx context.Context, ref Ref) (source, error) {
 	i := parseImage(ref.Name)
 	s := source{access: ref.Host}
 	_, inexact := semver.StrictNewVersion(strings.TrimPrefix(ref.Version, "v"))
 	switch {
 	case f.Registry == nil:
-		return s, fmt.Errorf("find %s: registries cannot be reached from here", Clean(ref.Name))
+		return s, fmt.Errorf("find %s: no registry client is configured", Clean(ref.Name))
 	case i.tag == "" && i.digest == "" && inexact == nil:
 		i.tag = ref.Version
 	case i.tag == "" && i.digest == "":
@@ -81,42 +81,42 @@ func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
 	return s, nil
 }
 
-// errHave ends a pull of what is here already.
+// errHave stops a pull if the archive is in the cache.
 var errHave = errors.New("it is in the cache")
 
-// pull brings a chart from a registry.
+// pull returns a chart of a registry, from the cache or the registry.
 func (f *Finder) pull(ctx context.Context, s source, address string, a HostOptions, prov bool) (Archive, error) {
 	if f.Registry == nil {
-		return Archive{}, fmt.Errorf("fetch %s: registries cannot be reached from here", Clean(address))
+		return Archive{}, fmt.Errorf("fetch %s: no registry client is configured", Clean(address))
 	}
 	i := parseImage(address)
-	pulled, path := f.recall(i.digest, prov)
-	// Only the registry knows whether a tag of another name is of that digest.
+	pulled, path := f.cachedImage(i.digest, prov)
+	// Only the registry knows whether a different tag refers to the digest.
 	if path == "" || i.tag != "" &&
 		strings.ReplaceAll(i.tag, "_", "+") != strings.ReplaceAll(pulled.Metadata.Version, "_", "+") {
 		var err error
-		if path, pulled, err = f.pullAnew(ctx, s, address, a, prov); err != nil {
-			return Archive{}, named(err, address)
+		if path, pulled, err = f.pullImage(ctx, s, address, a, prov); err != nil {
+			return Archive{}, addURL(err, address)
 		}
 	}
 	if i.digest != "" && pulled.Manifest != i.digest {
-		return Archive{}, &DigestError{URL: Clean(address), Want: bare(i.digest), Got: bare(pulled.Manifest)}
+		return Archive{}, &DigestError{URL: Clean(address), Want: hexDigest(i.digest), Got: hexDigest(pulled.Manifest)}
 	}
 	if s.want != "" {
 		if _, err := dependency.Version([]string{pulled.Metadata.Version}, s.want, true); err != nil {
 			return Archive{}, &VersionError{Ref: Clean(address), Version: pulled.Metadata.Version, Want: s.want}
 		}
 	}
-	s.call(i, pulled)
+	s.setName(i, pulled)
 	got := s.archive(path, pulled.Digest, address)
 	got.Provenance, got.Pushed = pulled.Provenance, pulled.Manifest
 	return *got, nil
 }
 
-// call has the archive called by what was asked for, as Helm does: the name is held
-// against the signed one, and what the registry says of the chart is signed by
-// no one. A digest alone already says which chart it must be.
-func (s *source) call(i image, pulled *registry.Pulled) {
+// setName sets the chart name and version that were requested, as Helm does: the signature
+// must be for this name, and the registry's metadata is not signed. A digest without a tag
+// already identifies the chart.
+func (s *source) setName(i image, pulled *registry.Pulled) {
 	switch {
 	case i.tag == "":
 		s.version = pulled.Metadata.Version
@@ -128,9 +128,9 @@ func (s *source) call(i image, pulled *registry.Pulled) {
 	}
 }
 
-// pullAnew asks the registry; the archive itself is transferred only where it is
-// not here.
-func (f *Finder) pullAnew(ctx context.Context, s source, address string, a HostOptions, prov bool) (path string,
+// pullImage pulls a chart. The registry transfers the archive only if it is not in the
+// cache.
+func (f *Finder) pullImage(ctx context.Context, s source, address string, a HostOptions, prov bool) (path string,
 	pulled *registry.Pulled, err error) {
 	here := ""
 	have := func(digest string) bool {
@@ -164,27 +164,27 @@ func (f *Finder) pullAnew(ctx context.Context, s source, address string, a HostO
 		return "", pulled, &DigestError{Want: pulled.Digest, Got: digest}
 	}
 	pulled.Digest = digest
-	f.remember(pulled)
+	f.storeManifest(pulled)
 	return path, pulled, nil
 }
 
-// remember keeps the manifest, under its digest, so that a reference by digest
+// storeManifest caches the manifest by its digest, so that a reference with a digest
 // needs no request.
-func (f *Finder) remember(p *registry.Pulled) {
+func (f *Finder) storeManifest(p *registry.Pulled) {
 	if len(p.ManifestJSON) == 0 {
 		return
 	}
-	// If it cannot be kept, the registry is asked again next time.
-	_, _, _ = f.Cache.add(manifestExt, bare(p.Manifest), func(w io.Writer) error {
+	// If it cannot be stored, the registry is asked again next time.
+	_, _, _ = f.Cache.add(manifestExt, hexDigest(p.Manifest), func(w io.Writer) error {
 		_, err := w.Write(p.ManifestJSON)
 		return err
 	})
 }
 
-// maxManifest is the largest manifest that is read from the cache, in bytes.
+// maxManifest is the largest size of a cached manifest, in bytes.
 const maxManifest = 4 << 20
 
-// What of a manifest matters here, see package registry.
+// imageManifest is the used part of an OCI manifest, see package registry.
 type imageManifest struct {
 	Layers []struct {
 		MediaType string `json:"mediaType"`
@@ -200,10 +200,10 @@ const (
 	annotationVersion = "org.opencontainers.image.version"
 )
 
-// recall is what a reference by digest means, where all of it is in the cache.
-// Both the manifest and the archive are verified by their digests.
-func (f *Finder) recall(digest string, prov bool) (p *registry.Pulled, path string) {
-	file, ok := f.Cache.lookup(bare(digest), manifestExt)
+// cachedImage returns the chart with the digest of an OCI manifest if the manifest and the
+// archive are in the cache. Both are verified by their digests.
+func (f *Finder) cachedImage(digest string, prov bool) (p *registry.Pulled, path string) {
+	file, ok := f.Cache.lookup(hexDigest(digest), manifestExt)
 	if digest == "" || !ok {
 		return nil, ""
 	}
@@ -225,7 +225,7 @@ func (f *Finder) recall(digest string, prov bool) (p *registry.Pulled, path stri
 	}
 	for _, l := range m.Layers {
 		if l.MediaType == contentType {
-			p.Digest, p.Size = bare(l.Digest), l.Size
+			p.Digest, p.Size = hexDigest(l.Digest), l.Size
 		}
 	}
 	path, ok = f.Cache.Lookup(p.Digest)
@@ -240,5 +240,5 @@ func (f *Finder) recall(digest string, prov bool) (p *registry.Pulled, path stri
 	return p, path
 }
 
-// bare is a digest in hex alone.
-func bare(digest string) string { return strings.TrimPrefix(digest, "sha256:") }
+// hexDigest returns a digest without its algorithm.
+func hexDigest(digest string) string { return strings.TrimPrefix(digest, "sha256:") }

@@ -14,15 +14,15 @@ import (
 	"strings"
 )
 
-// ask sends the request, and follows where it leads.
+// ask sends the request and follows redirects.
 func (d *download) ask(ctx context.Context, watch *watch) (*http.Response, error) {
 	hop := d.target
 	for range maxRedirects + 1 {
 		resp, err := d.send(ctx, hop)
 		if err != nil {
-			return nil, d.noAnswer(ctx, hop, err)
+			return nil, d.requestError(ctx, hop, err)
 		}
-		watch.heard(0)
+		watch.received(0)
 		next, err := d.next(hop, resp)
 		if err != nil || next == nil {
 			if err != nil {
@@ -35,10 +35,10 @@ func (d *download) ask(ctx context.Context, watch *watch) (*http.Response, error
 		hop = next
 	}
 	return nil, &URLError{URL: d.name, Scheme: hop.Scheme,
-		Problem: fmt.Sprintf("the server leads on and on: given up after %d redirects", maxRedirects)}
+		Problem: fmt.Sprintf("stopped after %d redirects", maxRedirects)}
 }
 
-// next is where an answer leads, nil where it is the last.
+// next returns the URL of a redirect, or nil if the response is not one.
 func (d *download) next(hop *url.URL, resp *http.Response) (*url.URL, error) {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
@@ -52,24 +52,24 @@ func (d *download) next(hop *url.URL, resp *http.Response) (*url.URL, error) {
 	}
 	to, err := url.Parse(location)
 	if err != nil {
-		return nil, &URLError{URL: d.name, Problem: "the server leads on to a malformed URL"}
+		return nil, &URLError{URL: d.name, Problem: "the server redirects to a malformed URL"}
 	}
-	// A user in hop is not inherited: credentials are decided on for each hop.
+	// The user of hop is not inherited: credentials are chosen for each hop.
 	from := *hop
 	from.User = nil
 	to = from.ResolveReference(to)
 	if to.Scheme != "http" && to.Scheme != "https" {
 		return nil, &URLError{URL: d.name, Scheme: to.Scheme,
-			Problem: fmt.Sprintf("the server leads on to a %s URL: unsupported protocol scheme, only http and "+
+			Problem: fmt.Sprintf("the server redirects to a %s URL: unsupported protocol scheme, only http and "+
 				"https are followed", to.Scheme)}
 	}
 	if to.Hostname() == "" {
-		return nil, &URLError{URL: d.name, Problem: "the server leads on to a malformed URL"}
+		return nil, &URLError{URL: d.name, Problem: "the server redirects to a malformed URL"}
 	}
 	return to, nil
 }
 
-// send sends one request, with the credentials that its host may see.
+// send sends one request, with the credentials for its host.
 func (d *download) send(ctx context.Context, hop *url.URL) (*http.Response, error) {
 	bare := *hop
 	bare.User = nil
@@ -90,7 +90,7 @@ func (d *download) send(ctx context.Context, hop *url.URL) (*http.Response, erro
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done))
 		req.Header.Set("If-Range", d.etag)
 	}
-	d.askWhetherChanged(req)
+	d.setConditions(req)
 	access, user := d.identity(hop)
 	if user != nil {
 		password, _ := user.Password()
@@ -103,11 +103,11 @@ func (d *download) send(ctx context.Context, hop *url.URL) (*http.Response, erro
 	return t.RoundTrip(req)
 }
 
-// identity is who we are to a host: with the client certificate and the
-// credentials where they were given for it (CVE-2021-32690), else no one.
+// identity returns the credentials and the client certificate for a host. They are empty
+// if they were given for another origin (CVE-2021-32690).
 func (d *download) identity(hop *url.URL) (HostOptions, *url.Userinfo) {
 	access := d.access
-	if access.PassAll || samePlace(d.home, hop) {
+	if access.PassAll || sameOrigin(d.home, hop) {
 		if access.Username != "" || access.Password != "" {
 			return access, url.UserPassword(access.Username, access.Password)
 		}
@@ -117,25 +117,25 @@ func (d *download) identity(hop *url.URL) (HostOptions, *url.Userinfo) {
 	switch {
 	case hop.User != nil:
 		return access, hop.User
-	case d.target.User != nil && samePlace(d.target, hop):
+	case d.target.User != nil && sameOrigin(d.target, hop):
 		return access, d.target.User
 	}
 	return access, nil
 }
 
-// SameOrigin reports whether credentials that were given for the URL home may be sent to
-// the URL other: scheme, host and port are the same, or only the scheme changes, from http
-// to https, at the default ports.
+// SameOrigin reports whether credentials that were given for the URL home may be sent to the
+// URL other: scheme, host and port are the same, or the scheme changes from http to https at
+// the default ports.
 func SameOrigin(home, other string) bool {
 	a, err := url.Parse(home)
 	if err != nil {
 		return false
 	}
 	b, err := url.Parse(other)
-	return err == nil && samePlace(a, b)
+	return err == nil && sameOrigin(a, b)
 }
 
-func samePlace(home, other *url.URL) bool {
+func sameOrigin(home, other *url.URL) bool {
 	if home.Hostname() == "" || !strings.EqualFold(home.Hostname(), other.Hostname()) {
 		return false
 	}
@@ -153,8 +153,8 @@ func port(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
-// noAnswer sorts out why there is no answer.
-func (d *download) noAnswer(ctx context.Context, hop *url.URL, err error) error {
+// requestError returns the error for a request without a response.
+func (d *download) requestError(ctx context.Context, hop *url.URL, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -162,16 +162,16 @@ func (d *download) noAnswer(ctx context.Context, hop *url.URL, err error) error 
 	if errors.As(err, &file) {
 		return err
 	}
-	if untrusted(err) {
+	if isUntrusted(err) {
 		return &UntrustedError{URL: d.name, Host: hop.Host, Err: err}
 	}
 	var record tls.RecordHeaderError
 	plain := errors.As(err, &record)
-	return passing(err, &UnreachableError{URL: d.name, Host: hop.Host, Plain: plain, Err: err})
+	return markTemporary(err, &UnreachableError{URL: d.name, Host: hop.Host, Plain: plain, Err: err})
 }
 
-// untrusted reports whether err is about the server's certificate.
-func untrusted(err error) bool {
+// isUntrusted reports whether err is an error of the server's certificate.
+func isUntrusted(err error) bool {
 	var (
 		verify    *tls.CertificateVerificationError
 		authority x509.UnknownAuthorityError
@@ -181,15 +181,15 @@ func untrusted(err error) bool {
 	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
 }
 
-// explain is the error as the caller gets it.
-func (d *download) explain(ctx context.Context, err error) error {
+// callerError returns an error of an attempt as [Client.Get] documents it.
+func (d *download) callerError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return &InterruptedError{URL: d.name, Err: ctx.Err()}
 	}
-	var again *againError
+	var again *temporaryError
 	if errors.As(err, &again) {
 		err = again.err
 	}

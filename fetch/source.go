@@ -12,34 +12,34 @@ import (
 	"unicode"
 )
 
-// source is where a chart's archive is, and what is known of it before it is
-// here.
+// source is where to fetch a chart's archive, and what is known about it before the
+// download.
 type source struct {
-	urls []string // one at least; with credentials, if they are in them
-	// home is the URL that access was given for, "" for urls.
+	urls []string // at least one; may contain credentials
+	// home is the URL that access was given for, or "" for urls.
 	home           string
 	access         HostOptions
-	chart, version string // "" where only the archive can tell
-	digest         string // SHA-256 in hex, "" where no one says
-	want           string // the version that it must be, once it is known; "" for any
+	chart, version string // "" if unknown before the download
+	digest         string // SHA-256 in hex, "" if unknown
+	want           string // the version or range that the archive must match, "" for any
 }
 
-// locate finds out what ref means.
+// locate resolves ref.
 func (f *Finder) locate(ctx context.Context, ref Ref) (source, error) {
 	scheme := schemeOf(ref.Name)
 	switch {
 	case ref.Repo != "" && schemeOf(ref.Repo) == "oci" && scheme == "":
 		ref.Name, ref.Repo = strings.TrimSuffix(ref.Repo, "/")+"/"+ref.Name, ""
-		return f.tagged(ctx, ref)
+		return f.locateImage(ctx, ref)
 	case ref.Repo != "":
-		return f.listed(ctx, f.unnamed(ref.Repo), ref.Name, ref)
+		return f.locateEntry(ctx, f.repositoryAt(ref.Repo), ref.Name, ref)
 	case scheme == "oci":
-		return f.tagged(ctx, ref)
+		return f.locateImage(ctx, ref)
 	case scheme == "http" || scheme == "https":
-		return f.plain(ref)
+		return f.locateURL(ref)
 	case scheme != "":
-		if !f.served(scheme) {
-			return source{}, f.unserved(ref.Name, "http", "https", "oci")
+		if !f.hasPlugin(scheme) {
+			return source{}, f.schemeError(ref.Name, "http", "https", "oci")
 		}
 		return source{urls: []string{ref.Name}, access: ref.Host}, nil
 	}
@@ -48,25 +48,25 @@ func (f *Finder) locate(ctx context.Context, ref Ref) (source, error) {
 		return source{}, &NameError{Name: ref.Name}
 	}
 	if f.Repositories == nil {
-		return source{}, fmt.Errorf("find %s: there are no repositories here", ref.Name)
+		return source{}, fmt.Errorf("find %s: no repositories are configured", ref.Name)
 	}
 	r, err := f.Repositories.Named(name)
 	if err != nil {
 		return source{}, err
 	}
-	return f.listed(ctx, r, chart, ref)
+	return f.locateEntry(ctx, r, chart, ref)
 }
 
-// isPath reports whether name can be nothing but a path: it begins with /, ./ or
-// ../, which is not a repository's name.
+// isPath reports whether name is a file path: it begins with /, ./ or ../, which is not
+// a valid repository name.
 func isPath(name string) bool {
 	first, _, slash := strings.Cut(name, "/")
 	return slash && strings.Trim(first, ".") == ""
 }
 
-// unnamed is the repository at a URL, with the access of one that was added
-// there; its index is read again.
-func (f *Finder) unnamed(address string) Repository {
+// repositoryAt returns the repository at a URL, with the host options of an added
+// repository with that URL. Its index is always fetched.
+func (f *Finder) repositoryAt(address string) Repository {
 	r := Repository{URL: address}
 	if f.Repositories != nil {
 		if added, ok := f.Repositories.ByURL(address); ok {
@@ -76,12 +76,12 @@ func (f *Finder) unnamed(address string) Repository {
 	return r
 }
 
-// listed is a chart of a repository with an index.
-func (f *Finder) listed(ctx context.Context, r Repository, chart string, ref Ref) (source, error) {
+// locateEntry finds a chart in the index of a repository.
+func (f *Finder) locateEntry(ctx context.Context, r Repository, chart string, ref Ref) (source, error) {
 	if f.Repositories == nil {
-		return source{}, fmt.Errorf("find %s: there are no repositories here", chart)
+		return source{}, fmt.Errorf("find %s: no repositories are configured", chart)
 	}
-	r.Host = ref.Host.over(r.Host)
+	r.Host = ref.Host.or(r.Host)
 	entry, err := f.Repositories.Find(ctx, r, chart, ref.Version, ref.Devel)
 	if err != nil {
 		return source{}, err
@@ -93,7 +93,7 @@ func (f *Finder) listed(ctx context.Context, r Repository, chart string, ref Ref
 			Problem: fmt.Sprintf("its digest %q is not a SHA-256", entry.Digest)}
 	}
 	for _, u := range entry.URLs {
-		full, err := below(r.URL, u)
+		full, err := resolveURL(r.URL, u)
 		if err != nil {
 			return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version,
 				Problem: "its URL is malformed"}
@@ -110,9 +110,9 @@ func (f *Finder) listed(ctx context.Context, r Repository, chart string, ref Ref
 	return s, nil
 }
 
-// below is the URL that an index at home means by ref. A relative one keeps the
-// query of home, where a token may be, as long as it stays at its place.
-func below(home, ref string) (string, error) {
+// resolveURL resolves the URL ref in the index of the repository home. A relative URL
+// keeps the query of home, which may contain a token, unless the origin changes.
+func resolveURL(home, ref string) (string, error) {
 	u, err := url.Parse(ref)
 	if err != nil {
 		return "", err
@@ -128,15 +128,15 @@ func below(home, ref string) (string, error) {
 	base = base.JoinPath("/")
 	base.RawQuery = ""
 	full := base.ResolveReference(u)
-	if query != "" && samePlace(base, full) {
+	if query != "" && sameOrigin(base, full) {
 		full.RawQuery = query
 	}
 	return full.String(), nil
 }
 
-// plain is an archive by its URL. Where a repository was added whose URL is above
-// it, its access holds.
-func (f *Finder) plain(ref Ref) (source, error) {
+// locateURL returns the source of an archive by URL. It uses the host options of an added
+// repository whose URL is a parent of the archive's.
+func (f *Finder) locateURL(ref Ref) (source, error) {
 	u, err := parse(ref.Name)
 	if err != nil {
 		return source{}, err
@@ -150,14 +150,14 @@ func (f *Finder) plain(ref Ref) (source, error) {
 	for above.Path != "" && above.Path != "/" {
 		above.Path = strings.TrimSuffix(path.Dir(above.Path), "/")
 		if added, ok := f.Repositories.ByURL(above.String()); ok {
-			s.access, s.home = ref.Host.over(added.Host), added.URL
+			s.access, s.home = ref.Host.or(added.Host), added.URL
 			return s, nil
 		}
 	}
 	return s, nil
 }
 
-// schemeOf is the scheme of a URL, "" for what is none.
+// schemeOf returns the scheme of a URL, or "" if name is not a URL.
 func schemeOf(name string) string {
 	scheme, _, ok := strings.Cut(name, "://")
 	if !ok || strings.ContainsAny(scheme, "/ ") {
@@ -166,13 +166,13 @@ func schemeOf(name string) string {
 	return strings.ToLower(scheme)
 }
 
-// served reports whether a plugin brings what is at URLs of that scheme.
-func (f *Finder) served(scheme string) bool {
+// hasPlugin reports whether a plugin downloads from URLs with this scheme.
+func (f *Finder) hasPlugin(scheme string) bool {
 	return f.Plugins != nil && slices.Contains(f.Plugins.Schemes(), scheme)
 }
 
-// unserved is the error for a URL whose scheme is none of ours, nor a plugin's.
-func (f *Finder) unserved(address string, ours ...string) error {
+// schemeError returns the error for a URL whose scheme is not supported.
+func (f *Finder) schemeError(address string, ours ...string) error {
 	e := &SchemeError{URL: Clean(address), Scheme: schemeOf(address), Known: ours}
 	if f.Plugins != nil {
 		e.Known = append(e.Known, f.Plugins.Schemes()...)
@@ -180,13 +180,13 @@ func (f *Finder) unserved(address string, ours ...string) error {
 	return e
 }
 
-// archive describes the archive in a file, which came from address.
+// archive returns the Archive for a file that was fetched from address.
 func (s source) archive(file, digest, address string) *Archive {
 	return &Archive{Path: file, Name: s.fileName(address), URL: Clean(address), Version: s.version, Digest: digest}
 }
 
-// fileName is what an archive is called: as its URL ends, and without a way out
-// of a directory (CVE-2024-25620).
+// fileName returns the file name of an archive: the last element of its URL, which
+// cannot be outside a directory (CVE-2024-25620).
 func (s source) fileName(address string) string {
 	name := ""
 	if u, err := url.Parse(address); err == nil && u.Scheme != "oci" {
@@ -202,8 +202,8 @@ func (s source) fileName(address string) string {
 	return name
 }
 
-// plainName is the last element of a path, if a file can have that name
-// everywhere, else "".
+// plainName returns the last element of a path, or "" if it is not a valid file name on
+// every system.
 func plainName(p string) string {
 	name := path.Base(strings.ReplaceAll(p, `\`, "/"))
 	if strings.Trim(name, ". /") == "" || strings.ContainsAny(name, `:*?"<>|`) ||

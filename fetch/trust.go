@@ -15,15 +15,15 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// trust is the part of an [HostOptions] that makes connections differ.
+// trust is the part of [HostOptions] that determines the transport.
 type trust struct {
 	certFile, keyFile, caFile string
 	skip                      bool
 }
 
-// Transport returns the transport for connections with the certificates of a; the same one
-// for the same files, which are read once. It sends no credentials. Proxies are those of
-// the environment. ctx bounds the reading of certificates from a pipe. An error is a
+// Transport returns the transport for the certificates of a. It returns the same transport
+// for the same files, which it reads once. The transport sends no credentials and uses the
+// proxies of the environment. ctx limits reading certificates from a pipe. An error is a
 // [*CertificateError].
 func (c *Client) Transport(ctx context.Context, a HostOptions) (*http.Transport, error) {
 	key := trust{certFile: a.CertFile, keyFile: a.KeyFile, caFile: a.CAFile, skip: a.SkipTLS}
@@ -36,20 +36,20 @@ func (c *Client) Transport(ctx context.Context, a HostOptions) (*http.Transport,
 	if err != nil {
 		return nil, err
 	}
-	usual := c.patience.orUsual()
+	usual := c.timeouts.withDefaults()
 	t := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   15 * time.Second,
-		ResponseHeaderTimeout: 2 * usual.idle, // Get gives up before
+		ResponseHeaderTimeout: 2 * usual.idle, // Get stops earlier
 		ForceAttemptHTTP2:     true,
-		DisableCompression:    true, // content is verified as it is sent; who wants it packed asks for it
+		DisableCompression:    true, // content is verified as sent; callers ask for compression
 		MaxIdleConnsPerHost:   8,
 		WriteBufferSize:       64 << 10,
 		IdleConnTimeout:       90 * time.Second,
-		// The library's own bound lets a header be 10 MiB, and a registry's challenges
-		// are taken apart.
+		// The default allows a header of 10 MiB, and the challenges of registries are
+		// parsed.
 		MaxResponseHeaderBytes: 1 << 20,
 	}
 	if c.transports == nil {
@@ -59,17 +59,17 @@ func (c *Client) Transport(ctx context.Context, a HostOptions) (*http.Transport,
 	return t, nil
 }
 
-// maxCertificates is the largest file of certificates that is read, in bytes. That of a
-// system has some hundred thousand.
+// maxCertificates is the largest size of a certificate file in bytes. The system's has a few
+// hundred thousand.
 const maxCertificates = 16 << 20
 
-// config reads the files.
+// config reads the files of t.
 func (t trust) config(ctx context.Context) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.skip}
 	if t.certFile != "" || t.keyFile != "" {
 		if t.certFile == "" || t.keyFile == "" {
 			return nil, &CertificateError{File: t.certFile + t.keyFile,
-				Err: errors.New("a client certificate and its key belong together, and only one of them is given")}
+				Err: errors.New("a client certificate and its key belong together: only one of them is given")}
 		}
 		pair, err := t.pair(ctx)
 		if err != nil {
@@ -84,7 +84,7 @@ func (t trust) config(ctx context.Context) (*tls.Config, error) {
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, &CertificateError{File: t.caFile, Err: errors.New("it holds no certificate in PEM")}
+			return nil, &CertificateError{File: t.caFile, Err: errors.New("it contains no PEM certificate")}
 		}
 		config.RootCAs = pool
 	}
@@ -103,7 +103,7 @@ func (t trust) pair(ctx context.Context) (tls.Certificate, error) {
 	return tls.X509KeyPair(certificate, key)
 }
 
-// A CertificateError is returned for a file that cannot be read as a certificate or key.
+// A CertificateError is returned for a file that is not a valid certificate or key.
 type CertificateError struct {
 	File string
 	Err  error

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// unpacker reads gzip, and tells what does not unpack from what did not arrive:
-// the former is an *[EncodingError].
+// unpacker reads gzip. If the data is not valid gzip, the error is an [*EncodingError];
+// errors of the underlying reader are returned as they are.
 type unpacker struct {
 	packed io.Reader
 	z      *gzip.Reader

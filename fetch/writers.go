@@ -7,19 +7,19 @@ import (
 	"io"
 )
 
-// archiveOnly passes on what begins like a gzipped archive, and refuses all else
-// before any of it is written: what servers answer often is a page for people.
+// archiveOnly passes on content that starts like a gzip file, and rejects other content
+// before writing any of it. Servers often respond with a web page instead.
 type archiveOnly struct {
-	w    io.Writer
-	url  string
-	head []byte
-	sure bool
+	w       io.Writer
+	url     string
+	head    []byte
+	checked bool
 }
 
 const headLen = 512
 
 func (a *archiveOnly) Write(p []byte) (int, error) {
-	if a.sure {
+	if a.checked {
 		return a.w.Write(p)
 	}
 	if a.head = append(a.head, p...); len(a.head) < headLen {
@@ -31,20 +31,20 @@ func (a *archiveOnly) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end decides on content that is over.
+// end checks content shorter than headLen. It must be called at the end.
 func (a *archiveOnly) end() error {
-	if a.sure {
+	if a.checked {
 		return nil
 	}
 	if !bytes.HasPrefix(a.head, []byte{0x1f, 0x8b}) {
 		return &NotArchiveError{URL: a.url, Empty: len(a.head) == 0, Page: isPage(a.head)}
 	}
-	a.sure = true
+	a.checked = true
 	_, err := a.w.Write(a.head)
 	return err
 }
 
-// isPage reports whether text begins like HTML.
+// isPage reports whether content starts like HTML.
 func isPage(head []byte) bool {
 	head = bytes.ToLower(bytes.TrimSpace(head))
 	return bytes.HasPrefix(head, []byte("<!doctype")) || bytes.HasPrefix(head, []byte("<html"))
