@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// secret is a credential: a user's password, an identity token that stands for
-// both, or a token that is used as it is.
+// secret is a credential: a user's password, an identity token that replaces both, or a
+// bearer token.
 type secret struct{ user, password, identity, token string }
 
-// secretOf is a user's password, or without a user an identity token.
+// secretOf returns the credential for a user's password, or for an identity token if user is "".
 func secretOf(user, password string) secret {
 	if user == "" {
 		return secret{identity: password}
@@ -26,7 +26,7 @@ func secretOf(user, password string) secret {
 	return secret{user: user, password: password}
 }
 
-// name is how a secret is told.
+// name returns the name of the credential in error messages.
 func (s secret) name() string {
 	switch {
 	case s.user != "":
@@ -41,8 +41,8 @@ func (s secret) basic() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(s.user+":"+s.password))
 }
 
-// authorization is what is sent with a request for reading or writing, "" for
-// nothing yet.
+// authorization returns the Authorization header for reading or writing, or "" if there is
+// none yet.
 func (p *place) authorization(write bool) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,10 +52,10 @@ func (p *place) authorization(write bool) string {
 	return p.reading
 }
 
-// authorize does what a registry's challenge asks for, and reports whether there is
-// something new to send. sent is what it did not accept.
+// authorize answers a registry's challenge and reports whether there is a new Authorization
+// header. sent is the rejected one.
 func (c *call) authorize(ctx context.Context, header []string, sent string, write bool) (bool, error) {
-	// One at a time: of several requests at once, the first fetches the token.
+	// Of several concurrent requests, the first fetches the token.
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -79,12 +79,12 @@ func (c *call) authorize(ctx context.Context, header []string, sent string, writ
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reading = answer; write || strings.HasPrefix(answer, "Basic ") {
-		c.writing = answer // who may write may read
+		c.writing = answer // write access includes read access
 	}
 	return true, nil
 }
 
-// answer is what to send for one of the challenges, "" where nothing can be.
+// answer returns the Authorization header for one of the challenges, or "" if there is none.
 func (c *call) answer(ctx context.Context, challenges []challenge, who secret, write bool) (string, error) {
 	for _, ch := range challenges {
 		if ch.scheme == "bearer" && ch.params["realm"] != "" {
@@ -106,15 +106,15 @@ func (c *call) answer(ctx context.Context, challenges []challenge, who secret, w
 	return "", nil
 }
 
-// maxToken is the largest answer of a token server that is read, in bytes.
+// maxToken is the largest response of a token server that is read, in bytes.
 const maxToken = 1 << 20
 
-// token asks the token server that the registry names. The protocol is that of
+// token requests a token from the registry's token server, see
 // https://distribution.github.io/distribution/spec/auth/.
 func (c *call) token(ctx context.Context, ch challenge, who secret, write bool) (string, error) {
 	realm, err := url.Parse(ch.params["realm"])
 	if err != nil || realm.Hostname() == "" || realm.Scheme != "https" && realm.Scheme != "http" {
-		return "", &ContentError{Ref: c.ref.told(), Problem: "the registry names a malformed token server"}
+		return "", &ContentError{Ref: c.ref.errorName(), Problem: "the registry names a malformed token server"}
 	}
 	if realm.Scheme == "http" && (!c.plain || !strings.EqualFold(realm.Hostname(), c.base().Hostname())) {
 		return "", &TokenServerError{Host: c.ref.Host, Other: realm.Host}
@@ -151,7 +151,7 @@ func (c *call) token(ctx context.Context, ch challenge, who secret, write bool) 
 func (c *call) askToken(req *http.Request) (string, error) {
 	resp, err := c.http.Do(req)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		return "", c.refused(resp, err)
+		return "", c.responseError(resp, err)
 	}
 	defer resp.Body.Close()
 	var answer struct {
@@ -165,18 +165,17 @@ func (c *call) askToken(req *http.Request) (string, error) {
 	if answer.Token == "" {
 		answer.Token = answer.AccessToken
 	}
-	// What is not printable would be an error with the token in its text.
+	// An unprintable token would be included in an error of net/http.
 	if err != nil || answer.Token == "" ||
 		strings.ContainsFunc(answer.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", &ContentError{Ref: c.ref.told(),
-			Problem: fmt.Sprintf("the registry's token server %s gives no token", req.URL.Host)}
+		return "", &ContentError{Ref: c.ref.errorName(),
+			Problem: fmt.Sprintf("the registry's token server %s sent no valid token", req.URL.Host)}
 	}
 	return answer.Token, nil
 }
 
-// scopes are the permissions to ask for: ours, and what else the registry says. Where
-// that is about the same chart it is in ours, because some token servers take one
-// scope only.
+// scopes returns the scopes to request: the chart's and those of the challenge. A scope of
+// the challenge for the same chart is omitted, because some token servers accept only one.
 func (c *call) scopes(challenged string, write bool) []string {
 	if c.ref.Path == "" || c.login {
 		return strings.Fields(challenged)
@@ -195,8 +194,8 @@ func (c *call) scopes(challenged string, write bool) []string {
 	return out
 }
 
-// secret is who we are to the place. What cannot be read of stored credentials
-// makes us no one, which may do; if not, the error tells.
+// secret returns the credentials for the registry. If stored ones cannot be read, it
+// returns none and an error; the request may succeed without credentials.
 func (p *place) secret(ctx context.Context) (secret, error) {
 	switch {
 	case p.given != secret{}:
@@ -207,14 +206,14 @@ func (p *place) secret(ctx context.Context) (secret, error) {
 	return secret{}, nil
 }
 
-// challenge is one way in which a server wants to be told who asks.
+// challenge is an authentication challenge of a server.
 type challenge struct {
-	scheme string // in small letters
+	scheme string // in lower case
 	params map[string]string
 }
 
-// parseChallenges reads WWW-Authenticate headers, as RFC 9110 has them. What is
-// malformed ends the header.
+// parseChallenges parses WWW-Authenticate headers according to RFC 9110. It ignores the rest
+// of a header that is malformed.
 func parseChallenges(header []string) []challenge {
 	var out []challenge
 	for _, text := range header {
@@ -241,7 +240,7 @@ func parseChallenges(header []string) []challenge {
 	return out
 }
 
-// leading is the token that text begins with.
+// leading returns the token at the start of text.
 func leading(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, func(r rune) bool {
 		return r > ' ' && r < 0x7f && !strings.ContainsRune(`",=()<>@;:\[]?{}`, r)
@@ -250,7 +249,7 @@ func leading(text string) string {
 
 var errQuote = errors.New("a quote is not closed")
 
-// paramValue is the value that text begins with, and what follows it.
+// paramValue returns the value at the start of text and the rest of text.
 func paramValue(text string) (value, rest string, err error) {
 	if !strings.HasPrefix(text, `"`) {
 		end := strings.IndexAny(text+",", ", \t")
@@ -269,11 +268,10 @@ func paramValue(text string) (value, rest string, err error) {
 	return "", "", errQuote
 }
 
-// A TokenServerError is returned when a registry names a token server to be reached without
-// encryption. No credentials were sent.
+// A TokenServerError is returned if a registry names a token server without encryption. No
+// credentials were sent.
 type TokenServerError struct{ Host, Other string }
 
 func (e *TokenServerError) Error() string {
-	return fmt.Sprintf("%s has its users known by %s, and that without encryption: nothing was sent there", e.Host,
-		e.Other)
+	return fmt.Sprintf("%s uses the token server %s without encryption: no credentials were sent", e.Host, e.Other)
 }

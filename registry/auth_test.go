@@ -42,7 +42,7 @@ func TestPasswordsAreSentWhenAskedFor(t *testing.T) {
 	}
 	host := "oci://" + f.host() + "/web:1.0.0"
 	for _, test := range []struct{ user, password, want string }{
-		{"", "", host + ": the registry wants to know who asks, and no credentials for it are stored: who are you?"},
+		{"", "", host + ": the registry requires credentials, and none are stored for it: who are you?"},
 		{"ann", "hunter2", host + ": the registry does not accept the credentials of ann: who are you?"},
 	} {
 		_, err := f.pullAs(f.as(test.user, test.password), "web:1.0.0")
@@ -55,7 +55,7 @@ func TestPasswordsAreSentWhenAskedFor(t *testing.T) {
 		http.Error(w, "", http.StatusForbidden)
 		return true
 	}
-	if _, err := f.pullAs(f.as("ann", "x"), "web:1.0.0"); err == nil || !strings.Contains(err.Error(), "does not allow it") {
+	if _, err := f.pullAs(f.as("ann", "x"), "web:1.0.0"); err == nil || !strings.Contains(err.Error(), "does not permit it") {
 		t.Error(err)
 	}
 }

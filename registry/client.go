@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// Client speaks to registries in one way: with one transport, and as one user.
-// The zero value has no credentials and trusts the system's authorities. It is safe for
-// concurrent use, and must not be copied.
+// Client is a client of OCI registries with one set of credentials. The zero value has no
+// credentials and trusts the system's certificate authorities. It is safe for concurrent
+// use and must not be copied.
 type Client struct {
-	// Transport makes requests; nil is http.DefaultTransport. The client gives up
-	// where nothing moves for two minutes.
+	// Transport makes requests; nil is http.DefaultTransport. The client aborts a request
+	// if no data is transferred for two minutes.
 	Transport http.RoundTripper
-	// Elsewhere makes requests to other hosts that a registry leads to, and bears no
-	// client certificate; nil is Transport. It takes both.
+	// Elsewhere makes requests to other hosts after redirects. It should have no client
+	// certificate; nil is Transport. It is used only if Transport is set.
 	Elsewhere http.RoundTripper
-	// PlainHTTP speaks HTTP without TLS.
+	// PlainHTTP uses HTTP without TLS.
 	PlainHTTP bool
-	// Username and Password are used instead of stored credentials. A password
-	// alone is an identity token.
+	// Username and Password are used instead of stored credentials. A password without a
+	// user name is an identity token.
 	Username, Password string
-	// Credentials are those that are stored; nil for none.
+	// Credentials are the stored credentials, or nil.
 	Credentials *Credentials
-	UserAgent   string // "" is moonhelm
+	UserAgent   string // default "moonhelm"
 
-	patience time.Duration // 0 is the usual; tests have less
+	timeout time.Duration // without data; 0 is the default; tests use a shorter one
 
 	mu     sync.Mutex
 	places map[string]*place
 }
 
-// place is what is remembered about one chart's place in a registry: tokens are
-// given for one.
+// place is the state of the client for a repository of a registry: tokens are valid for
+// one repository.
 type place struct {
 	ref    Ref // without tag and digest
 	plain  bool
@@ -43,23 +43,23 @@ type place struct {
 	http   *http.Client
 	given  secret
 	stored *Credentials
-	turn   chan struct{} // whose turn it is to fetch a token
+	turn   chan struct{} // held while fetching a token
 
 	mu               sync.Mutex
-	reading, writing string // what is sent as authorization
-	user             string // who we were, "" for no one
-	// trouble is why stored credentials could not be read.
+	reading, writing string // the Authorization headers
+	user             string // the user of the credentials, "" if there are none
+	// trouble is the error of reading stored credentials.
 	trouble error
 }
 
-// call is one thing that is done with ref.
+// call is an operation on ref.
 type call struct {
 	*place
-	ref   Ref // as errors name it
+	ref   Ref // for error messages
 	login bool
 }
 
-// call prepares doing something with ref.
+// call returns a new operation on ref.
 func (c *Client) call(ref Ref) *call {
 	at := Ref{Host: ref.Host, Path: ref.Path}
 	c.mu.Lock()
@@ -81,7 +81,7 @@ func (c *Client) newPlace(at Ref) *place {
 	}
 	p.http = &http.Client{Transport: c.Transport, CheckRedirect: checkRedirect}
 	if c.Elsewhere != nil && c.Transport != nil {
-		p.http.Transport = parted{home: p.base(), inside: c.Transport, outside: c.Elsewhere}
+		p.http.Transport = splitTransport{home: p.base(), inside: c.Transport, outside: c.Elsewhere}
 	}
 	if c.Username != "" || c.Password != "" {
 		p.given = secretOf(c.Username, c.Password)
@@ -92,25 +92,25 @@ func (c *Client) newPlace(at Ref) *place {
 	return p
 }
 
-// parted has one transport for a place, and another for all others: a client
-// certificate tells who we are (CVE-2021-32690).
-type parted struct {
+// splitTransport uses one transport for a registry and another for all other hosts, because
+// a client certificate identifies the user (CVE-2021-32690).
+type splitTransport struct {
 	home            *url.URL
 	inside, outside http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (p parted) RoundTrip(req *http.Request) (*http.Response, error) {
+func (p splitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if sameOrigin(req.URL, p.home) {
 		return p.inside.RoundTrip(req)
 	}
 	return p.outside.RoundTrip(req)
 }
 
-// chartRef refuses references that name no chart.
+// chartRef returns an error if ref has no path.
 func chartRef(ref Ref) error {
 	if ref.Path == "" {
-		return &RefError{Ref: ref.told(), Problem: "it names a registry, and no chart in it"}
+		return &RefError{Ref: ref.errorName(), Problem: "it is a registry: want a chart"}
 	}
 	return nil
 }

@@ -19,34 +19,34 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// Credentials are the files in which credentials for registries are stored, in
-// Docker's format: as text, or with helper programs (docker-credential-...).
+// Credentials are files with registry credentials in Docker's format, which contain
+// passwords or name helper programs (docker-credential-...).
 type Credentials struct {
-	// File is ours and Helm's; logins and logouts are written to it.
+	// File is the file of Moonhelm and Helm. Logins and logouts change it.
 	File string
-	// Docker is Docker's, which is only read; "" for none.
+	// Docker is Docker's file, which is only read, or "".
 	Docker string
 
-	patience time.Duration // for helpers; 0 is the usual
+	timeout time.Duration // of helpers; 0 is the default
 
 	mu     sync.Mutex
-	silent map[helper]error // of those that did not answer, which are not asked again
+	silent map[helper]error // helpers that timed out; they are not called again
 }
 
-// dockerHub is the key that credentials for Docker's registry are stored under.
+// dockerHub is the key of the credentials for Docker Hub.
 const dockerHub = "https://index.docker.io/v1/"
 
-// maxConfigFile is the largest file of credentials that is read, in bytes.
+// maxConfigFile is the largest size of a credentials file, in bytes.
 const maxConfigFile = 4 << 20
 
-// configFile is what we read of a file of credentials.
+// configFile is the used part of a credentials file.
 type configFile struct {
 	Auths       map[string]storedAuth `json:"auths"`
 	CredsStore  string                `json:"credsStore"`
 	CredHelpers map[string]string     `json:"credHelpers"`
 }
 
-// storedAuth is one entry of a file of credentials.
+// storedAuth is an entry of a credentials file.
 type storedAuth struct {
 	Auth          string `json:"auth,omitempty"` // base64 of name:password
 	Username      string `json:"username,omitempty"`
@@ -55,9 +55,9 @@ type storedAuth struct {
 	RegistryToken string `json:"registrytoken,omitempty"`
 }
 
-// find looks for credentials for what is at ref: those stored for the longest
-// part of its path first, the host's last; of two files with the same, ours goes
-// first. When nothing is found, the error says what could not be read.
+// find returns the credentials for ref: those of the longest matching path, or else of the
+// host. File has priority over Docker. If there are none, it returns an error if a file or
+// helper could not be read.
 func (c *Credentials) find(ctx context.Context, ref Ref) (secret, error) {
 	var files []*configFile
 	var trouble []error
@@ -83,7 +83,7 @@ func (c *Credentials) find(ctx context.Context, ref Ref) (secret, error) {
 	return secret{}, errors.Join(trouble...)
 }
 
-// look is f.find, but that a helper that does not answer is waited for once.
+// look calls f.find, unless the helper timed out before.
 func (c *Credentials) look(ctx context.Context, f *configFile, key string, host bool) (secret, error) {
 	h := f.helper(key, host)
 	c.mu.Lock()
@@ -92,10 +92,10 @@ func (c *Credentials) look(ctx context.Context, f *configFile, key string, host 
 	if err != nil {
 		return secret{}, err
 	}
-	ctx, cancel := c.patient(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	found, err := f.find(ctx, key, host)
-	if errors.Is(err, errNoAnswer) {
+	if errors.Is(err, errHelperTimeout) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.silent == nil {
@@ -106,16 +106,16 @@ func (c *Credentials) look(ctx context.Context, f *configFile, key string, host 
 	return found, err
 }
 
-// patient is ctx for one question to a helper.
-func (c *Credentials) patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	most := c.patience
+// withTimeout returns ctx with the timeout of a helper.
+func (c *Credentials) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	most := c.timeout
 	if most == 0 {
-		most = helperPatience
+		most = helperTimeout
 	}
-	return context.WithTimeoutCause(ctx, most, errNoAnswer)
+	return context.WithTimeoutCause(ctx, most, errHelperTimeout)
 }
 
-// keys are the names that credentials for ref may be stored under, the longest
+// keys returns the keys under which credentials for ref may be stored, the longest path
 // first.
 func keys(ref Ref) []string {
 	var out []string
@@ -126,8 +126,7 @@ func keys(ref Ref) []string {
 	return append(out, ref.Host)
 }
 
-// serverOf is the name that credentials for key are given to helper programs,
-// and written under.
+// serverOf returns the server name for key in helper programs and credentials files.
 func serverOf(key string) string {
 	switch key {
 	case "docker.io", "index.docker.io", "registry-1.docker.io":
@@ -136,8 +135,7 @@ func serverOf(key string) string {
 	return key
 }
 
-// keyOf is the key that the name of a stored entry stands for: older ones are
-// URLs.
+// keyOf returns the key of a stored entry, whose name may be a URL.
 func keyOf(server string) string {
 	key, secure := strings.CutPrefix(server, "https://")
 	key, plain := strings.CutPrefix(key, "http://")
@@ -148,7 +146,7 @@ func keyOf(server string) string {
 	return serverOf(key)
 }
 
-// readConfig reads a file of credentials; one that is not there is empty.
+// readConfig reads a credentials file. A file that does not exist is empty.
 func readConfig(path string) (*configFile, error) {
 	c := &configFile{}
 	if path == "" {
@@ -156,22 +154,22 @@ func readConfig(path string) (*configFile, error) {
 	}
 	data, err := file.Read(path, maxConfigFile)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), path == os.DevNull: // how some say that there is none
+	case errors.Is(err, fs.ErrNotExist), path == os.DevNull: // some use /dev/null for no file
 		return c, nil
 	case err != nil:
 		return nil, err
 	case len(bytes.TrimSpace(data)) == 0:
 		return c, nil
 	}
-	if json.Unmarshal(data, c) != nil { // its text may quote a secret
-		return nil, fmt.Errorf("read %s: it is not a file of credentials in Docker's format", path)
+	if json.Unmarshal(data, c) != nil { // the error may contain a secret
+		return nil, fmt.Errorf("read %s: it is not a credentials file in Docker's format", path)
 	}
 	return c, nil
 }
 
-// helper is the program that keeps the credentials for key, "" for none. One that
-// keeps everything is asked about hosts, and about paths that the file lists: not
-// about every part of a path.
+// helper returns the helper program for key, or "" if there is none. The default helper
+// (credsStore) is used for hosts, and for paths that the file lists: not for every part of
+// a path.
 func (c *configFile) helper(key string, host bool) helper {
 	server := serverOf(key)
 	for name, program := range c.CredHelpers {
@@ -185,7 +183,7 @@ func (c *configFile) helper(key string, host bool) helper {
 	return ""
 }
 
-// find looks for key, with a helper first.
+// find returns the credentials for key, from a helper if there is one.
 func (c *configFile) find(ctx context.Context, key string, host bool) (secret, error) {
 	found, err := secret{}, error(nil)
 	if h := c.helper(key, host); h != "" {
@@ -194,13 +192,13 @@ func (c *configFile) find(ctx context.Context, key string, host bool) (secret, e
 	if stored, listed := c.entry(key); found == (secret{}) && listed {
 		var bad error
 		if found, bad = stored.credential(); bad != nil {
-			return found, fmt.Errorf("what is stored for %s cannot be read", key)
+			return found, fmt.Errorf("the stored credentials for %s are malformed", key)
 		}
 	}
 	return found, err
 }
 
-// entry is what is stored for key: under its own name, or under a URL's.
+// entry returns the entry for key or for its URL.
 func (c *configFile) entry(key string) (storedAuth, bool) {
 	if e, ok := c.Auths[key]; ok {
 		return e, true
@@ -227,8 +225,8 @@ func (s storedAuth) credential() (secret, error) {
 	return out, nil
 }
 
-// DockerConfig is the file in which Docker keeps credentials, as the environment says;
-// "" where it does not.
+// DockerConfig returns Docker's credentials file according to the environment, or "" if it
+// is not defined.
 func DockerConfig(getenv func(string) string) string {
 	if dir := getenv("DOCKER_CONFIG"); dir != "" {
 		return filepath.Join(dir, "config.json")

@@ -307,7 +307,7 @@ func TestAHelperThatFailsIsNamed(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	c := &Credentials{File: write(t, `{"credsStore":"broken"}`)}
 	_, err := c.find(context.Background(), Ref{Host: "h", Path: "web"})
-	if err == nil || !strings.Contains(err.Error(), "docker-credential-broken, which keeps the credentials for h: exit status 3") || strings.Contains(err.Error(), "hunter2") {
+	if err == nil || !strings.Contains(err.Error(), "docker-credential-broken for h: exit status 3") || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
 	}
 }
@@ -325,18 +325,18 @@ func TestAHelperThatDoesNotAnswerIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	c := &Credentials{File: write(t, `{"credsStore":"silent"}`), patience: 500 * time.Millisecond}
+	c := &Credentials{File: write(t, `{"credsStore":"silent"}`), timeout: 500 * time.Millisecond}
 	for range 2 {
 		_, err := c.find(t.Context(), Ref{Host: "h", Path: "web"})
-		if !errors.Is(err, errNoAnswer) || !strings.Contains(err.Error(), "docker-credential-silent, which keeps the credentials for h: it did not answer") {
+		if !errors.Is(err, errHelperTimeout) || !strings.Contains(err.Error(), "docker-credential-silent for h: it did not respond") {
 			t.Errorf("got %v", err)
 		}
 	}
 	same(t, dir+"/log", "asked\n")
-	if err := c.save(t.Context(), "h", secret{user: "ann"}); !errors.Is(err, errNoAnswer) {
+	if err := c.save(t.Context(), "h", secret{user: "ann"}); !errors.Is(err, errHelperTimeout) {
 		t.Errorf("save: got %v", err)
 	}
-	if _, err := c.remove(t.Context(), "h"); !errors.Is(err, errNoAnswer) {
+	if _, err := c.remove(t.Context(), "h"); !errors.Is(err, errHelperTimeout) {
 		t.Errorf("remove: got %v", err)
 	}
 	text, err := os.ReadFile(child)
@@ -382,7 +382,7 @@ func FuzzConfigFile(f *testing.F) {
 			return
 		}
 		for _, key := range keys(Ref{Host: "h", Path: "a/b"}) {
-			if _, err := c.find(context.Background(), key, key == "h"); err != nil && !strings.Contains(err.Error(), fmt.Sprintf("what is stored for %s", key)) {
+			if _, err := c.find(context.Background(), key, key == "h"); err != nil && !strings.Contains(err.Error(), fmt.Sprintf("the stored credentials for %s", key)) {
 				t.Fatal(err)
 			}
 		}

@@ -14,16 +14,16 @@ import (
 	"strings"
 )
 
-// An UnauthorizedError is returned when a registry wants credentials, does not accept
-// those that it got, or does not allow their user what was asked.
+// An UnauthorizedError is returned if a registry requires credentials, rejects them, or does
+// not permit the request to their user.
 type UnauthorizedError struct {
 	Ref  string
 	Host string
-	User string // "" where no credentials were sent
-	// Denied is set where the registry accepts the user and does not allow the request.
+	User string // "" if no credentials were sent
+	// Denied is set if the registry accepts the user but does not permit the request.
 	Denied  bool
-	Message string // the registry's words: untrusted text
-	// Err is why stored credentials were not used, nil where nothing went wrong.
+	Message string // of the registry: untrusted text
+	// Err is the error of reading stored credentials, or nil.
 	Err error
 }
 
@@ -31,11 +31,11 @@ func (e *UnauthorizedError) Error() string {
 	var what string
 	switch {
 	case e.Denied && e.User == "":
-		what = "the registry does not allow it to users who are not logged in"
+		what = "the registry does not permit it to users who are not logged in"
 	case e.Denied:
-		what = fmt.Sprintf("the registry does not allow it to %s", e.User)
+		what = fmt.Sprintf("the registry does not permit it to %s", e.User)
 	case e.User == "":
-		what = "the registry wants to know who asks, and no credentials for it are stored"
+		what = "the registry requires credentials, and none are stored for it"
 	default:
 		what = fmt.Sprintf("the registry does not accept the credentials of %s", e.User)
 	}
@@ -50,8 +50,8 @@ func (e *UnauthorizedError) Error() string {
 
 func (e *UnauthorizedError) Unwrap() error { return e.Err }
 
-// A NotFoundError is returned when a registry has no chart, version or content of that
-// reference.
+// A NotFoundError is returned if a registry does not have the chart, version or content of
+// a reference.
 type NotFoundError struct{ Ref Ref }
 
 func (e *NotFoundError) Error() string {
@@ -62,14 +62,14 @@ func (e *NotFoundError) Error() string {
 	if e.Ref.Digest != "" {
 		what = "content"
 	}
-	return fmt.Sprintf("%s: there is no such %s in the registry", e.Ref.told(), what)
+	return fmt.Sprintf("%s: there is no such %s in the registry", e.Ref.errorName(), what)
 }
 
-// A StatusError is returned when a registry answers with an unexpected HTTP status.
+// A StatusError is returned if a registry responds with an unexpected HTTP status.
 type StatusError struct {
 	Ref     string
 	Code    int
-	Message string // the registry's words: untrusted text
+	Message string // of the registry: untrusted text
 }
 
 func (e *StatusError) Error() string {
@@ -79,7 +79,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: the registry answered %d: %s", e.Ref, e.Code, e.Message)
 }
 
-// A KindError is returned for a reference to something other than a chart.
+// A KindError is returned for a reference to something that is not a chart.
 type KindError struct {
 	Ref  string
 	Kind string // "a container image"
@@ -87,8 +87,8 @@ type KindError struct {
 
 func (e *KindError) Error() string { return fmt.Sprintf("%s is not a chart but %s", e.Ref, e.Kind) }
 
-// A ContentError is returned when a registry's answer is malformed, does not have its
-// digest, or is not what a chart may hold.
+// A ContentError is returned if a response of a registry is malformed, does not match its
+// digest, or is not valid for a chart.
 type ContentError struct {
 	Ref     string
 	Problem string
@@ -96,11 +96,11 @@ type ContentError struct {
 
 func (e *ContentError) Error() string { return e.Ref + ": " + e.Problem }
 
-// A SizeError is returned for content of a registry that is larger than allowed.
+// A SizeError is returned if content of a registry exceeds a size limit.
 type SizeError struct {
 	Ref   string
 	What  string // "the archive"
-	Limit int64  // in bytes, or as many as Unit says
+	Limit int64  // in bytes, or in Unit
 	Unit  string // "" for bytes
 }
 
@@ -111,7 +111,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s: %s larger than %d MiB", e.Ref, e.What, e.Limit>>20)
 }
 
-// A PlainHTTPError is returned when a registry does not speak TLS.
+// A PlainHTTPError is returned if a registry does not speak TLS.
 type PlainHTTPError struct{ Ref, Host string }
 
 func (e *PlainHTTPError) Error() string {
@@ -121,7 +121,7 @@ func (e *PlainHTTPError) Error() string {
 	return fmt.Sprintf("%s: %s does not speak TLS", e.Ref, e.Host)
 }
 
-// A ConnectError is returned when a registry does not answer, or its answer breaks off.
+// A ConnectError is returned if a registry does not respond, or the connection breaks.
 type ConnectError struct {
 	Ref, Host string
 	Err       error
@@ -130,7 +130,7 @@ type ConnectError struct {
 func (e *ConnectError) Error() string { return fmt.Sprintf("%s: %v", e.Ref, e.Err) }
 func (e *ConnectError) Unwrap() error { return e.Err }
 
-// An InterruptedError is returned when the context ends during a request.
+// An InterruptedError is returned if the context is done during a request.
 type InterruptedError struct {
 	Ref string
 	Err error // the context's
@@ -139,40 +139,40 @@ type InterruptedError struct {
 func (e *InterruptedError) Error() string { return fmt.Sprintf("%s: %v", e.Ref, e.Err) }
 func (e *InterruptedError) Unwrap() error { return e.Err }
 
-// explain has an error tell why the context has ended, where it has.
-func (c *call) explain(ctx context.Context, err error) error {
+// callerError returns the error for the caller: the cause if ctx is done, or else err.
+func (c *call) callerError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, errStalled) || errors.Is(cause, errTrickling) || errors.Is(cause, errLongList) {
-			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: cause}
+			return &ConnectError{Ref: c.ref.errorName(), Host: c.ref.Host, Err: cause}
 		}
 		if errors.Is(cause, context.Canceled) {
-			return &InterruptedError{Ref: c.ref.told(), Err: ctx.Err()}
+			return &InterruptedError{Ref: c.ref.errorName(), Err: ctx.Err()}
 		}
 		return cause
 	}
 	return err
 }
 
-// refused is the error of a request that failed, or that was answered with an
-// error; the answer is closed.
-func (c *call) refused(resp *http.Response, err error) error {
+// responseError returns the error for a failed request, or for a response with an error
+// status. It closes the response.
+func (c *call) responseError(resp *http.Response, err error) error {
 	var (
 		request *url.Error
 		noTLS   tls.RecordHeaderError
 	)
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &noTLS):
-		return &PlainHTTPError{Ref: c.ref.told(), Host: c.ref.Host}
+		return &PlainHTTPError{Ref: c.ref.errorName(), Host: c.ref.Host}
 	case errors.As(err, &request):
-		return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: request.Err}
+		return &ConnectError{Ref: c.ref.errorName(), Host: c.ref.Host, Err: request.Err}
 	case err != nil:
 		return err
 	}
 	defer resp.Body.Close()
-	code, message := wordsOf(resp)
+	code, message := errorMessage(resp)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return c.unauthorized(&UnauthorizedError{Denied: resp.StatusCode == http.StatusForbidden, Message: message})
@@ -183,15 +183,14 @@ func (c *call) refused(resp *http.Response, err error) error {
 		}
 		return &NotFoundError{Ref: missing}
 	}
-	return &StatusError{Ref: c.ref.told(), Code: resp.StatusCode, Message: message}
+	return &StatusError{Ref: c.ref.errorName(), Code: resp.StatusCode, Message: message}
 }
 
-// maxAnswer is how much of an answer that is an error is read, in bytes.
+// maxAnswer is the largest body of an error response that is read, in bytes.
 const maxAnswer = 64 << 10
 
-// wordsOf is what a server says about an error: the first error's code, and
-// messages.
-func wordsOf(resp *http.Response) (code, message string) {
+// errorMessage returns the first error code and the messages of an error response.
+func errorMessage(resp *http.Response) (code, message string) {
 	var answer struct {
 		Errors []struct{ Code, Message string }
 	}
@@ -211,16 +210,16 @@ func wordsOf(resp *http.Response) (code, message string) {
 	return code, strings.Join(words, "; ")
 }
 
-// unauthorized fills in who we were.
+// unauthorized completes e.
 func (c *call) unauthorized(e *UnauthorizedError) error {
-	e.Ref, e.Host = c.ref.told(), c.ref.Host
+	e.Ref, e.Host = c.ref.errorName(), c.ref.Host
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.User, e.Err = c.user, c.trouble
 	return e
 }
 
-// short is an untrusted message that fits a line or two.
+// short returns an untrusted text, truncated to a line or two.
 func short(text string) string {
 	const most = 300
 	if len(text) > most {

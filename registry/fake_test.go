@@ -156,7 +156,7 @@ func (f *fake) put(name, tag, mediaType string, data []byte) {
 
 // blob stores a blob and describes it.
 func (f *fake) blob(mediaType string, data []byte) descriptor {
-	desc := part(mediaType, data)
+	desc := describe(mediaType, data)
 	f.blobs[desc.Digest] = data
 	return desc
 }
@@ -179,7 +179,7 @@ func (f *fake) chart(name, version, text string) descriptor {
 }
 
 // client reaches it without TLS.
-func (f *fake) client() *Client { return &Client{PlainHTTP: true, patience: 20 * time.Second} }
+func (f *fake) client() *Client { return &Client{PlainHTTP: true, timeout: 20 * time.Second} }
 
 // secrets are what has been sent to it that is a secret.
 func (f *fake) secrets() []string {

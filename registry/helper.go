@@ -17,15 +17,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/process"
 )
 
-// helper is a program that keeps credentials, by what follows docker-credential-
-// in its name. The protocol is that of
-// https://github.com/docker/docker-credential-helpers.
+// helper is a program that stores credentials, without the prefix docker-credential-. The
+// protocol is documented at https://github.com/docker/docker-credential-helpers.
 type helper string
 
-// identityUser is the user name under which helpers keep identity tokens.
+// identityUser is the user name of identity tokens in helpers.
 const identityUser = "<token>"
 
-// helperEntry is how helpers are given credentials and give them.
+// helperEntry is the input and output of helpers.
 type helperEntry struct {
 	ServerURL string
 	Username  string
@@ -34,12 +33,12 @@ type helperEntry struct {
 
 func (h helper) get(ctx context.Context, server string) (secret, error) {
 	out, err := h.run(ctx, "get", server, server)
-	if errors.Is(err, errNotKept) {
+	if errors.Is(err, errNoCredentials) {
 		return secret{}, nil
 	}
 	var entry helperEntry
 	if err == nil && json.Unmarshal(out, &entry) != nil {
-		err = h.failed(server, errors.New("it does not answer as it should"))
+		err = h.failed(server, errors.New("its output is not valid JSON"))
 	}
 	switch {
 	case err != nil:
@@ -64,29 +63,29 @@ func (h helper) store(ctx context.Context, server string, s secret) error {
 
 func (h helper) erase(ctx context.Context, server string) error {
 	_, err := h.run(ctx, "erase", server, server)
-	if errors.Is(err, errNotKept) {
+	if errors.Is(err, errNoCredentials) {
 		return nil
 	}
 	return err
 }
 
-// errNotKept reports that a helper has nothing for a server.
-var errNotKept = errors.New("credentials not found in native keychain")
+// errNoCredentials is returned if a helper has no credentials for a server.
+var errNoCredentials = errors.New("credentials not found in native keychain")
 
-// helperPatience is how long a helper may take. A person may have to type a passphrase.
-const helperPatience = time.Minute
+// helperTimeout limits the time of a helper. Users may have to type a passphrase.
+const helperTimeout = time.Minute
 
-// errNoAnswer is why a helper that takes longer is given up.
-var errNoAnswer = errors.New("it did not answer within a minute, and was ended")
+// errHelperTimeout is returned for a helper that exceeds the timeout.
+var errHelperTimeout = errors.New("it did not respond within a minute and was killed")
 
-// maxHelperOutput is how much of a helper's output is kept, in bytes.
+// maxHelperOutput is the largest output of a helper that is read, in bytes.
 const maxHelperOutput = 1 << 20
 
-// run runs the program until ctx ends. Its output may be a secret, so that errors tell of it
-// only what the protocol has for errors.
+// run runs the helper. As the output may contain a secret, errors include it only for verbs
+// whose output is an error message.
 func (h helper) run(ctx context.Context, verb, server, input string) ([]byte, error) {
 	if h == "" || strings.ContainsAny(string(h), `/\`) {
-		return nil, fmt.Errorf("%q is not a name of a program that keeps credentials", string(h))
+		return nil, fmt.Errorf("%q is not a valid name of a credential helper", string(h))
 	}
 	cmd := exec.CommandContext(ctx, "docker-credential-"+string(h), verb)
 	cmd.Stdin = strings.NewReader(input)
@@ -102,8 +101,8 @@ func (h helper) run(ctx context.Context, verb, server, input string) ([]byte, er
 		return nil, h.failed(server, context.Cause(ctx))
 	}
 	words := strings.TrimSpace(out.String())
-	if strings.Contains(words, errNotKept.Error()) {
-		return nil, errNotKept
+	if strings.Contains(words, errNoCredentials.Error()) {
+		return nil, errNoCredentials
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && words != "" && verb != "get" {
@@ -113,11 +112,11 @@ func (h helper) run(ctx context.Context, verb, server, input string) ([]byte, er
 }
 
 func (h helper) failed(server string, err error) error {
-	return fmt.Errorf("docker-credential-%s, which keeps the credentials for %s: %w", string(h), server, err)
+	return fmt.Errorf("docker-credential-%s for %s: %w", string(h), server, err)
 }
 
-// systemHelper is the program for the system's own keychain, "" where it is not
-// installed. As in Helm, that is where credentials go when none are stored yet.
+// systemHelper returns the helper of the system's keychain, or "" if it is not installed.
+// As in Helm, it is used if no credentials are stored yet.
 func systemHelper() helper {
 	var h helper
 	switch runtime.GOOS {

@@ -8,7 +8,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/hint"
 )
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *UnauthorizedError) Hint() string {
 	if e.User != "" {
 		return fmt.Sprintf("helm registry login %s tries other credentials, and stores them if they are accepted", e.Host)
@@ -16,27 +16,27 @@ func (e *UnauthorizedError) Hint() string {
 	return fmt.Sprintf("helm registry login %s stores credentials for it", e.Host)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *PlainHTTPError) Hint() string {
-	return "--plain-http speaks to it without TLS; what is sent can then be read by others on the way"
+	return "--plain-http connects to it without TLS; others can then read the traffic"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *ConnectError) Hint() string {
 	if hint.IsCertificateError(e.Err) {
-		return "--ca-file names the certificate authority that vouches for the registry"
+		return "--ca-file sets the certificate authority of the registry"
 	}
 	if proxy := hint.Proxy(e.Err); proxy != "" {
 		return proxy
 	}
-	return fmt.Sprintf("is %s the registry's address, and can it be reached from here?", e.Host)
+	return fmt.Sprintf("check that %s is correct and reachable from this machine", e.Host)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *NotFoundError) Hint() string {
-	const hidden = "some registries show what they have only to users who are logged in: helm registry login"
+	const hidden = "some registries show their charts only to users who are logged in: helm registry login"
 	if e.Ref.Tag != "" {
-		return "without --version the newest release is taken; " + hidden
+		return "without --version the newest release is used; " + hidden
 	}
-	return "a chart's name is the last part of the path; " + hidden
+	return "the name of the chart is the last element of the path; " + hidden
 }

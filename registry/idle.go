@@ -10,31 +10,32 @@ import (
 	"time"
 )
 
-// patience is how long nothing may arrive or leave before we give up, and after
-// which pace counts: how many bytes a second there must be on average.
+// idleTimeout is how long no data may be transferred before a request is aborted. After that
+// time, minRate bytes per second must be transferred on average.
 const (
-	patience = 2 * time.Minute
-	pace     = 1 << 10
+	idleTimeout = 2 * time.Minute
+	minRate     = 1 << 10
 )
 
-// errStalled and errTrickling tell why a registry was given up.
+// errStalled and errTrickling are the reasons for aborting a request.
 var (
-	errStalled   = errors.New("given up, because nothing has moved for two minutes")
-	errTrickling = errors.New("given up, because hardly anything moves")
+	errStalled   = errors.New("aborted, because no data was transferred for two minutes")
+	errTrickling = errors.New("aborted, because the connection is too slow")
 )
 
-// attentive is ctx, ended once alive has not been called for as long as patience
-// lasts, or with too few bytes for that time. stop must be called. alive may be
-// called concurrently.
-func attentive(ctx context.Context, patience time.Duration) (_ context.Context, alive func(bytes int), stop func()) {
+// withIdleTimeout returns ctx, canceled if alive is not called for the duration of the timeout,
+// or with too few bytes on average. stop must be called. alive may be called concurrently.
+func withIdleTimeout(
+	ctx context.Context, timeout time.Duration,
+) (_ context.Context, alive func(bytes int), stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(patience, func() { cancel(errStalled) })
+	timer := time.AfterFunc(timeout, func() { cancel(errStalled) })
 	begun := time.Now()
 	var moved atomic.Int64
 	alive = func(bytes int) {
-		timer.Reset(patience)
+		timer.Reset(timeout)
 		since := time.Since(begun)
-		if moved.Add(int64(bytes)) < int64(since.Seconds()*pace) && since > patience && bytes > 0 {
+		if moved.Add(int64(bytes)) < int64(since.Seconds()*minRate) && since > timeout && bytes > 0 {
 			cancel(errTrickling)
 		}
 	}
@@ -44,13 +45,13 @@ func attentive(ctx context.Context, patience time.Duration) (_ context.Context, 
 	}
 }
 
-// watched calls tell with the number of bytes whenever some were read.
-type watched struct {
+// countingReader calls tell with the number of bytes of each read.
+type countingReader struct {
 	io.Reader
 	tell func(int)
 }
 
-func (w watched) Read(p []byte) (int, error) {
+func (w countingReader) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	if n > 0 {
 		w.tell(n)

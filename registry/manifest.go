@@ -16,16 +16,16 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// The media types of charts, as Helm has them.
+// The media types of charts, defined by Helm.
 const (
 	configType     = "application/vnd.cncf.helm.config.v1+json"
 	contentType    = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 	provenanceType = "application/vnd.cncf.helm.chart.provenance.v1.prov"
-	// legacyType is what archives were called in Helm's experiments.
+	// legacyType is the type of archives in early versions of Helm.
 	legacyType = "application/tar+gzip"
 )
 
-// The media types of other things, and of manifests.
+// The media types of manifests and of container images.
 const (
 	imageManifest  = "application/vnd.oci.image.manifest.v1+json"
 	imageIndex     = "application/vnd.oci.image.index.v1+json"
@@ -35,7 +35,7 @@ const (
 	dockerImage    = "application/vnd.docker.container.image.v1+json"
 )
 
-// What is read of a registry, at most, in bytes.
+// The size limits, in bytes.
 const (
 	maxManifest   = 4 << 20
 	maxConfig     = 4 << 20
@@ -43,15 +43,15 @@ const (
 	maxProvenance = 5 << 20
 )
 
-// manifestTypes are the manifests that we ask for: those that can be a chart's,
-// and those about which we can tell what they are instead.
+// manifestTypes are the accepted types of manifests: those of charts, and others that are
+// recognized for error messages.
 const manifestTypes = imageManifest + ", " + dockerManifest + ", " + imageIndex + ", " + dockerList
 
-// annotation begins the annotations that the specification names.
+// annotation is the prefix of the annotations in the OCI specification.
 const annotation = "org.opencontainers.image."
 
-// descriptor says what a blob is. Its form in JSON, and the manifest's, is that
-// of the OCI image specification, without what charts do not have.
+// descriptor describes a blob. Its JSON, and the manifest's, is that of the OCI image
+// specification, without fields that charts do not use.
 type descriptor struct {
 	MediaType string `json:"mediaType"`
 	Digest    string `json:"digest"`
@@ -67,13 +67,13 @@ type manifest struct {
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
-// layers are the parts of a chart in a registry.
+// layers are the blobs of a chart.
 type layers struct {
 	config, archive descriptor
-	provenance      *descriptor // nil for none
+	provenance      *descriptor // nil if there is none
 }
 
-// parseManifest finds the parts of a chart. ref stands for it in errors.
+// parseManifest returns the blobs of a chart. ref is the reference in errors.
 func parseManifest(ref, mediaType string, data []byte) (*layers, error) {
 	var m manifest
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -90,7 +90,7 @@ func parseManifest(ref, mediaType string, data []byte) (*layers, error) {
 		switch layer.MediaType {
 		case contentType, legacyType:
 			if found.archive.Digest != "" {
-				return nil, &ContentError{Ref: ref, Problem: "its manifest names two archives"}
+				return nil, &ContentError{Ref: ref, Problem: "its manifest has two archives"}
 			}
 			found.archive = layer
 		case provenanceType:
@@ -98,12 +98,12 @@ func parseManifest(ref, mediaType string, data []byte) (*layers, error) {
 		}
 	}
 	if found.archive.Digest == "" {
-		return nil, &ContentError{Ref: ref, Problem: "its manifest names no archive of a chart"}
+		return nil, &ContentError{Ref: ref, Problem: "its manifest has no chart archive"}
 	}
 	return found, found.check(ref)
 }
 
-// kindOf tells what a manifest is that is not a chart's, "" for a chart's.
+// kindOf returns a description of a manifest that is not a chart's, or "" for a chart's.
 func kindOf(mediaType string, m manifest) string {
 	switch {
 	case mediaType == imageIndex, mediaType == dockerList:
@@ -123,7 +123,7 @@ func kindOf(mediaType string, m manifest) string {
 	return fmt.Sprintf("something of the type %q", short(kind))
 }
 
-// check refuses sizes and digests that are beyond what is read.
+// check checks the digests and the sizes.
 func (l *layers) check(ref string) error {
 	type bound struct {
 		what  string
@@ -145,8 +145,8 @@ func (l *layers) check(ref string) error {
 	return nil
 }
 
-// part describes a blob.
-func part(mediaType string, data []byte) descriptor {
+// describe returns the descriptor of a blob.
+func describe(mediaType string, data []byte) descriptor {
 	return descriptor{MediaType: mediaType, Digest: digestOf(data), Size: int64(len(data))}
 }
 
@@ -154,8 +154,8 @@ func digestOf(data []byte) string { return sum(sha256.Sum256(data)) }
 
 func sum(hash [sha256.Size]byte) string { return "sha256:" + hex.EncodeToString(hash[:]) }
 
-// newManifest is the manifest of a chart, byte for byte as Helm writes it: layers
-// in the order of their digests.
+// newManifest returns the manifest of a chart, identical to Helm's: layers are sorted by
+// digest.
 func newManifest(meta *chart.Metadata, created time.Time, l layers) ([]byte, error) {
 	m := manifest{
 		SchemaVersion: 2,
@@ -170,9 +170,8 @@ func newManifest(meta *chart.Metadata, created time.Time, l layers) ([]byte, err
 	return json.Marshal(m)
 }
 
-// annotations are what Helm says of a chart in its manifest: what the metadata
-// says, and over that the chart's own annotations, which leave title and version
-// alone.
+// annotations returns the annotations of a chart's manifest as Helm sets them: those from the
+// metadata, overridden by the chart's annotations except for title and version.
 func annotations(meta *chart.Metadata, created time.Time) map[string]string {
 	out := map[string]string{}
 	set := func(name, value string) {
@@ -195,7 +194,7 @@ func annotations(meta *chart.Metadata, created time.Time) map[string]string {
 	return out
 }
 
-// authors are the maintainers in Helm's form: "Ann (ann@example.com), Bob".
+// authors formats the maintainers like Helm: "Ann (ann@example.com), Bob".
 func authors(list []*chart.Maintainer) string {
 	var out []string
 	for _, m := range list {
@@ -211,8 +210,8 @@ func authors(list []*chart.Maintainer) string {
 	return strings.Join(out, ", ")
 }
 
-// parseConfig reads the metadata of a chart, of which name and version become
-// file names (CVE-2024-25620).
+// parseConfig parses the metadata of a chart. Name and version must be valid file names
+// (CVE-2024-25620).
 func parseConfig(ref string, data []byte) (*chart.Metadata, error) {
 	var meta chart.Metadata
 	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&meta); err != nil {
@@ -220,7 +219,7 @@ func parseConfig(ref string, data []byte) (*chart.Metadata, error) {
 	}
 	for _, is := range []struct{ what, text string }{{"name", meta.Name}, {"version", meta.Version}} {
 		if is.text == "" || is.text == "." || is.text == ".." || strings.ContainsAny(is.text, "/\\\x00") {
-			return nil, &ContentError{Ref: ref, Problem: fmt.Sprintf("%q is no %s of a chart", short(is.text), is.what)}
+			return nil, &ContentError{Ref: ref, Problem: fmt.Sprintf("%q is not a valid %s of a chart", short(is.text), is.what)}
 		}
 	}
 	return &meta, nil

@@ -50,8 +50,8 @@ func TestManifestsThatAreNoChart(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                "cannot be read",
 		`null`:             "without a media type",
-		`{` + config + `}`: "names no archive",
-		`{` + config + `,"layers":[` + layer + `,` + layer + `]}`:                                           "names two archives",
+		`{` + config + `}`: "has no chart archive",
+		`{` + config + `,"layers":[` + layer + `,` + layer + `]}`:                                           "has two archives",
 		`{` + config + `,"layers":[` + strings.Replace(layer, "sha256:", "sha512:", 1) + `]}`:               "malformed digest",
 		`{` + config + `,"layers":[` + strings.Replace(layer, someDigest, "sha256:../../x", 1) + `]}`:       "malformed digest",
 		`{` + config + `,"layers":[` + strings.Replace(layer, `"size":2`, `"size":-2`, 1) + `]}`:            "malformed digest or size",

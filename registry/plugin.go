@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// pluginType is the type of Helm 4's plugins, as their manifest's or, in older
-// ones, as that of their configuration.
+// pluginType is the type of Helm 4's plugins: the artifact type of the manifest or, in
+// older ones, the media type of the configuration.
 const pluginType = "application/vnd.helm.plugin.v1+json"
 
-// PulledPlugin is a plugin that was pulled.
+// PulledPlugin describes a pulled plugin.
 type PulledPlugin struct {
-	Name string // of the archive: "name-1.2.3.tgz"
-	// Provenance is nil where there is none.
+	Name string // the archive's: "name-1.2.3.tgz"
+	// Provenance is nil if there is none.
 	Provenance []byte
 }
 
@@ -32,25 +32,24 @@ type pluginManifest struct {
 	} `json:"layers"`
 }
 
-// PullPlugin writes the archive of the plugin at ref, which has a tag or a digest,
-// to w. Its digest has been checked when there is no error. progress, if any, is
-// told how many bytes of it have arrived, out of how many. Errors are those of
-// [Client.Pull].
+// PullPlugin writes the archive of the plugin ref, which must have a tag or a digest, to w,
+// and verifies its digest. progress, if not nil, is called with the number of received
+// bytes and the size of the archive. Errors are those of [Client.Pull].
 func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer, progress func(done, total int64)) (*PulledPlugin,
 	error) {
 	if ref.Tag == "" && ref.Digest == "" {
-		return nil, &RefError{Ref: ref.told(), Problem: "it has no version"}
+		return nil, &RefError{Ref: ref.errorName(), Problem: "it has no version"}
 	}
-	ctx, alive, stop := attentive(ctx, c.waiting())
+	ctx, alive, stop := withIdleTimeout(ctx, c.idleTimeout())
 	defer stop()
 	call := c.call(ref)
 	out, archive, prov, err := call.pluginManifest(ctx)
 	if err != nil {
-		return nil, call.explain(ctx, err)
+		return nil, call.callerError(ctx, err)
 	}
 	if prov != nil {
 		if out.Provenance, err = call.blob(ctx, *prov); err != nil {
-			return nil, call.explain(ctx, err)
+			return nil, call.callerError(ctx, err)
 		}
 	}
 	done := int64(0)
@@ -62,7 +61,7 @@ func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer, progress 
 		}
 	})
 	if err != nil {
-		return nil, call.explain(ctx, err)
+		return nil, call.callerError(ctx, err)
 	}
 	return out, nil
 }
@@ -84,14 +83,14 @@ func (c *call) pluginManifest(ctx context.Context) (out *PulledPlugin, archive d
 		return nil, archive, nil, err
 	}
 	if c.ref.Digest != "" && c.ref.Digest != digestOf(data) {
-		return nil, archive, nil, &ContentError{Ref: c.ref.told(),
+		return nil, archive, nil, &ContentError{Ref: c.ref.errorName(),
 			Problem: "the manifest that the registry sent has another digest"}
 	}
-	return parsePlugin(c.ref.told(), data)
+	return parsePlugin(c.ref.errorName(), data)
 }
 
-// parsePlugin finds the archive of a plugin, and its provenance, by the names
-// that their layers bear.
+// parsePlugin returns the layers of a plugin's archive and provenance file, by their
+// titles.
 func parsePlugin(ref string, data []byte) (out *PulledPlugin, archive descriptor, prov *descriptor, err error) {
 	wrong := func(problem string) (*PulledPlugin, descriptor, *descriptor, error) {
 		return nil, descriptor{}, nil, &ContentError{Ref: ref, Problem: problem}
@@ -112,18 +111,18 @@ func parsePlugin(ref string, data []byte) (out *PulledPlugin, archive descriptor
 	for _, l := range m.Layers {
 		name := l.Annotations[annotation+"title"]
 		if name != path.Base(name) || strings.Contains(name, `\`) {
-			return wrong("its manifest names a file in another directory")
+			return wrong("its manifest has a file in another directory")
 		}
 		byTitle[name] = l.descriptor
 		if strings.HasSuffix(name, ".tgz") {
 			if title != "" {
-				return wrong("its manifest names two archives")
+				return wrong("its manifest has two archives")
 			}
 			title, archive = name, l.descriptor
 		}
 	}
 	if title == "" {
-		return wrong("its manifest names no archive of a plugin")
+		return wrong("its manifest has no plugin archive")
 	}
 	out = &PulledPlugin{Name: title}
 	parts := &layers{archive: archive, config: m.Config}

@@ -19,56 +19,56 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Pulled is a chart that was pulled.
+// Pulled describes a pulled chart.
 type Pulled struct {
 	Metadata *chart.Metadata
 	Manifest string // the manifest's digest, "sha256:..."
-	// ManifestJSON are the manifest's bytes, as the registry sent them.
+	// ManifestJSON is the manifest as the registry sent it.
 	ManifestJSON []byte
 	Digest       string // the archive's SHA-256, in hex
 	Size         int64  // the archive's, in bytes
-	// Provenance is nil where there is none or it was not asked for.
+	// Provenance is the provenance file, or nil if there is none or it was not requested.
 	Provenance []byte
 }
 
-// PullOptions say what of a chart is pulled. The zero value is its archive.
+// PullOptions are the options of a pull. The zero value pulls only the archive.
 type PullOptions struct {
-	// Provenance asks for the provenance file too.
+	// Provenance pulls the provenance file too.
 	Provenance bool
-	// Have reports whether the caller has the archive of that SHA-256 (hex): then
-	// nothing is written. nil has nothing.
+	// Have reports whether the caller has the archive with that SHA-256 in hex. If so, Pull
+	// does not pull it and writes nothing. It may be nil.
 	Have func(digest string) bool
-	// Progress, if any, is told how many bytes of the archive have arrived, out of
-	// how many.
+	// Progress, if not nil, is called with the number of received bytes of the archive and
+	// its size.
 	Progress func(done, total int64)
 }
 
-// Pull writes the archive of the chart at ref to w, whose digest has been
-// checked when there is no error. ref has a tag or a digest; with both, the tag
-// must be of that digest.
+// Pull writes the archive of the chart ref to w and verifies its digest. ref must have a tag
+// or a digest; if it has both, the tag must have that digest. If Pull fails, part of
+// the archive may have been written to w.
 //
 // Errors: *[RefError], *[NotFoundError], *[UnauthorizedError], *[KindError],
 // *[ContentError], *[SizeError], *[StatusError], *[PlainHTTPError], *[ConnectError],
-// *[InterruptedError] where the context has ended, and those of w.
+// *[InterruptedError] if the context is done, and those of w.
 func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) (*Pulled, error) {
 	if err := chartRef(ref); err != nil {
 		return nil, err
 	}
 	if ref.Tag == "" && ref.Digest == "" {
-		return nil, &RefError{Ref: ref.told(), Problem: "it has no version"}
+		return nil, &RefError{Ref: ref.errorName(), Problem: "it has no version"}
 	}
-	ctx, alive, stop := attentive(ctx, c.waiting())
+	ctx, alive, stop := withIdleTimeout(ctx, c.idleTimeout())
 	defer stop()
 	call := c.call(ref)
 	found, out, err := call.manifest(ctx)
 	if err != nil {
-		return nil, call.explain(ctx, err)
+		return nil, call.callerError(ctx, err)
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		data, err := call.blob(groupCtx, found.config)
 		if err == nil {
-			out.Metadata, err = parseConfig(ref.told(), data)
+			out.Metadata, err = parseConfig(ref.errorName(), data)
 		}
 		return err
 	})
@@ -91,13 +91,13 @@ func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) 
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, call.explain(ctx, err)
+		return nil, call.callerError(ctx, err)
 	}
 	return out, nil
 }
 
-// Metadata brings what the chart at ref, which has a tag or a digest, says of
-// itself, without its archive. Errors are those of [Client.Pull].
+// Metadata returns the metadata of the chart ref, which must have a tag or a digest,
+// without pulling its archive. Errors are those of [Client.Pull].
 func (c *Client) Metadata(ctx context.Context, ref Ref) (*chart.Metadata, error) {
 	p, err := c.Pull(ctx, ref, io.Discard, PullOptions{Have: func(string) bool { return true }})
 	if err != nil {
@@ -106,14 +106,14 @@ func (c *Client) Metadata(ctx context.Context, ref Ref) (*chart.Metadata, error)
 	return p.Metadata, nil
 }
 
-func (c *Client) waiting() time.Duration {
-	if c.patience > 0 {
-		return c.patience
+func (c *Client) idleTimeout() time.Duration {
+	if c.timeout > 0 {
+		return c.timeout
 	}
-	return patience
+	return idleTimeout
 }
 
-// manifest brings the manifest of what the call is about, and what it tells.
+// manifest pulls and parses the manifest.
 func (c *call) manifest(ctx context.Context) (*layers, *Pulled, error) {
 	name := c.ref.Tag
 	if name == "" {
@@ -133,13 +133,13 @@ func (c *call) manifest(ctx context.Context) (*layers, *Pulled, error) {
 	switch {
 	case c.ref.Digest == "" || c.ref.Digest == digest:
 	case c.ref.Tag != "":
-		return nil, nil, &ContentError{Ref: c.ref.told(),
-			Problem: fmt.Sprintf("the tag %s is of %s, not of that digest", c.ref.Tag, digest)}
+		return nil, nil, &ContentError{Ref: c.ref.errorName(),
+			Problem: fmt.Sprintf("the tag %s has the digest %s, not the requested one", c.ref.Tag, digest)}
 	default:
-		return nil, nil, &ContentError{Ref: c.ref.told(), Problem: "the manifest that the registry sent has another digest"}
+		return nil, nil, &ContentError{Ref: c.ref.errorName(), Problem: "the registry sent a manifest with another digest"}
 	}
 	mediaType, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	found, err := parseManifest(c.ref.told(), strings.TrimSpace(mediaType), data)
+	found, err := parseManifest(c.ref.errorName(), strings.TrimSpace(mediaType), data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,30 +149,30 @@ func (c *call) manifest(ctx context.Context) (*layers, *Pulled, error) {
 	}, nil
 }
 
-// blob brings a small blob.
+// blob pulls a blob into memory.
 func (c *call) blob(ctx context.Context, desc descriptor) ([]byte, error) {
 	var b bytes.Buffer
 	err := c.download(ctx, &b, desc, func(int) {})
 	return b.Bytes(), err
 }
 
-// readSmall reads what must be small.
+// readSmall reads content of at most limit bytes.
 func (c *call) readSmall(r io.Reader, what string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: err}
+		return nil, &ConnectError{Ref: c.ref.errorName(), Host: c.ref.Host, Err: err}
 	}
 	if int64(len(data)) > limit {
-		return nil, &SizeError{Ref: c.ref.told(), What: what, Limit: limit}
+		return nil, &SizeError{Ref: c.ref.errorName(), What: what, Limit: limit}
 	}
 	return data, nil
 }
 
-// maxBreaks is how often a connection may break while one blob arrives.
+// maxBreaks is how often the connection may break during the download of a blob.
 const maxBreaks = 3
 
-// download writes a blob to w and checks its digest. Where the connection breaks, and
-// the registry can do that, it goes on from there.
+// download writes a blob to w and verifies its digest. If the connection breaks and the
+// registry supports ranges, it resumes the download.
 func (c *call) download(ctx context.Context, w io.Writer, desc descriptor, tell func(int)) error {
 	hash := sha256.New()
 	to := &target{w: io.MultiWriter(w, hash)}
@@ -186,18 +186,18 @@ func (c *call) download(ctx context.Context, w io.Writer, desc descriptor, tell 
 			return err
 		}
 		if breaks == maxBreaks {
-			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host,
+			return &ConnectError{Ref: c.ref.errorName(), Host: c.ref.Host,
 				Err: fmt.Errorf("the connection broke after %d of %d bytes: %w", to.n, desc.Size, broken.err)}
 		}
 	}
 	if got := "sha256:" + hex.EncodeToString(hash.Sum(nil)); to.n != desc.Size || got != desc.Digest {
-		return &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("what the registry sent is not %s, but "+
-			"damaged or something else", desc.Digest)}
+		return &ContentError{Ref: c.ref.errorName(), Problem: fmt.Sprintf("the registry sent content that does not match "+
+			"the digest %s", desc.Digest)}
 	}
 	return nil
 }
 
-// copyFrom goes on with a blob where to is.
+// copyFrom downloads the rest of a blob.
 func (c *call) copyFrom(ctx context.Context, to *target, desc descriptor, tell func(int)) error {
 	r := request{method: http.MethodGet, path: "blobs/" + desc.Digest, header: http.Header{}}
 	if to.n > 0 {
@@ -211,11 +211,11 @@ func (c *call) copyFrom(ctx context.Context, to *target, desc descriptor, tell f
 	if to.n > 0 &&
 		(resp.StatusCode != http.StatusPartialContent ||
 			!strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", to.n))) {
-		return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host,
-			Err: fmt.Errorf("the connection broke after %d of %d bytes, and the registry cannot go on there", to.n, desc.Size)}
+		return &ConnectError{Ref: c.ref.errorName(), Host: c.ref.Host,
+			Err: fmt.Errorf("the connection broke after %d of %d bytes, and the registry cannot resume", to.n, desc.Size)}
 	}
-	// One byte more shows content that is longer than it should be.
-	_, err = io.Copy(to, watched{io.LimitReader(resp.Body, desc.Size-to.n+1), tell})
+	// One more byte detects content that is too long.
+	_, err = io.Copy(to, countingReader{io.LimitReader(resp.Body, desc.Size-to.n+1), tell})
 	switch {
 	case to.n >= desc.Size:
 		return to.err
@@ -225,13 +225,13 @@ func (c *call) copyFrom(ctx context.Context, to *target, desc descriptor, tell f
 	return &brokenError{err}
 }
 
-// A brokenError is returned when a connection broke while content arrived.
+// A brokenError is returned if the connection breaks during a download.
 type brokenError struct{ err error }
 
 func (e *brokenError) Error() string { return e.err.Error() }
 func (e *brokenError) Unwrap() error { return e.err }
 
-// target counts what was written, and remembers whose fault an error was.
+// target counts the written bytes and keeps the error of the writer.
 type target struct {
 	w   io.Writer
 	n   int64

@@ -74,7 +74,7 @@ func TestTagAndDigestMustAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wrong *ContentError
-	if text, _, err := pull(f, "web:2.0.0@"+one.Manifest, PullOptions{}); !errors.As(err, &wrong) || text != "" || !strings.Contains(err.Error(), "the tag 2.0.0 is of sha256:") {
+	if text, _, err := pull(f, "web:2.0.0@"+one.Manifest, PullOptions{}); !errors.As(err, &wrong) || text != "" || !strings.Contains(err.Error(), "the tag 2.0.0 has the digest sha256:") {
 		t.Errorf("%q, %v", text, err)
 	}
 }
@@ -319,7 +319,7 @@ func TestTagsThatTakeTooLongAreGivenUp(t *testing.T) {
 		return []string{fmt.Sprintf("1.0.%d", n)}, fmt.Sprintf("last=%d", n)
 	})
 	c := f.client()
-	c.patience = 200 * time.Millisecond
+	c.timeout = 200 * time.Millisecond
 	var given *ConnectError
 	if _, err := c.Tags(context.Background(), f.ref("web")); !errors.As(err, &given) || !errors.Is(err, errLongList) {
 		t.Errorf("got %v", err)
@@ -352,7 +352,7 @@ func TestTagsThatGoInACircleAreRefused(t *testing.T) {
 			f.pageTags(test.page)
 			var content *ContentError
 			_, err := f.client().Tags(context.Background(), f.ref("web"))
-			if !errors.As(err, &content) || !strings.Contains(err.Error(), "does not come to an end") {
+			if !errors.As(err, &content) || !strings.Contains(err.Error(), "does not end") {
 				t.Errorf("got %v", err)
 			}
 			if got := f.count("tags/list"); got > test.most {
@@ -419,7 +419,7 @@ func TestAStalledRegistryIsGivenUp(t *testing.T) {
 		return false
 	}
 	c := f.client()
-	c.patience = 50 * time.Millisecond
+	c.timeout = 50 * time.Millisecond
 	var b bytes.Buffer
 	_, err := c.Pull(context.Background(), f.ref("web:1.0.0"), &b, PullOptions{})
 	var connect *ConnectError
@@ -451,7 +451,7 @@ func TestATricklingRegistryIsGivenUp(t *testing.T) {
 		return true
 	}
 	c := f.client()
-	c.patience = time.Second
+	c.timeout = time.Second
 	_, err := c.Pull(context.Background(), f.ref("web:1.0.0"), io.Discard, PullOptions{})
 	if !errors.Is(err, errTrickling) {
 		t.Error(err)
@@ -476,10 +476,10 @@ func TestPushTellsWhatIsWrong(t *testing.T) {
 		a         Artifact
 		want      string
 	}{
-		{"charts:1.0.0", art("web", "1.0.0"), "a push names the place only"},
-		{"charts", art("Web", "1.0.0"), "small letters only"},
-		{"charts", art("web", strings.Repeat("1", 200)), "is not a tag"},
-		{"charts", art("../web", "1.0.0"), "is not a name"}, // CVE-2026-35206
+		{"charts:1.0.0", art("web", "1.0.0"), "a push takes only a path"},
+		{"charts", art("Web", "1.0.0"), "must be in lower case"},
+		{"charts", art("web", strings.Repeat("1", 200)), "is not a valid tag"},
+		{"charts", art("../web", "1.0.0"), "is not a valid name"}, // CVE-2026-35206
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			_, err := f.client().Push(context.Background(), f.ref(test.directory), test.a)
@@ -499,7 +499,7 @@ func TestPushTellsWhatIsWrong(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		return true
 	}
-	if _, err := f.client().Push(context.Background(), f.ref("charts"), art("web", "1.0.0")); err == nil || !strings.Contains(err.Error(), "wants the upload sent to https://elsewhere.example") {
+	if _, err := f.client().Push(context.Background(), f.ref("charts"), art("web", "1.0.0")); err == nil || !strings.Contains(err.Error(), "redirects the upload to https://elsewhere.example") {
 		t.Error(err)
 	}
 }

@@ -22,32 +22,31 @@ import (
 // Artifact is a chart to push.
 type Artifact struct {
 	Metadata *chart.Metadata
-	// Archive is read twice, from where it stands.
+	// Archive is read twice, from its current offset.
 	Archive    io.ReadSeeker
-	Provenance []byte // nil for none
-	// Created is told in the manifest; Helm takes the time of the archive's file.
+	Provenance []byte // nil if there is none
+	// Created is written to the manifest. Helm uses the modification time of the archive.
 	Created time.Time
-	// Progress, if any, is told how many bytes of the archive have left, out of how
-	// many.
+	// Progress, if not nil, is called with the number of sent bytes of the archive and
+	// its size.
 	Progress func(done, total int64)
 }
 
-// Pushed is where a chart is now.
+// Pushed identifies a pushed chart.
 type Pushed struct {
 	Ref      Ref    // with the tag
 	Manifest string // the manifest's digest, "sha256:..."
 }
 
-// Push puts a chart into directory, "oci://host/path": its name becomes the last
-// element of the path, its version the tag. What the registry has already is not
-// sent again. The tag is set last, so that a chart is never seen
-// in part.
+// Push pushes a chart to directory, "oci://host/path". The chart's name becomes the last
+// element of the path, its version the tag. Blobs that the registry has are not sent
+// again. The tag is set last, so that no client sees an incomplete chart.
 //
-// Errors are those of [Client.Pull], and what reading the archive says.
+// Errors are those of [Client.Pull], and those of reading the archive.
 func (c *Client) Push(ctx context.Context, directory Ref, a Artifact) (*Pushed, error) {
 	if directory.Tag != "" || directory.Digest != "" {
-		return nil, &RefError{Ref: directory.told(),
-			Problem: "a push names the place only: the chart's own name and version are added to it"}
+		return nil, &RefError{Ref: directory.errorName(),
+			Problem: "a push takes only a path: the chart's name and version are added to it"}
 	}
 	name := a.Metadata.Name
 	if directory.Path != "" {
@@ -59,13 +58,13 @@ func (c *Client) Push(ctx context.Context, directory Ref, a Artifact) (*Pushed, 
 	}
 	config, err := json.Marshal(a.Metadata)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref.told(), err)
+		return nil, fmt.Errorf("%s: %w", ref.errorName(), err)
 	}
 	start, err := a.Archive.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return nil, err
 	}
-	l := layers{config: part(configType, config), archive: descriptor{MediaType: contentType}}
+	l := layers{config: describe(configType, config), archive: descriptor{MediaType: contentType}}
 	hash := sha256.New()
 	if l.archive.Size, err = io.Copy(hash, a.Archive); err != nil {
 		return nil, err
@@ -75,15 +74,15 @@ func (c *Client) Push(ctx context.Context, directory Ref, a Artifact) (*Pushed, 
 		return nil, err
 	}
 	if a.Provenance != nil {
-		desc := part(provenanceType, a.Provenance)
+		desc := describe(provenanceType, a.Provenance)
 		l.provenance = &desc
 	}
-	if err := l.check(ref.told()); err != nil {
+	if err := l.check(ref.errorName()); err != nil {
 		return nil, err
 	}
 	manifest, err := newManifest(a.Metadata, a.Created, l)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref.told(), err)
+		return nil, fmt.Errorf("%s: %w", ref.errorName(), err)
 	}
 	return c.push(ctx, ref, l, manifest, a.Progress, map[string]io.Reader{
 		l.config.Digest: bytes.NewReader(config), l.archive.Digest: a.Archive,
@@ -91,10 +90,10 @@ func (c *Client) Push(ctx context.Context, directory Ref, a Artifact) (*Pushed, 
 	})
 }
 
-// push sends the parts, then the manifest under its tag.
+// push uploads the blobs, then the manifest with its tag.
 func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, progress func(done, total int64),
 	content map[string]io.Reader) (*Pushed, error) {
-	ctx, alive, stop := attentive(ctx, c.waiting())
+	ctx, alive, stop := withIdleTimeout(ctx, c.idleTimeout())
 	defer stop()
 	call := c.call(ref)
 	parts := []descriptor{l.config, l.archive}
@@ -114,25 +113,25 @@ func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, p
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, call.explain(ctx, err)
+		return nil, call.callerError(ctx, err)
 	}
 	alive(0)
-	desc := part(imageManifest, manifest)
+	desc := describe(imageManifest, manifest)
 	resp, err := call.do(ctx, request{
 		method: http.MethodPut, path: "manifests/" + ref.Tag, small: string(manifest), write: true,
 		header: http.Header{"Content-Type": {imageManifest}},
 	})
 	if err != nil {
-		return nil, call.explain(ctx, err)
+		return nil, call.callerError(ctx, err)
 	}
 	resp.Body.Close()
 	return &Pushed{Ref: ref, Manifest: desc.Digest}, nil
 }
 
-// upload sends one blob, unless it is there.
+// upload uploads a blob unless the registry has it.
 func (c *call) upload(ctx context.Context, desc descriptor, from io.Reader, tell func(int)) error {
-	// Everything is asked with the right to write, or a token for reading would
-	// be fetched first and then another one.
+	// Every request asks for push permission; otherwise a second token would be needed
+	// after one for pulling.
 	resp, err := c.do(ctx, request{method: http.MethodHead, path: "blobs/" + desc.Digest, write: true})
 	var missing *NotFoundError
 	if err == nil {
@@ -148,17 +147,17 @@ func (c *call) upload(ctx context.Context, desc descriptor, from io.Reader, tell
 	resp.Body.Close()
 	location, err := resp.Location()
 	if err != nil {
-		return &ContentError{Ref: c.ref.told(), Problem: "the registry does not say where to upload to"}
+		return &ContentError{Ref: c.ref.errorName(), Problem: "the registry sent no upload location"}
 	}
 	if !sameOrigin(location, c.base()) {
-		return &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the registry wants the upload sent to %s://%s, where "+
-			"its credentials do not belong", location.Scheme, location.Host)}
+		return &ContentError{Ref: c.ref.errorName(), Problem: fmt.Sprintf("the registry redirects the upload to %s://%s; "+
+			"credentials are not sent there", location.Scheme, location.Host)}
 	}
 	query := location.Query()
 	query.Set("digest", desc.Digest)
 	location.RawQuery = query.Encode()
 	resp, err = c.do(ctx, request{
-		method: http.MethodPut, url: location, body: watched{from, tell}, size: desc.Size, write: true,
+		method: http.MethodPut, url: location, body: countingReader{from, tell}, size: desc.Size, write: true,
 		header: http.Header{"Content-Type": {"application/octet-stream"}},
 	})
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Scheme begins the URLs of registries.
+// Scheme is the prefix of registry URLs.
 const Scheme = "oci://"
 
-// Ref is a place in a registry.
+// Ref is a reference to a registry, a repository in it, or a tag or digest.
 type Ref struct {
 	Host   string // with a port, if any
 	Path   string // "charts/web"; "" for the registry itself
@@ -20,17 +20,17 @@ type Ref struct {
 	Digest string // "sha256:..."
 }
 
-// ParseRef reads a reference, "oci://" before it or not. A + in the tag is taken
-// for the _ that stands for it in registries. Errors are a [*RefError].
+// ParseRef parses a reference, with or without "oci://". A + in the tag is replaced by _. An
+// error is a [*RefError].
 func ParseRef(text string) (Ref, error) {
 	rest := strings.TrimPrefix(text, Scheme)
 	if scheme, _, ok := strings.Cut(rest, "://"); ok && !strings.Contains(scheme, "/") {
-		return Ref{}, &RefError{Problem: fmt.Sprintf("%s:// leads to no registry, only oci:// does", scheme)}
+		return Ref{}, &RefError{Problem: fmt.Sprintf("invalid scheme %s://: want oci://", scheme)}
 	}
 	host, rest, _ := strings.Cut(rest, "/")
 	if strings.Contains(host, "@") {
-		// What is before the @ may be a password, and must not be repeated.
-		return Ref{}, &RefError{Problem: "a reference to a registry holds no user name and no password"}
+		// The text before the @ may be a password and must not be repeated.
+		return Ref{}, &RefError{Problem: "a reference to a registry cannot have a user name or password"}
 	}
 	r := Ref{Host: host}
 	wrong := func(format string, args ...any) (Ref, error) {
@@ -49,24 +49,24 @@ func ParseRef(text string) (Ref, error) {
 	}
 	switch {
 	case r.Path == "" && (r.Tag != "" || r.Digest != ""):
-		return wrong("it has a tag or a digest, and no name")
+		return wrong("it has a tag or a digest but no name")
 	case r.Path == "":
 		return r, nil
 	case !isPath(r.Path) && isPath(strings.ToLower(r.Path)):
-		return wrong("invalid reference: invalid repository %[1]q: registries know small letters only in names", r.Path)
+		return wrong("invalid reference: invalid repository %[1]q: names must be in lower case", r.Path)
 	case !isPath(r.Path):
-		return wrong("%q is not a name in a registry (small letters and digits, and . _ - / between them)", r.Path)
+		return wrong("%q is not a valid name (lower case letters and digits, and . _ - / between them)", r.Path)
 	case r.Tag != "" && !isTag(r.Tag):
-		return wrong("%q is not a tag (letters, digits, . _ -, 128 at most)", r.Tag)
+		return wrong("%q is not a valid tag (letters, digits, . _ -, at most 128)", r.Tag)
 	}
 	if strings.HasSuffix(text, "@") || r.Digest != "" && !isDigest(r.Digest) {
-		return wrong("%q is not a digest (sha256: and 64 hexadecimal digits)", r.Digest)
+		return wrong("%q is not a valid digest (sha256: and 64 hexadecimal digits)", r.Digest)
 	}
 	return r, nil
 }
 
-// What follows are the grammars of https://github.com/opencontainers/distribution-spec,
-// without regular expressions, which would be compiled at every start.
+// The grammars are those of https://github.com/opencontainers/distribution-spec. Regular
+// expressions would be compiled at every start.
 
 const alphanumeric = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -75,8 +75,8 @@ func isHost(text string) bool {
 	return err == nil && u.Hostname() != "" && u.Host == text && !strings.ContainsAny(text, " %\\\"'<>^`{|}$&+,;=!*()~_")
 }
 
-// isPath reports whether text is [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, several of them
-// between slashes.
+// isPath reports whether text consists of elements that match
+// [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, separated by slashes.
 func isPath(text string) bool {
 	for part := range strings.SplitSeq(text, "/") {
 		for {
@@ -103,13 +103,13 @@ func isTag(text string) bool {
 	return text != "" && len(text) <= 128 && strings.Contains(letters, text[:1]) && strings.Trim(text, letters+".-") == ""
 }
 
-// isDigest reports whether text is the one kind of digest that charts have.
+// isDigest reports whether text is a SHA-256 digest, the only kind that charts have.
 func isDigest(text string) bool {
 	hex, ok := strings.CutPrefix(text, "sha256:")
 	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// String is the reference without a scheme, as Helm prints it.
+// String returns the reference without a scheme, as Helm prints it.
 func (r Ref) String() string {
 	s := r.Host
 	if r.Path != "" {
@@ -124,26 +124,26 @@ func (r Ref) String() string {
 	return s
 }
 
-// told is the reference as errors name it.
-func (r Ref) told() string {
+// errorName returns the reference for error messages.
+func (r Ref) errorName() string {
 	if r.Path == "" {
 		return r.Host
 	}
 	return Scheme + r.String()
 }
 
-// Name is the last element of the path: the chart's name.
+// Name returns the last element of the path: the chart's name.
 func (r Ref) Name() string { return path.Base(r.Path) }
 
-// TagOf is the tag of a version: tags cannot hold the + of build metadata.
+// TagOf returns the tag of a version: tags cannot contain the + of build metadata.
 func TagOf(version string) string { return strings.ReplaceAll(version, "+", "_") }
 
-// VersionOf is the version that a tag stands for.
+// VersionOf returns the version of a tag.
 func VersionOf(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
 
 // A RefError is returned for a text that is not a valid reference.
 type RefError struct {
-	Ref     string // "" where it may hold a secret
+	Ref     string // "" if it may contain a secret
 	Problem string
 }
 

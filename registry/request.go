@@ -18,18 +18,18 @@ import (
 // request is one request to a registry.
 type request struct {
 	method string
-	// path is what follows /v2/NAME/ in the URL, "" for the registry's root; url,
-	// where it is not nil, goes before it.
+	// path follows /v2/NAME/ in the URL, or is "" for the registry's root. If url is not
+	// nil, it is used instead.
 	path   string
 	url    *url.URL
 	header http.Header
-	body   io.Reader // sent once, without a second try
+	body   io.Reader // sent once, without retries
 	size   int64
 	small  string // a body that can be sent again
-	write  bool   // asks for the right to push
+	write  bool   // needs push permission
 }
 
-// How often and when what fails in passing is asked again.
+// The limits of retries and redirects.
 const (
 	maxTries     = 4
 	firstPause   = 250 * time.Millisecond
@@ -37,9 +37,8 @@ const (
 	maxRedirects = 10
 )
 
-// do sends r, with credentials once the registry has asked for them, and again
-// where it failed in passing. An answer that is an error is returned as one, and
-// its body closed.
+// do sends r, with credentials after the registry has asked for them, and retries temporary
+// failures. An error status is returned as an error, with the body closed.
 func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 	pause := firstPause
 	asked := false
@@ -49,27 +48,27 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 		case err == nil && resp.StatusCode < 300:
 			return resp, nil
 		case r.body != nil || ctx.Err() != nil:
-			return nil, c.refused(resp, err)
+			return nil, c.responseError(resp, err)
 		case err == nil && resp.StatusCode == http.StatusUnauthorized && !sameOrigin(resp.Request.URL, c.base()):
-			// Whom the registry leads to may name a token server of its own: it would
-			// be told the password (CVE-2021-32690).
+			// The other host may name a token server of its own, which would get the
+			// password (CVE-2021-32690).
 			resp.Body.Close()
-			return nil, &ContentError{Ref: c.ref.told(),
-				Problem: fmt.Sprintf("the registry leads to %s, which wants to know who asks; no credentials were sent there",
+			return nil, &ContentError{Ref: c.ref.errorName(),
+				Problem: fmt.Sprintf("the registry redirects to %s, which requires credentials; none were sent there",
 					resp.Request.URL.Host)}
 		case err == nil && resp.StatusCode == http.StatusUnauthorized && !asked:
 			asked = true
 			ok, err := c.authorize(ctx, resp.Header.Values("WWW-Authenticate"), sent, r.write)
 			if err == nil && !ok {
-				return nil, c.refused(resp, nil)
+				return nil, c.responseError(resp, nil)
 			}
 			resp.Body.Close()
 			if err != nil {
 				return nil, err
 			}
 			continue
-		case !passing(resp, err) || try == maxTries:
-			return nil, c.refused(resp, err)
+		case !isTemporary(resp, err) || try == maxTries:
+			return nil, c.responseError(resp, err)
 		}
 		if resp != nil {
 			if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
@@ -86,8 +85,8 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 	}
 }
 
-// passing reports whether trying again may help.
-func passing(resp *http.Response, err error) bool {
+// isTemporary reports whether a retry may succeed.
+func isTemporary(resp *http.Response, err error) bool {
 	if err != nil {
 		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 	}
@@ -99,7 +98,7 @@ func passing(resp *http.Response, err error) bool {
 	return false
 }
 
-// send sends r once, and tells with which authorization.
+// send sends r once, and returns the Authorization header that it sent.
 func (c *call) send(ctx context.Context, r request) (resp *http.Response, authorization string, err error) {
 	target := r.url
 	if target == nil {
@@ -133,7 +132,7 @@ func (c *call) send(ctx context.Context, r request) (resp *http.Response, author
 	return resp, authorization, err
 }
 
-// base is the registry's root.
+// base returns the URL of the registry's root.
 func (p *place) base() *url.URL {
 	u := &url.URL{Scheme: "https", Host: p.ref.Host, Path: "/v2/"}
 	if p.plain {
@@ -146,7 +145,7 @@ func (p *place) base() *url.URL {
 	return u
 }
 
-// sameOrigin reports whether two URLs have scheme, host and port in common.
+// sameOrigin reports whether two URLs have the same scheme, host and port.
 func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
 }
@@ -161,10 +160,9 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// checkRedirect has credentials stay where they belong (CVE-2021-32690): once a
-// request has left scheme, host and port that it was for, it carries none, and
-// what it holds is not sent along. Only content whose digest is checked may come
-// without encryption where the request had it.
+// checkRedirect protects credentials in redirects (CVE-2021-32690): after a request has left
+// its origin, it has no credentials, and a redirect of a request with a body is an error. A
+// redirect from https to http is allowed only for blobs, whose digest is verified.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) >= maxRedirects {
@@ -172,17 +170,17 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	if req.URL.Scheme != "https" &&
 		(req.URL.Scheme != "http" || first.URL.Scheme == "https" && !strings.Contains(first.URL.Path, "/blobs/sha256:")) {
-		return fmt.Errorf("%s leads away to %s://%s, which is not encrypted", first.URL.Host, req.URL.Scheme, req.URL.Host)
+		return fmt.Errorf("%s redirects to %s://%s, which is not encrypted", first.URL.Host, req.URL.Scheme, req.URL.Host)
 	}
 	for _, r := range append(via[1:], req) {
 		if sameOrigin(r.URL, first.URL) {
 			continue
 		}
-		// The standard library makes each request's header from the first's: it
-		// has to be removed every time.
+		// net/http copies the first request's header to each redirect, so it must be
+		// removed each time.
 		req.Header.Del("Authorization")
 		if req.Body != nil && req.Body != http.NoBody {
-			return fmt.Errorf("%s wants what is for it sent to %s", first.URL.Host, req.URL.Host)
+			return fmt.Errorf("%s redirects the content of a request to %s", first.URL.Host, req.URL.Host)
 		}
 	}
 	return nil

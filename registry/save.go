@@ -15,11 +15,11 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// save stores a credential for key as Helm does: with the helper program that our
-// file names, or where nothing is stored yet, with the one for the system's
-// keychain, or else in the file.
+// save stores credentials for key as Helm does: in the helper that the file configures, or
+// if no credentials are stored yet, in the helper of the system's keychain, or else in the
+// file.
 func (c *Credentials) save(ctx context.Context, key string, s secret) error {
-	ctx, cancel := c.patient(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	known, err := readConfig(c.File)
 	if err != nil {
@@ -36,8 +36,8 @@ func (c *Credentials) save(ctx context.Context, key string, s secret) error {
 			return err
 		}
 		if strings.Contains(key, "/") || names != "" {
-			// Helpers are asked for paths that are listed.
-			return c.edit(func(d document) error { return d.keptBy(names, server) })
+			// Helpers are used only for paths in the file.
+			return c.edit(func(d document) error { return d.addHelperEntry(names, server) })
 		}
 		return nil
 	}
@@ -48,9 +48,9 @@ func (c *Credentials) save(ctx context.Context, key string, s secret) error {
 	return c.edit(func(d document) error { return d.put(server, entry) })
 }
 
-// remove forgets what is stored for key, and reports whether anything was.
+// remove removes the credentials for key and reports whether there were any.
 func (c *Credentials) remove(ctx context.Context, key string) (bool, error) {
-	ctx, cancel := c.patient(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	known, err := readConfig(c.File)
 	if err != nil {
@@ -71,8 +71,7 @@ func (c *Credentials) remove(ctx context.Context, key string) (bool, error) {
 	return true, c.edit(func(d document) error { return d.remove(serverOf(key)) })
 }
 
-// document is a file of credentials with all that is in it, also what only others
-// know.
+// document is a credentials file with all its keys, including those of other programs.
 type document map[string]json.RawMessage
 
 func (d document) auths() (map[string]json.RawMessage, error) {
@@ -93,7 +92,7 @@ func (d document) set(key string, value any) error {
 	return err
 }
 
-// put stores an entry in place of all that are for the same server.
+// put stores an entry and removes the server's other entries.
 func (d document) put(server string, entry storedAuth) error {
 	if err := d.remove(server); err != nil {
 		return err
@@ -110,9 +109,9 @@ func (d document) put(server string, entry storedAuth) error {
 	return d.set("auths", auths)
 }
 
-// keptBy lists a server that a helper knows. store, if any, is the helper for
-// everything from now on.
-func (d document) keptBy(store, server string) error {
+// addHelperEntry lists a server whose credentials a helper has. If store is not "", it
+// becomes the default helper.
+func (d document) addHelperEntry(store, server string) error {
 	if store != "" {
 		if err := d.set("credsStore", store); err != nil {
 			return err
@@ -128,7 +127,7 @@ func (d document) keptBy(store, server string) error {
 	return d.set("auths", auths)
 }
 
-// remove removes all entries for a server.
+// remove removes all entries of a server.
 func (d document) remove(server string) error {
 	auths, err := d.auths()
 	if err != nil {
@@ -142,8 +141,8 @@ func (d document) remove(server string) error {
 	return d.set("auths", auths)
 }
 
-// edit changes our file as a whole: a reader finds the old or the new
-// one. Others cannot read it. A link is kept, and what it leads to is changed.
+// edit changes the credentials file atomically, with mode 0600. If the file is a symbolic
+// link, its target is changed.
 func (c *Credentials) edit(change func(document) error) error {
 	path := c.File
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
@@ -155,10 +154,10 @@ func (c *Credentials) edit(change func(document) error) error {
 		return err
 	}
 	if len(bytes.TrimSpace(data)) > 0 && json.Unmarshal(data, &d) != nil {
-		return fmt.Errorf("read %s: it is not a file of credentials in Docker's format", c.File)
+		return fmt.Errorf("read %s: it is not a credentials file in Docker's format", c.File)
 	}
 	if err := change(d); err != nil {
-		return fmt.Errorf("change %s: it is not a file of credentials in Docker's format", c.File)
+		return fmt.Errorf("change %s: it is not a credentials file in Docker's format", c.File)
 	}
 	text, err := json.MarshalIndent(d, "", "\t")
 	if err != nil {
@@ -167,7 +166,7 @@ func (c *Credentials) edit(change func(document) error) error {
 	return replaceFile(path, text)
 }
 
-// replaceFile writes a file that is new as a whole, for our eyes only.
+// replaceFile writes a file atomically, with mode 0600.
 func replaceFile(path string, data []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

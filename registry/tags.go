@@ -17,28 +17,28 @@ import (
 const (
 	maxTags     = 200_000
 	maxTagPages = 4_000
-	maxSamePage = 16 // pages in a row that begin as an earlier one did, or are empty
+	maxSamePage = 16 // consecutive pages without a new first tag
 )
 
-// errLongList is why a list of tags is given up that takes too long. One page may take
-// as long as anything else.
-var errLongList = errors.New("given up, because its list of tags does not come to an end")
+// errLongList is returned if listing all tags takes too long. Each page has the usual
+// timeout.
+var errLongList = errors.New("aborted, because its list of tags does not end")
 
-// Tags are the versions of the chart at ref, with + for _, in the registry's
-// order. As in Helm, tags that are not full semantic version ("latest", "1.2") are
-// none, and neither is "v1.2.3", unless all versions are written so (cert-manager's
-// are; Helm then knows of no newest one). If ref has a tag, it counts whatever it is,
-// where the registry has it.
+// Tags returns the versions of the chart ref, with + for _, in the registry's order. As in
+// Helm, tags that are not full semantic versions ("latest", "1.2") are not included, and
+// neither is "v1.2.3", unless all versions have a v, as cert-manager's (Helm then finds no
+// newest version). If ref has a tag and the registry has it, the result includes it in
+// any case.
 func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	if err := chartRef(ref); err != nil {
 		return nil, err
 	}
 	asked := ref.Tag
 	ref.Tag = ""
-	// A page may take its time, and thousands of them may not.
-	ctx, cancel := context.WithTimeoutCause(ctx, c.waiting(), errLongList)
+	// A single page may be slow, but not thousands of them.
+	ctx, cancel := context.WithTimeoutCause(ctx, c.idleTimeout(), errLongList)
 	defer cancel()
-	ctx, alive, stop := attentive(ctx, c.waiting())
+	ctx, alive, stop := withIdleTimeout(ctx, c.idleTimeout())
 	defer stop()
 	call := c.call(ref)
 	r := request{method: http.MethodGet, path: "tags/list"}
@@ -48,12 +48,12 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	for range maxTagPages {
 		tags, next, err := call.tags(ctx, r)
 		if err != nil {
-			return nil, call.explain(ctx, err)
+			return nil, call.callerError(ctx, err)
 		}
-		alive(maxManifest) // pages are counted otherwise
+		alive(maxManifest) // pages do not count for the minimum rate
 		for _, tag := range tags {
 			version := VersionOf(tag)
-			if !isTag(tag) { // no registry can have it, and it may be large
+			if !isTag(tag) { // invalid, and possibly large
 				continue
 			}
 			if isVersion(version) || tag == asked {
@@ -71,26 +71,25 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 		if seen > maxTags {
 			break
 		}
-		if read.again(tags, next) {
-			const circle = "its list of tags does not come to an end: a page leads back to one that was read before"
-			return nil, &ContentError{Ref: ref.told(), Problem: circle}
+		if read.isLoop(tags, next) {
+			const circle = "its list of tags does not end: a page links to one that was read before"
+			return nil, &ContentError{Ref: ref.errorName(), Problem: circle}
 		}
 		r.url = next
 	}
-	return nil, &SizeError{Ref: ref.told(), What: "it has", Limit: maxTags, Unit: "tags"}
+	return nil, &SizeError{Ref: ref.errorName(), What: "it has", Limit: maxTags, Unit: "tags"}
 }
 
-// pages are the pages of a list of tags that were read.
+// pages records the pages of a list of tags.
 type pages struct {
-	first map[string]bool // the tags that they begin with
-	link  map[string]bool // where they have led
-	same  int             // how many in a row were nothing new
+	first map[string]bool // the first tags of the pages
+	link  map[string]bool // the links of the pages
+	same  int             // consecutive pages without a new first tag
 }
 
-// again reports whether a page with tags, that leads to next, shows that the list goes
-// in a circle: next was read before, or page after page is empty, or one read before
-// under another address.
-func (p *pages) again(tags []string, next *url.URL) bool {
+// isLoop reports whether the list of tags is a loop: next was read before, or many
+// consecutive pages are empty or begin like an earlier one.
+func (p *pages) isLoop(tags []string, next *url.URL) bool {
 	p.same++
 	if len(tags) > 0 && !p.first[tags[0]] {
 		p.same = 0
@@ -109,7 +108,7 @@ func isVersion(text string) bool {
 	return err == nil
 }
 
-// tags brings a page of tags, and tells where the next one is.
+// tags fetches a page of tags and returns the URL of the next page.
 func (c *call) tags(ctx context.Context, r request) ([]string, *url.URL, error) {
 	resp, err := c.do(ctx, r)
 	if err != nil {
@@ -122,12 +121,13 @@ func (c *call) tags(ctx context.Context, r request) ([]string, *url.URL, error) 
 		return nil, nil, err
 	}
 	if err := json.Unmarshal(data, &page); err != nil {
-		return nil, nil, &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("its list of tags cannot be read: %v", err)}
+		return nil, nil, &ContentError{Ref: c.ref.errorName(),
+			Problem: fmt.Sprintf("its list of tags cannot be decoded: %v", err)}
 	}
 	return page.Tags, nextPage(resp, c.base()), nil
 }
 
-// nextPage is where the Link header leads, on the same server whatever it says.
+// nextPage returns the URL of the Link header, always on the same server.
 func nextPage(resp *http.Response, base *url.URL) *url.URL {
 	for _, link := range resp.Header.Values("Link") {
 		target, params, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(link), "<"), ">")
