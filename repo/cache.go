@@ -16,48 +16,48 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// Cache is the directory of the indexes that were fetched, in Helm's layout.
+// Cache is a directory of fetched indexes, in Helm's layout.
 type Cache struct{ Dir string }
 
-// The files of a repository in the cache: its index, the names of its charts,
-// and what we remember of the last answer of its server.
+// The suffixes of a repository's files in the cache: its index, the names of its charts, and
+// the validator of its index.
 const (
 	indexSuffix = "-index.yaml"
 	namesSuffix = "-charts.txt"
 	markSuffix  = "-index.mark"
 )
 
-// path is a file of the repository of that name. Names come from a file that
-// the user may have edited, and must not lead out of the directory.
+// path returns the path of a file of a repository. The name may be from a file that the user
+// has edited; it must not refer to another directory.
 func (c Cache) path(name, suffix string) (string, error) {
 	if strings.ContainsAny(name, `/\`) || strings.ContainsRune(name, 0) {
 		return "", CheckName(name)
 	}
 	if name == "" {
-		suffix = strings.TrimPrefix(suffix, "-") // as Helm has it
+		suffix = strings.TrimPrefix(suffix, "-") // as in Helm
 	}
 	return filepath.Join(c.Dir, name+suffix), nil
 }
 
-// Index opens the index of the repository of that name. Errors are a
-// [*NameError] and an [*UncachedError].
+// Index opens the cached index of a repository. Errors are a [*NameError] and an
+// [*UncachedError].
 func (c Cache) Index(name string) (*index.Index, error) {
 	path, err := c.path(name, indexSuffix)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(path); err != nil {
-		return nil, &UncachedError{Name: name, Err: bare(err)}
+		return nil, &UncachedError{Name: name, Err: withoutPath(err)}
 	}
 	x, err := index.Open(path)
 	if err != nil {
-		return nil, &UncachedError{Name: name, Err: unnamed(err)}
+		return nil, &UncachedError{Name: name, Err: withoutFile(err)}
 	}
 	return x, nil
 }
 
-// Charts returns the names of the charts of a repository, for completion: nil where they
-// are not cached.
+// Charts returns the names of a repository's charts, for completion, or nil if they are not
+// cached.
 func (c Cache) Charts(name string) []string {
 	path, err := c.path(name, namesSuffix)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c Cache) Charts(name string) []string {
 	defer f.Close()
 	var names []string
 	for s := bufio.NewScanner(f); s.Scan(); {
-		// Helm writes names as an index has them.
+		// Helm writes the names unchecked.
 		if line := strings.TrimSpace(s.Text()); line != "" && !strings.ContainsFunc(line, unicode.IsControl) {
 			names = append(names, line)
 		}
@@ -78,13 +78,13 @@ func (c Cache) Charts(name string) []string {
 	return names
 }
 
-// remove removes what is there of a repository.
+// remove removes the files of a repository.
 func (c Cache) remove(name string) error {
 	var errs []error
 	for _, suffix := range []string{indexSuffix, namesSuffix, markSuffix} {
 		path, err := c.path(name, suffix)
 		if err != nil {
-			return nil // nothing of it can be there
+			return nil // an invalid name has no files
 		}
 		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
@@ -93,8 +93,8 @@ func (c Cache) remove(name string) error {
 	return errors.Join(errs...)
 }
 
-// part opens a file to fetch an index into. It is gone after a failure; what
-// a killed process left goes when it is an hour old.
+// part creates a temporary file for an index. It removes the files of killed processes that
+// are more than an hour old.
 func (c Cache) part(name string) (*os.File, error) {
 	path, err := c.path(name, indexSuffix)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c Cache) part(name string) (*os.File, error) {
 		return nil, err
 	}
 	prefix := "." + filepath.Base(path) + "-"
-	entries, _ := os.ReadDir(c.Dir) // if it cannot be read, nothing can be tidied
+	entries, _ := os.ReadDir(c.Dir) // on error, nothing is removed
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), ".part") &&
 			time.Since(info.ModTime()) > time.Hour {
@@ -114,7 +114,7 @@ func (c Cache) part(name string) (*os.File, error) {
 	return os.CreateTemp(c.Dir, prefix+"*.part")
 }
 
-// keep puts a fetched index in its place, with the names of its charts.
+// keep moves a fetched index to the cache and writes the names of its charts.
 func (c Cache) keep(name, part string, charts []string, mode fs.FileMode) error {
 	to, err := c.path(name, indexSuffix)
 	if err != nil {
@@ -130,11 +130,11 @@ func (c Cache) keep(name, part string, charts []string, mode fs.FileMode) error 
 	if err := os.Rename(part, to); err != nil {
 		return err
 	}
-	return place(names, mode, strings.NewReader(list(charts)))
+	return writeFile(names, mode, strings.NewReader(list(charts)))
 }
 
-// protect gives what is there of a repository a mode, as far as it can be: Helm, or an
-// older helm, has let everyone read it.
+// protect sets the mode of a repository's files, if possible. Helm and old versions of
+// Moonhelm have made them world-readable.
 func (c Cache) protect(name string, mode fs.FileMode) {
 	for _, suffix := range []string{indexSuffix, namesSuffix, markSuffix} {
 		if path, err := c.path(name, suffix); err == nil {
@@ -143,8 +143,8 @@ func (c Cache) protect(name string, mode fs.FileMode) {
 	}
 }
 
-// list has a line for each name. A name with control characters is no one's
-// wish, and would be two lines, or steer a terminal.
+// list returns one line per name, without names that have control characters: they would
+// break lines, or control the terminal.
 func list(names []string) string {
 	var b strings.Builder
 	for _, name := range names {

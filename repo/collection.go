@@ -21,39 +21,39 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// Getter brings what repositories serve.
+// Getter fetches files of repositories.
 type Getter interface {
-	// Get writes the document at address, a URL of the repository e, to w. It
-	// bounds the document's size. e's credentials are for e's host.
+	// Get writes the document at address, a URL of the repository e, to w. It must limit
+	// the size. e's credentials may be sent only to e's host.
 	//
-	// have is what the server said of the document that we have, zero where we
-	// have none. A Getter that learns from the server that it is still the same
-	// writes nothing, and returns [fetch.ErrNotModified]; one that cannot ask brings the
-	// document. It returns what the server says of the document that it wrote.
+	// have is the validator of the cached document, or zero if there is none. If the
+	// server reports that the document is unchanged, Get writes nothing and returns
+	// [fetch.ErrNotModified]. A Getter may ignore have. Get returns the validator of the
+	// document that it wrote.
 	Get(ctx context.Context, e Entry, address string, have fetch.Validator, w io.Writer) (fetch.Validator, error)
 }
 
-// Collection is what a user has added: the file that lists the repositories,
-// and their indexes. It is safe for concurrent use, by several processes too.
+// Collection manages a user's repositories: the file with their settings, and their
+// indexes. It is safe for concurrent use, also by several processes.
 type Collection struct {
 	Path  string // of repositories.yaml
 	Cache Cache
-	HTTP  Getter // needed by Add, Update and Fetch
-	// Timeout is how long one index may take, 0 for as long as it takes.
+	HTTP  Getter // required by Add, Update and Fetch
+	// Timeout limits the time to fetch one index. 0 means no limit.
 	Timeout time.Duration
-	// Waiting, if any, is called when another process has kept the file locked for a
-	// while.
+	// Waiting, if not nil, is called if another process holds the lock of the file for a
+	// second.
 	Waiting func(*LockedError)
 }
 
 // Load reads the file.
 func (c Collection) Load() (*File, error) { return Load(c.Path) }
 
-// Add adds a repository once its index was fetched and can be read, and reports whether it
-// did: one that was added with the same settings already is left alone.
-// With replace, e takes the place of one that has its name.
+// Add fetches the index of a repository, checks it and adds the repository. It reports whether
+// it did: a repository with the same name and settings is not added again. With replace, e
+// replaces a repository with the same name and other settings.
 //
-// Errors: *[NameError], *[ExistsError], *[ExpiredError] (but for old), *[URLError],
+// Errors: *[NameError], *[ExistsError], *[ExpiredError] (unless old is set), *[URLError],
 // *[RegistryError], *[InvalidError], and those of [Update].
 func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, error) {
 	var expired *ExpiredError
@@ -76,8 +76,8 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 		return false, invalid(e, err)
 	}
 	added := false
-	err = update(ctx, c.Path, usual(c.Waiting), func(f *File) error {
-		// Another process may have added one of this name since.
+	err = update(ctx, c.Path, defaultWait(c.Waiting), func(f *File) error {
+		// Another process may have added a repository with this name.
 		if same, err := f.has(e, replace); same || err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 	return added && err == nil, err
 }
 
-// invalid is err as a fault of the repository, where it is one.
+// invalid returns err as an [InvalidError], unless its cause is not the repository.
 func invalid(e Entry, err error) error {
 	var ours *CacheError
 	var field *FieldError
@@ -101,13 +101,13 @@ func invalid(e Entry, err error) error {
 	case errors.As(err, &ours), errors.As(err, &field), errors.As(err, &none), errors.As(err, &local):
 		return err
 	case errors.Is(err, context.Canceled):
-		return context.Canceled // nothing has been changed yet: there is no more to say
+		return context.Canceled // nothing was changed
 	}
 	return &InvalidError{URL: e.Shown(), Err: err}
 }
 
-// has reports whether a repository like e is there, and need not or must not be
-// added.
+// has reports whether the file has a repository like e. It returns an error if the name is
+// used by another one and replace is not set.
 func (f *File) has(e Entry, replace bool) (same bool, err error) {
 	have, ok := f.Entry(e.Name)
 	switch {
@@ -119,7 +119,7 @@ func (f *File) has(e Entry, replace bool) (same bool, err error) {
 	return false, &ExistsError{Name: e.Name}
 }
 
-// Remove removes a repository and what is cached of it. Errors: *[NoRepositoriesError],
+// Remove removes a repository and its cached files. Errors: *[NoRepositoriesError],
 // *[NotFoundError], and those of [Update].
 func (c Collection) Remove(ctx context.Context, name string) error {
 	f, err := c.Load()
@@ -129,7 +129,7 @@ func (c Collection) Remove(ctx context.Context, name string) error {
 	if len(f.Entries) == 0 {
 		return &NoRepositoriesError{}
 	}
-	err = update(ctx, c.Path, usual(c.Waiting), func(f *File) error {
+	err = update(ctx, c.Path, defaultWait(c.Waiting), func(f *File) error {
 		if !f.Remove(name) {
 			return f.Unknown(name)
 		}
@@ -144,16 +144,16 @@ func (c Collection) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// Result is what has become of the index of a repository.
+// Result is the result of updating the index of a repository.
 type Result struct {
 	Entry Entry
-	Err   error // nil where it is the newest now
-	// Unusable are entries of a new index that are passed over.
+	Err   error // nil if the index is up to date
+	// Unusable are invalid entries of the new index, which are skipped.
 	Unusable []*index.EntryError
 }
 
-// Pick are the repositories of those names, each once; all without a name.
-// Errors: *[NoRepositoriesError], *[NamesNotFoundError].
+// Pick returns the repositories with the given names without duplicates, or all if there are
+// no names. Errors: *[NoRepositoriesError], *[NamesNotFoundError].
 func (f *File) Pick(names ...string) ([]Entry, error) {
 	if len(f.Entries) == 0 {
 		return nil, &NoRepositoriesError{}
@@ -180,16 +180,15 @@ func (f *File) Pick(names ...string) ([]Entry, error) {
 	return entries, nil
 }
 
-// How many indexes are fetched at once, and how many checked: that takes memory.
+// The number of indexes that are fetched and checked concurrently. Checking takes memory.
 const (
 	manyFetched = 16
 	manyChecked = 2
 )
 
-// Update fetches the indexes of those repositories, many at once, and calls
-// report for each as it is done, one at a time. One that fails keeps its old
-// index and does not stop the others; an [*UpdateError] names all that failed,
-// in the order of entries.
+// Update fetches the indexes of the given repositories concurrently, and calls report after
+// each; calls are not concurrent. A repository that fails keeps its old index and does not stop
+// the others; an [*UpdateError] contains all that failed, in the order of entries.
 func (c Collection) Update(ctx context.Context, entries []Entry, report func(Result)) error {
 	results := make([]Result, len(entries))
 	var wg sync.WaitGroup
@@ -220,7 +219,7 @@ func (c Collection) Update(ctx context.Context, entries []Entry, report func(Res
 
 func (c Collection) update(ctx context.Context, e Entry, checking chan struct{}) Result {
 	r := Result{Entry: e}
-	got, err := c.download(ctx, e, c.mark(e))
+	got, err := c.download(ctx, e, c.validator(e))
 	if errors.Is(err, fetch.ErrNotModified) {
 		c.Cache.protect(e.Name, e.cacheMode())
 		return r
@@ -232,16 +231,16 @@ func (c Collection) update(ctx context.Context, e Entry, checking chan struct{})
 	defer got.discard()
 	checking <- struct{}{}
 	defer func() { <-checking }()
-	if r.Err = got.check(); r.Err == nil && !c.gone(e) {
+	if r.Err = got.check(); r.Err == nil && !c.isRemoved(e) {
 		r.Unusable = got.unusable
 		r.Err = c.keep(e, got)
 	}
 	return r
 }
 
-// gone reports whether e has been removed since, or its name given to another: then
-// its index is not the one to keep under that name.
-func (c Collection) gone(e Entry) bool {
+// isRemoved reports whether e was removed or replaced by a repository with another URL
+// during the update. Then its index must not be stored.
+func (c Collection) isRemoved(e Entry) bool {
 	f, err := c.Load()
 	if err != nil {
 		return false
@@ -250,8 +249,8 @@ func (c Collection) gone(e Entry) bool {
 	return !ok || have.URL != e.URL
 }
 
-// Fetch brings the index of a repository that need not have been added, and
-// leaves nothing behind. It needs no cache.
+// Fetch fetches the index of a repository, which need not be added. It does not use the
+// cache.
 func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 	dir, err := os.MkdirTemp("", "moonhelm-index-")
 	if err != nil {
@@ -263,7 +262,7 @@ func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 	if err != nil {
 		return nil, invalid(e, err)
 	}
-	data, err := os.ReadFile(got.path) // a file that is open cannot be removed everywhere
+	data, err := os.ReadFile(got.path) // not Open: Windows cannot remove an open file
 	if err != nil {
 		return nil, fmt.Errorf("read the index of %s: %w", e.Shown(), err)
 	}
@@ -274,19 +273,19 @@ func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 	return x, nil
 }
 
-// fetched is an index that is not in its place yet.
+// fetched is an index in a temporary file.
 type fetched struct {
-	path     string
-	mark     fetch.Validator
-	hash     string
-	charts   []string // once it was checked
-	unusable []*index.EntryError
+	path      string
+	validator fetch.Validator
+	hash      string
+	charts    []string // set by check
+	unusable  []*index.EntryError
 }
 
-func (g *fetched) discard() { _ = os.Remove(g.path) } // it may have been moved to its place
+func (g *fetched) discard() { _ = os.Remove(g.path) } // fails if the file was moved to the cache
 
-// check finds out whether all of the index can be used, and leaves it in the form
-// in which every later command reads it quickest.
+// check checks the whole index and rewrites it in canonical form, which is the fastest to
+// read.
 func (g *fetched) check() error {
 	x, err := index.Open(g.path)
 	if err == nil {
@@ -295,7 +294,7 @@ func (g *fetched) check() error {
 		err = errors.Join(err, x.Close())
 	}
 	if err != nil {
-		return unnamed(err)
+		return withoutFile(err)
 	}
 	text := x.Canonical()
 	if text == nil {
@@ -304,14 +303,13 @@ func (g *fetched) check() error {
 	sum := sha256.Sum256(text)
 	g.hash = hex.EncodeToString(sum[:])
 	if err := os.WriteFile(g.path, text, 0o600); err != nil {
-		return &CacheError{Dir: filepath.Dir(g.path), Err: bare(err)}
+		return &CacheError{Dir: filepath.Dir(g.path), Err: withoutPath(err)}
 	}
 	return nil
 }
 
-// unnamed is an error about an index without the name of the file, which is one
-// that no one knows.
-func unnamed(err error) error {
+// withoutFile returns an error of package index without the name of the temporary file.
+func withoutFile(err error) error {
 	var format *index.FormatError
 	var duplicate *index.DuplicateError
 	switch {
@@ -327,6 +325,6 @@ func (c Collection) keep(e Entry, got *fetched) error {
 	if err := c.Cache.keep(e.Name, got.path, got.charts, e.cacheMode()); err != nil {
 		return fmt.Errorf("keep the index of repository %q: %w", e.Name, err)
 	}
-	c.remember(e, got)
+	c.saveValidator(e, got)
 	return nil
 }

@@ -302,7 +302,7 @@ func TestNothingIsLeftOfWhatWasBrokenOff(t *testing.T) {
 	c.Timeout = 10 * time.Millisecond
 	_, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false)
 	var late *TimeoutError
-	if !errors.As(err, &late) || !strings.Contains(err.Error(), "has not arrived within 10ms") {
+	if !errors.As(err, &late) || !strings.Contains(err.Error(), "was not received within 10ms") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -481,7 +481,7 @@ func (unchanged) Get(context.Context, Entry, string, fetch.Validator, io.Writer)
 
 func TestTheLockNamesItsHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "repositories.yaml")
-	held, err := usual(nil).take(t.Context(), lockPath(path))
+	held, err := defaultWait(nil).take(t.Context(), lockPath(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -639,7 +639,7 @@ func TestOurOwnFaultsAreOurs(t *testing.T) {
 		get  getter
 		want string
 	}{
-		{full, "cannot keep indexes in " + c.Cache.Dir + ": no space left on device"},
+		{full, "cannot write indexes to " + c.Cache.Dir + ": no space left on device"},
 		{noFile, "certificate x: open x: file does not exist"},
 	} {
 		c.HTTP = test.get
@@ -651,13 +651,13 @@ func TestOurOwnFaultsAreOurs(t *testing.T) {
 
 func TestAnIndexThatIsNotHere(t *testing.T) {
 	c := Cache{Dir: t.TempDir()}
-	if _, err := c.Index("a"); err == nil || err.Error() != `no cached repo found. (try 'helm repo update'): the index of repository "a" is not here` {
+	if _, err := c.Index("a"); err == nil || err.Error() != `no cached repo found. (try 'helm repo update'): the index of repository "a" is not cached` {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(c.Dir, "a-index.yaml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Index("a"); !errors.As(err, new(*UncachedError)) || !strings.HasPrefix(err.Error(), `the index of repository "a", which was fetched before, cannot be used: `) {
+	if _, err := c.Index("a"); !errors.As(err, new(*UncachedError)) || !strings.HasPrefix(err.Error(), `the cached index of repository "a" cannot be used: `) {
 		t.Error(err)
 	}
 }

@@ -11,20 +11,20 @@ import (
 	"unicode"
 )
 
-// Entry is a repository as it was added.
+// Entry is a repository with its settings.
 type Entry struct {
 	Name, URL          string
 	Username, Password string
-	// PassAll has user name and password sent to other hosts too, where the
-	// repository leads there.
+	// PassAll sends user name and password also to other hosts that the repository
+	// refers to.
 	PassAll bool
-	// CertFile and KeyFile are the client's certificate and key in PEM, CAFile
-	// the authorities to trust.
+	// CertFile and KeyFile are the paths of the client's certificate and key in PEM, CAFile
+	// is the path of the authorities to trust.
 	CertFile, KeyFile, CAFile string
 	// SkipTLS accepts any certificate.
 	SkipTLS bool
 
-	// rest are keys of the file that we do not know, and keep.
+	// rest are unknown keys, which are preserved.
 	rest map[string]json.RawMessage
 }
 
@@ -34,23 +34,23 @@ func (e Entry) Same(other Entry) bool {
 	return a == b
 }
 
-// Shown is the repository's URL as it may be told: without a password.
+// Shown returns the URL without a password, for messages.
 func (e Entry) Shown() string { return shown(e.URL) }
 
 func shown(address string) string {
 	if u, err := url.Parse(address); err == nil {
 		if u.RawQuery != "" {
-			u.RawQuery = "..." // a token may be in it
+			u.RawQuery = "..." // may contain a token
 		}
 		return u.Redacted()
 	}
 	if _, _, found := strings.Cut(address, "@"); found {
-		return "(a malformed URL)" // a password may be in it, and no one knows where
+		return "(a malformed URL)" // may contain a password in an unexpected place
 	}
 	return address
 }
 
-// IndexURL is where the repository's index is.
+// IndexURL returns the URL of the repository's index.
 func (e Entry) IndexURL() (string, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Scheme == "" {
@@ -60,8 +60,8 @@ func (e Entry) IndexURL() (string, error) {
 	return u.JoinPath("index.yaml").String(), nil
 }
 
-// CheckName returns a [*NameError] for a name that a repository cannot have. Charts are
-// named "repository/chart", and files of the cache begin with the name.
+// CheckName returns a [*NameError] if a repository name is invalid. The name is part of chart
+// references ("repository/chart") and of file names in the cache.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -71,15 +71,15 @@ func CheckName(name string) error {
 	case strings.Contains(name, `\`):
 		return &NameError{Name: name, Problem: `contains '\', please specify a different name without '\'`}
 	case strings.Trim(name, ".") == "":
-		return &NameError{Name: name, Problem: fmt.Sprintf("cannot be told from a directory where it stands in %s/chart, "+
-			"please specify a different name", name)}
+		return &NameError{Name: name,
+			Problem: fmt.Sprintf("is a directory in %s/chart, please specify a different name", name)}
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return &NameError{Name: name, Problem: "contains control characters, please specify a different name"}
 	}
 	return nil
 }
 
-// check tells what is wrong with an entry that is to be added.
+// check validates an entry to add.
 func (e Entry) check() error {
 	if err := CheckName(e.Name); err != nil {
 		return err
@@ -99,14 +99,14 @@ func (e Entry) check() error {
 
 const notURL = "could not find protocol handler for: it is not a URL such as https://charts.example.com"
 
-// expired are Helm's first own repositories, which are gone for good, and where
-// their charts are.
+// expired maps the URLs of Helm's first repositories, which no longer exist, to those of
+// their archives.
 var expired = map[string]string{
 	"https://kubernetes-charts.storage.googleapis.com":           "https://charts.helm.sh/stable",
 	"https://kubernetes-charts-incubator.storage.googleapis.com": "https://charts.helm.sh/incubator",
 }
 
-// fields are an entry as the file has it. All are always written.
+// fields are the keys of an entry in the file. All are always written.
 type fields struct {
 	CAFile   string `json:"caFile"`
 	CertFile string `json:"certFile"`
@@ -134,9 +134,8 @@ func (f fields) entry(rest map[string]json.RawMessage) Entry {
 	}
 }
 
-// cacheMode is the mode of what is cached of the repository. Everyone may read it, as
-// with Helm, unless its server wants to know who asks: then its index may be as private
-// as the credentials are.
+// cacheMode returns the mode of the repository's files in the cache. They are world-readable,
+// as with Helm, unless the repository requires credentials: then its index may be private.
 func (e Entry) cacheMode() fs.FileMode {
 	if e.Username != "" || e.Password != "" || e.CertFile != "" || e.KeyFile != "" {
 		return 0o600

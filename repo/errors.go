@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// A NameError is returned for a name that a repository cannot have.
+// A NameError is returned for an invalid repository name.
 type NameError struct {
 	Name, Problem string
 }
 
 func (e *NameError) Error() string { return fmt.Sprintf("repository name (%s) %s", e.Name, e.Problem) }
 
-// An ExistsError is returned when a repository of that name was added with another URL or
-// other settings. The message is Helm's.
+// An ExistsError is returned if a repository with the same name but another URL or other
+// settings exists. The message is Helm's.
 type ExistsError struct{ Name string }
 
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("repository name (%s) already exists, please specify a different name", e.Name)
 }
 
-// An ExpiredError is returned for the URL of a repository that has moved for good. Try is
-// its new one.
+// An ExpiredError is returned for the URL of a repository that has moved permanently. Try
+// is its new URL.
 type ExpiredError struct{ URL, Try string }
 
 func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("repo %q is no longer available; try %q instead", e.URL, e.Try)
 }
 
-// A URLError is returned for a repository whose URL cannot be used. Name is "" for one
-// that was not added.
+// A URLError is returned for a repository with an invalid URL. Name is "" for a
+// repository that was not added.
 type URLError struct{ Name, URL, Problem string }
 
 func (e *URLError) Error() string {
@@ -44,17 +44,17 @@ func (e *URLError) Error() string {
 	return fmt.Sprintf("the URL of repository %q is %q: %s", e.Name, e.URL, e.Problem)
 }
 
-// A RegistryError is returned when the URL to add is that of an OCI registry: those need
-// not be added.
+// A RegistryError is returned if the URL to add is an OCI registry: registries need not be
+// added.
 type RegistryError struct{ URL string }
 
 func (e *RegistryError) Error() string {
-	return fmt.Sprintf("%s is an OCI registry: registries have no index and are not added; their charts are "+
-		"named by their whole address", e.URL)
+	return fmt.Sprintf("%s is an OCI registry: registries have no index and cannot be added; refer to their charts by "+
+		"their full URL", e.URL)
 }
 
-// An InvalidError is returned when there is no repository at a URL, or it cannot be
-// reached; Err is the cause.
+// An InvalidError is returned if there is no repository at a URL, or it is unreachable. Err is
+// the cause.
 type InvalidError struct {
 	URL string
 	Err error
@@ -66,16 +66,16 @@ func (e *InvalidError) Error() string {
 
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// A NotFoundError is returned for the name of a repository that was not added.
+// A NotFoundError is returned for the name of a repository that does not exist.
 type NotFoundError struct {
 	Name string
-	// Chart is set where a chart of the repository was looked for.
+	// Chart is set if a chart of the repository was requested.
 	Chart      bool
-	Suggestion string   // what may have been meant, or ""
-	Have       []string // what there is
+	Suggestion string   // a similar name, or ""
+	Have       []string // the existing names
 }
 
-// Error is in the words of Helm, which has two sentences for it.
+// Error returns one of Helm's two messages.
 func (e *NotFoundError) Error() string {
 	if e.Chart {
 		return fmt.Sprintf("repo %s not found", e.Name)
@@ -83,10 +83,10 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no repo named %q found", e.Name)
 }
 
-// A NamesNotFoundError is returned for names of repositories to update that were not added.
+// A NamesNotFoundError is returned if repositories to update do not exist.
 type NamesNotFoundError struct {
 	Names      []string
-	Suggestion string // what may have been meant by the first, or ""
+	Suggestion string // a name similar to the first, or ""
 	Have       []string
 }
 
@@ -98,7 +98,7 @@ func (e *NamesNotFoundError) Error() string {
 	return fmt.Sprintf("no repositories found matching %s.  Nothing will be updated", strings.Join(quoted, ", "))
 }
 
-// A NoRepositoriesError is returned where no repository was added.
+// A NoRepositoriesError is returned if there are no repositories.
 type NoRepositoriesError struct{}
 
 func (e *NoRepositoriesError) Error() string { return "no repositories configured" }
@@ -123,18 +123,17 @@ func (e *UpdateError) Unwrap() []error {
 	return errs
 }
 
-// A TimeoutError is returned for an index that did not arrive within
-// [Collection.Timeout].
+// A TimeoutError is returned if fetching an index takes longer than [Collection.Timeout].
 type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("the index has not arrived within %v", e.After)
+	return fmt.Sprintf("the index was not received within %v", e.After)
 }
 
-// Timeout implements what net.Error does.
+// Timeout returns true. It implements net.Error.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// A FileError is returned for a file of repositories that cannot be read.
+// A FileError is returned if repositories.yaml cannot be read.
 type FileError struct {
 	Path string
 	Err  error
@@ -146,8 +145,8 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// An UncachedError is returned for a repository whose index is not in the cache, or
-// cannot be read there. Err is [fs.ErrNotExist] for one that was not fetched.
+// An UncachedError is returned if the index of a repository is not in the cache, or cannot be
+// read from it. Err is [fs.ErrNotExist] if it was not fetched.
 type UncachedError struct {
 	Name string
 	Err  error
@@ -155,26 +154,26 @@ type UncachedError struct {
 
 func (e *UncachedError) Error() string {
 	if errors.Is(e.Err, fs.ErrNotExist) {
-		return fmt.Sprintf("no cached repo found. (try 'helm repo update'): the index of repository %q is not here", e.Name)
+		return fmt.Sprintf("no cached repo found. (try 'helm repo update'): the index of repository %q is not cached", e.Name)
 	}
-	return fmt.Sprintf("the index of repository %q, which was fetched before, cannot be used: %v", e.Name, e.Err)
+	return fmt.Sprintf("the cached index of repository %q cannot be used: %v", e.Name, e.Err)
 }
 
 func (e *UncachedError) Unwrap() error { return e.Err }
 
-// A FieldError is returned for a [Collection] that lacks what a method needs.
+// A FieldError is returned if a field of [Collection] that a method needs is not set.
 type FieldError struct{ Field string }
 
 func (e *FieldError) Error() string { return "the collection of repositories has no " + e.Field }
 
-// A CacheError is returned when an index cannot be written to the cache.
+// A CacheError is returned if an index cannot be written to the cache.
 type CacheError struct {
 	Dir string
 	Err error
 }
 
 func (e *CacheError) Error() string {
-	return fmt.Sprintf("cannot keep indexes in %s: %v", e.Dir, e.Err)
+	return fmt.Sprintf("cannot write indexes to %s: %v", e.Dir, e.Err)
 }
 
 func (e *CacheError) Unwrap() error { return e.Err }

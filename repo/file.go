@@ -21,24 +21,23 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// maxFile is the largest file of repositories that is read, in bytes.
+// maxFile is the largest size of repositories.yaml, in bytes.
 const maxFile = 8 << 20
 
 // File is repositories.yaml. The zero value has no repositories.
 type File struct {
 	APIVersion string
 	Generated  time.Time
-	// Entries are in the order in which they were added; no two have one name.
-	// What is wrong with a name or a URL is told when it is used, so that it can
-	// be listed and removed.
+	// Entries are in the order in which they were added. Their names are unique. Names and
+	// URLs are validated when they are used, so that an invalid entry can be listed and
+	// removed.
 	Entries []Entry
 
 	rest map[string]json.RawMessage
 }
 
-// Load reads the file at path; one that is not there is empty, and so is
-// [os.DevNull], by which scripts say that there are no repositories. Errors are a
-// [*FileError].
+// Load reads the file at path. The result is empty if the file does not exist, or is
+// [os.DevNull], which scripts use for an empty file. Errors are a [*FileError].
 func Load(path string) (*File, error) {
 	if path == os.DevNull {
 		return &File{}, nil
@@ -46,7 +45,7 @@ func Load(path string) (*File, error) {
 	return load(path)
 }
 
-// load is Load for a file that may be saved.
+// load is Load without the exception for [os.DevNull], for a file that will be saved.
 func load(path string) (*File, error) {
 	data, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,13 +64,13 @@ func load(path string) (*File, error) {
 func read(path string) ([]byte, error) {
 	data, err := file.Read(path, maxFile)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutPath(err)
 	}
 	return data, nil
 }
 
-// bare is err without the path, which is told anyway.
-func bare(err error) error {
+// withoutPath returns err without its path, for errors that contain it already.
+func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -79,8 +78,8 @@ func bare(err error) error {
 	return err
 }
 
-// parse reads the text of a file of repositories. Keys may not be there twice:
-// no one could tell which of two URLs is the one that is used.
+// parse parses repositories.yaml. Duplicate keys are an error: it is ambiguous which of two
+// URLs is used.
 func parse(data []byte) (*File, error) {
 	text, err := yaml.ToJSONStrict(data)
 	if err != nil {
@@ -91,8 +90,8 @@ func parse(data []byte) (*File, error) {
 		Generated    time.Time `json:"generated"`
 		Repositories []*fields `json:"repositories"`
 	}
-	// Numbers stand for text where text is wanted (password: 1234), so this does
-	// not read the JSON above.
+	// YAML numbers are accepted as strings (password: 1234), so this cannot decode the
+	// JSON above.
 	if err := yaml.Unmarshal(data, &known); err != nil {
 		return nil, fmt.Errorf("it is not a list of repositories: %w", err)
 	}
@@ -132,7 +131,7 @@ func (f *File) add(r fields, rest map[string]json.RawMessage) error {
 	return nil
 }
 
-// Entry is the repository of that name.
+// Entry returns the repository name.
 func (f *File) Entry(name string) (Entry, bool) {
 	i := f.index(name)
 	if i < 0 {
@@ -145,7 +144,7 @@ func (f *File) index(name string) int {
 	return slices.IndexFunc(f.Entries, func(e Entry) bool { return e.Name == name })
 }
 
-// Set adds e, or puts it in the place of the repository that has its name.
+// Set adds e, or replaces the repository with the same name.
 func (f *File) Set(e Entry) {
 	if i := f.index(e.Name); i >= 0 {
 		e.rest = f.Entries[i].rest
@@ -155,7 +154,7 @@ func (f *File) Set(e Entry) {
 	f.Entries = append(f.Entries, e)
 }
 
-// Remove removes the repository of that name, and reports whether it was there.
+// Remove removes the repository name and reports whether it existed.
 func (f *File) Remove(name string) bool {
 	i := f.index(name)
 	if i < 0 {
@@ -165,7 +164,7 @@ func (f *File) Remove(name string) bool {
 	return true
 }
 
-// Names are the repositories' names, in their order.
+// Names returns the names of the repositories, in their order.
 func (f *File) Names() []string {
 	names := make([]string, len(f.Entries))
 	for i, e := range f.Entries {
@@ -174,15 +173,15 @@ func (f *File) Names() []string {
 	return names
 }
 
-// Unknown is the error for a name that is not there.
+// Unknown returns the error for the name of a repository that does not exist.
 func (f *File) Unknown(name string) *NotFoundError {
 	names := f.Names()
 	return &NotFoundError{Name: name, Suggestion: near.Pick(names, name, min(2, len(name)/2), nil), Have: names}
 }
 
-// Save writes the file in Helm's form. It takes the place of the old one at
-// once and keeps its mode; a new one only its owner may read, because it may
-// hold passwords. A symbolic link stays one.
+// Save writes the file in Helm's format, atomically. An existing file keeps its mode; a new
+// one is readable only by its owner, because it may contain passwords. If path is a symbolic
+// link, its target is replaced.
 func (f *File) Save(path string) error {
 	text, err := f.text()
 	if err != nil {
@@ -195,8 +194,8 @@ func (f *File) Save(path string) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := place(path, mode, bytes.NewReader(text)); err != nil {
-		return fmt.Errorf("write %s: %w", path, bare(err))
+	if err := writeFile(path, mode, bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("write %s: %w", path, withoutPath(err))
 	}
 	return nil
 }
@@ -208,16 +207,16 @@ func (f *File) text() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		repositories[i] = with(m, e.rest)
+		repositories[i] = withRest(m, e.rest)
 	}
-	text, err := json.Marshal(with(map[string]any{
+	text, err := json.Marshal(withRest(map[string]any{
 		"apiVersion": f.APIVersion, "generated": f.Generated, "repositories": repositories,
 	}, f.rest))
 	if err != nil {
 		return nil, err
 	}
-	// Not by way of YAML's own reading of JSON: it takes no key of more than 1,024 bytes, and
-	// ends lines where JSON does not.
+	// The JSON is not decoded as YAML: YAML does not allow keys of more than 1,024 bytes, and
+	// has line breaks that JSON does not have.
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -228,7 +227,7 @@ func (f *File) text() ([]byte, error) {
 	return []byte(out), err
 }
 
-// numbered is v with its numbers as YAML has them.
+// numbered converts the numbers in v to the types of package manifest.
 func numbered(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -246,13 +245,13 @@ func numbered(v any) any {
 		if n, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
 			return n
 		}
-		n, _ := v.Float64() // too large a number is infinite
+		n, _ := v.Float64() // infinite if it is too large
 		return n
 	}
 	return v
 }
 
-func with(m map[string]any, rest map[string]json.RawMessage) map[string]any {
+func withRest(m map[string]any, rest map[string]json.RawMessage) map[string]any {
 	for key, value := range rest {
 		m[key] = value
 	}
@@ -268,8 +267,8 @@ func keys(f fields) (map[string]any, error) {
 	return m, json.Unmarshal(text, &m)
 }
 
-// place writes what r has to a file beside path, and moves it there.
-func place(path string, mode fs.FileMode, r io.Reader) error {
+// writeFile writes the content of r to path, atomically.
+func writeFile(path string, mode fs.FileMode, r io.Reader) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.part")
 	if err != nil {
 		return err
@@ -288,7 +287,7 @@ func place(path string, mode fs.FileMode, r io.Reader) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(tmp.Name()) // it is of no use to anybody
+		_ = os.Remove(tmp.Name())
 	}
 	return err
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// addOne is the hint where no repository was added yet.
+// addOne is the hint if there are no repositories.
 const addOne = "helm repo add NAME URL adds one"
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *NotFoundError) Hint() string { return names(e.Suggestion, e.Have) }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *NamesNotFoundError) Hint() string { return names(e.Suggestion, e.Have) }
 
 func names(suggestion string, have []string) string {
@@ -27,48 +27,45 @@ func names(suggestion string, have []string) string {
 	case len(have) == 0:
 		return addOne
 	}
-	return "there is " + strings.Join(have, ", ")
+	return "available: " + strings.Join(have, ", ")
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *NoRepositoriesError) Hint() string { return addOne }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *ExistsError) Hint() string {
-	return fmt.Sprintf("helm repo list shows it; --force-update puts this one in its place, "+
-		"helm repo remove %s removes it", e.Name)
+	return fmt.Sprintf("helm repo list shows it; --force-update replaces it, helm repo remove %s removes it", e.Name)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *RegistryError) Hint() string {
-	return "helm show chart oci://HOST/PATH/NAME shows one; helm registry login HOST says who you are"
+	return "helm show chart oci://HOST/PATH/NAME shows one; helm registry login HOST logs in"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *UncachedError) Hint() string { return fmt.Sprintf("helm repo update %s fetches it", e.Name) }
 
-// Hint says what a user of the command line can do about it, "" for a repository that was
-// added.
+// Hint returns advice for users of the command line, or "" for an added repository.
 func (e *URLError) Hint() string {
 	if e.Name != "" {
 		return ""
 	}
-	return "--repo takes the URL of a repository; charts of one that was added are named NAME/CHART"
+	return "--repo takes the URL of a repository; charts of an added repository are named NAME/CHART"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *LockedError) Hint() string { return "try again when it has ended" }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *FileError) Hint() string {
-	return "mend it by hand, or remove it and add the repositories again"
+	return "edit it, or remove it and add the repositories again"
 }
 
-// Hint says what a user of the command line can do about it.
-func (e *TimeoutError) Hint() string { return "--timeout gives it more time" }
+// Hint returns advice for users of the command line.
+func (e *TimeoutError) Hint() string { return "--timeout sets a longer time" }
 
-// Hint says what a user of the command line can do about it, "" where it is not the URL
-// that is to blame.
+// Hint returns advice for users of the command line, or "" if the URL is not the cause.
 func (e *InvalidError) Hint() string {
 	if hint.Of(e.Err) != nil {
 		return ""
@@ -84,10 +81,10 @@ func (e *InvalidError) Hint() string {
 	directory, named := strings.CutSuffix(address, "/index.yaml")
 	switch isStatus := errors.As(e.Err, &status); {
 	case isStatus && named:
-		return "a repository's URL is the directory's, without the index: " + directory
+		return "a repository's URL does not include index.yaml: " + directory
 	case isStatus, errors.As(e.Err, &format):
-		return address + "/index.yaml must be the repository's index: is it the URL of the repository itself, " +
-			"not of a page about it?"
+		return address + "/index.yaml must be the repository's index: check that the URL is that of the repository, " +
+			"not of a web page about it"
 	}
 	return ""
 }

@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// holder is the process that has locked the file at path, by the kernel's list
-// (proc_locks(5)), "" where it does not say. A line of it is
+// holder returns the process that holds the lock of the file at path according to
+// proc_locks(5), or "" if it is unknown. A line of that file is
 //
 //	1: FLOCK  ADVISORY  WRITE 4711 fe:00:9994338 0 EOF
 //
-// with the process, and the device and the inode of the file; one with "->" behind the
-// number is of a process that waits.
+// with the process, and the device and inode of the file. A line with "->" after the number
+// is of a waiting process.
 func holder(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -35,7 +35,7 @@ func holder(path string) string {
 			continue
 		}
 		name, err := os.ReadFile("/proc/" + f[4] + "/comm")
-		if err != nil { // in another container, say
+		if err != nil { // for example a process in another container
 			return ""
 		}
 		return fmt.Sprintf("process %s (%s)", f[4], strings.TrimSpace(string(name)))

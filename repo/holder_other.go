@@ -4,5 +4,5 @@
 
 package repo
 
-// holder is what process has locked a file: "", because the system does not say.
+// holder returns "", because the system does not report which process holds a lock.
 func holder(string) string { return "" }

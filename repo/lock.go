@@ -16,26 +16,25 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// lockWait is how the lock of a file of repositories is waited for.
+// lockWait configures waiting for the lock of repositories.yaml.
 type lockWait struct {
-	most  time.Duration // in all
-	pause time.Duration // between two looks at the lock
+	most  time.Duration // timeout
+	pause time.Duration // between two attempts
 	quiet time.Duration // before waiting is called
-	// waiting, if any, is called once, when a while has passed.
+	// waiting, if not nil, is called once if the lock is not taken after quiet.
 	waiting func(*LockedError)
 }
 
-// usual waits as long as Helm does.
-func usual(waiting func(*LockedError)) lockWait {
+// defaultWait waits as long as Helm does.
+func defaultWait(waiting func(*LockedError)) lockWait {
 	return lockWait{most: 30 * time.Second, pause: 10 * time.Millisecond, quiet: time.Second, waiting: waiting}
 }
 
-// Update changes the file of repositories at path, or makes it: it is read,
-// edited and saved while no other process does so, Helm included. Where edit fails,
-// nothing is saved. The error is a [*LockedError] where another process keeps the lock
-// for half a minute.
+// Update loads the repositories.yaml at path, calls edit and saves it. A missing file is
+// created. The file is locked meanwhile, also for Helm. If edit fails, nothing is saved. If
+// another process holds the lock for 30 seconds, the error is a [*LockedError].
 func Update(ctx context.Context, path string, edit func(*File) error) (err error) {
-	return update(ctx, path, usual(nil), edit)
+	return update(ctx, path, defaultWait(nil), edit)
 }
 
 func update(ctx context.Context, path string, wait lockWait, edit func(*File) error) (err error) {
@@ -57,15 +56,15 @@ func update(ctx context.Context, path string, wait lockWait, edit func(*File) er
 	return f.Save(path)
 }
 
-// take locks the file at path, which is made where it is missing.
+// take locks the file at path, which it creates if it is missing.
 func (w lockWait) take(ctx context.Context, path string) (*flock.Flock, error) {
-	// What is not a regular file would be waited for without end before it is locked.
+	// Opening a file that is not regular, such as a pipe, could block.
 	made, err := file.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, bare(err))
+		return nil, fmt.Errorf("lock %s: %w", path, withoutPath(err))
 	}
 	if err := made.Close(); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, bare(err))
+		return nil, fmt.Errorf("lock %s: %w", path, withoutPath(err))
 	}
 	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_RDONLY|os.O_CREATE|file.NonBlock))
 	waiting, cancel := context.WithTimeoutCause(ctx, w.most, &LockedError{Path: path})
@@ -83,19 +82,19 @@ func (w lockWait) take(ctx context.Context, path string) (*flock.Flock, error) {
 		if cause := context.Cause(waiting); cause != nil {
 			return nil, cause
 		}
-		return nil, fmt.Errorf("lock %s: %w", path, bare(err))
+		return nil, fmt.Errorf("lock %s: %w", path, withoutPath(err))
 	}
 	return lock, nil
 }
 
-// lockPath is Helm's: the path with its extension replaced.
+// lockPath returns the path of the lock file as in Helm: the extension is replaced.
 func lockPath(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".lock" }
 
-// A LockedError is returned when another process keeps the file of repositories locked.
+// A LockedError is returned if another process holds the lock of repositories.yaml.
 type LockedError struct {
-	Path   string        // of the lock
-	Holder string        // "process 4711 (helm)", "" where the system does not say
-	After  time.Duration // how long it was waited for, 0 while it still is
+	Path   string        // of the lock file
+	Holder string        // "process 4711 (helm)", or "" if it is unknown
+	After  time.Duration // the timeout, or 0 while waiting
 }
 
 func (e *LockedError) Error() string {

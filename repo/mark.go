@@ -17,35 +17,34 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// memory is the file that keeps a mark, and what it is worth: it is of what one
-// user was answered at one URL, and says nothing if the index beside it is not
-// the bytes of that answer any more.
-type memory struct {
-	From   string `json:"from"` // see asked
+// cachedValidator is the content of the file with the validator of a cached index. The
+// validator is valid only for one URL and user, and only if the index is unchanged.
+type cachedValidator struct {
+	From   string `json:"from"` // see sourceHash
 	SHA256 string `json:"sha256"`
 	fetch.Validator
 }
 
-// asked tells URL and user from others, and does not tell them: a URL may hold a
-// password or a token, and the cache is for everybody to read.
-func asked(e Entry) string {
+// sourceHash returns a hash of the URL and the user. It hides them, because the URL may
+// contain a password or a token and the cache may be world-readable.
+func sourceHash(e Entry) string {
 	sum := sha256.Sum256([]byte(e.URL + "\n" + e.Username))
 	return hex.EncodeToString(sum[:])
 }
 
-// maxMark is the largest file with a mark that is read, in bytes.
-const maxMark = 1 << 20
+// maxValidator is the largest size of a validator file, in bytes.
+const maxValidator = 1 << 20
 
-// mark is what the server said of the index that is cached, zero where no one
-// knows or another process has changed it since.
-func (c Collection) mark(e Entry) fetch.Validator {
+// validator returns the validator of the cached index, or the zero value if there is none or
+// another process has changed the index.
+func (c Collection) validator(e Entry) fetch.Validator {
 	path, err := c.Cache.path(e.Name, markSuffix)
 	if err != nil {
 		return fetch.Validator{}
 	}
-	text, err := file.Read(path, maxMark)
-	var m memory
-	if err != nil || json.Unmarshal(text, &m) != nil || m.From != asked(e) || m.Validator == (fetch.Validator{}) {
+	text, err := file.Read(path, maxValidator)
+	var m cachedValidator
+	if err != nil || json.Unmarshal(text, &m) != nil || m.From != sourceHash(e) || m.Validator == (fetch.Validator{}) {
 		return fetch.Validator{}
 	}
 	cached, err := c.Cache.path(e.Name, indexSuffix)
@@ -64,24 +63,24 @@ func (c Collection) mark(e Entry) fetch.Validator {
 	return m.Validator
 }
 
-// remember keeps a mark for the next update. It is a help, and never a reason
-// to fail.
-func (c Collection) remember(e Entry, got *fetched) {
+// saveValidator stores the validator for the next update. Errors are ignored: without it,
+// the index is fetched again.
+func (c Collection) saveValidator(e Entry, got *fetched) {
 	path, err := c.Cache.path(e.Name, markSuffix)
 	if err != nil {
 		return
 	}
-	if got.mark == (fetch.Validator{}) {
+	if got.validator == (fetch.Validator{}) {
 		_ = os.Remove(path)
 		return
 	}
-	text, err := json.Marshal(memory{From: asked(e), SHA256: got.hash, Validator: got.mark})
+	text, err := json.Marshal(cachedValidator{From: sourceHash(e), SHA256: got.hash, Validator: got.validator})
 	if err == nil {
-		_ = place(path, e.cacheMode(), strings.NewReader(string(text)+"\n"))
+		_ = writeFile(path, e.cacheMode(), strings.NewReader(string(text)+"\n"))
 	}
 }
 
-// download brings the index of a repository as a file that no one knows yet.
+// download fetches the index of a repository into a temporary file.
 func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator) (*fetched, error) {
 	address, err := e.IndexURL()
 	if err != nil {
@@ -97,11 +96,11 @@ func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator)
 	}
 	f, err := c.Cache.part(e.Name)
 	if err != nil {
-		return nil, &CacheError{Dir: c.Cache.Dir, Err: bare(err)}
+		return nil, &CacheError{Dir: c.Cache.Dir, Err: withoutPath(err)}
 	}
 	got := &fetched{path: f.Name()}
 	hash := sha256.New()
-	got.mark, err = c.HTTP.Get(ctx, e, address, have, io.MultiWriter(f, hash))
+	got.validator, err = c.HTTP.Get(ctx, e, address, have, io.MultiWriter(f, hash))
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -109,7 +108,7 @@ func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator)
 		got.discard()
 		var late *TimeoutError
 		if errors.As(context.Cause(ctx), &late) {
-			return nil, late // whatever has come of it
+			return nil, late // in preference to other errors
 		}
 		var local *fs.PathError
 		if errors.As(err, &local) && local.Path == got.path {

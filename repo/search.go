@@ -17,32 +17,31 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// Search looks for charts. The zero value finds the newest release of every
-// chart.
+// Search is a search for charts. The zero value finds the newest release of every chart.
 type Search struct {
-	// Word is looked for in names, descriptions and keywords, in capitals or not;
-	// with Regexp it is a regular expression, for which capitals count.
+	// Word is a substring of the name, the description or a keyword, ignoring case. With
+	// Regexp it is a case-sensitive regular expression.
 	Word   string
 	Regexp bool
-	// Versions finds every version of a chart, not only the newest.
+	// Versions finds every version of a chart, not only the newest one.
 	Versions bool
-	// Want is a range that versions are to be in; "" is all releases, with Devel
+	// Want is a version range. If it is empty, all releases match, and with Devel
 	// pre-releases too.
 	Want  string
 	Devel bool
 }
 
-// Found is a version of a chart that was found.
+// Found is a chart version that was found.
 type Found struct {
 	Name                             string // with its repository: "stable/web"
 	Version, AppVersion, Description string
-	Library                          bool // it is for other charts to use
+	Library                          bool // a library chart
 
 	score   int
 	version *semver.Version
 }
 
-// Query is a [Search] made ready. It is safe for concurrent use.
+// Query is a compiled [Search]. It is safe for concurrent use.
 type Query struct {
 	search Search
 	word   string
@@ -50,7 +49,7 @@ type Query struct {
 	within *semver.Constraints // for Versions
 }
 
-// Query makes the search ready. Errors: that of a bad regular expression, and a
+// Query compiles the search. The error is that of an invalid regular expression, or a
 // *[dependency.WantError].
 func (s Search) Query() (*Query, error) {
 	q := &Query{search: s, word: strings.ToLower(s.Word)}
@@ -82,9 +81,8 @@ func (s Search) Query() (*Query, error) {
 	return q, nil
 }
 
-// In finds charts of the repository of that name. No more entries are decoded
-// than may be found: the newest of each chart, unless all versions are asked
-// for. Entries that cannot be used are passed over.
+// In finds charts in the index of a repository. It decodes only entries that may match:
+// the newest of each chart, unless Versions is set. It skips invalid entries.
 func (q *Query) In(repository string, x *index.Index) ([]Found, error) {
 	var found []Found
 	for e, err := range x.Select(q.Choose) {
@@ -106,8 +104,8 @@ func (q *Query) In(repository string, x *index.Index) ([]Found, error) {
 	return found, nil
 }
 
-// Choose are those of a chart's versions that may be found, in the order of have,
-// which it may change.
+// Choose returns the versions of a chart that may match, in the order of have, which it may
+// change.
 func (q *Query) Choose(have []string) []string {
 	if q.search.Versions {
 		return slices.DeleteFunc(have, func(v string) bool {
@@ -117,12 +115,12 @@ func (q *Query) Choose(have []string) []string {
 	}
 	v, err := dependency.Version(have, q.search.Want, q.search.Devel)
 	if err != nil {
-		return nil // there is none that suits
+		return nil // no version matches
 	}
 	return []string{v}
 }
 
-// version is nil for what is none.
+// version parses a version. It returns nil if text is not one.
 func version(text string) *semver.Version {
 	v, err := semver.NewVersion(text)
 	if err != nil {
@@ -131,12 +129,12 @@ func version(text string) *semver.Version {
 	return v
 }
 
-// separator stands between the parts of the text that is searched, as in Helm,
-// whose users' regular expressions see it.
+// separator separates the parts of the searched text. Regular expressions can match it, so it
+// is the same as in Helm.
 const separator = "\v"
 
-// score reports whether an entry is found, and by which of its parts: chart's
-// name, name with repository, description, keywords. The first is the best.
+// score reports whether an entry matches, and the first matching part: the chart's name,
+// the name with the repository, the description, the keywords. A lower score is better.
 func (q *Query) score(name string, e *index.Entry) (int, bool) {
 	text := strings.Join([]string{e.Name, name, e.Description, strings.Join(e.Keywords, " ")}, separator)
 	at := 0
@@ -155,8 +153,7 @@ func (q *Query) score(name string, e *index.Entry) (int, bool) {
 	return strings.Count(text[:at], separator), true
 }
 
-// SortFound puts the best first, then names in order, and of one chart the
-// newest version first.
+// SortFound sorts charts by score, then by name, then by version, the newest first.
 func SortFound(found []Found) {
 	slices.SortStableFunc(found, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(a.score, b.score), strings.Compare(a.Name, b.Name), b.version.Compare(a.version))

@@ -43,7 +43,7 @@ func TestFetchHints(t *testing.T) {
 		{&fetch.StatusError{Code: 404, URL: "http://a/values.yaml"}, ""},
 		{&fetch.StatusError{Code: 503, Host: "a"}, "try again later"},
 		{&fetch.NameError{Name: "./web-1.0.0.tgz"}, "to use a local chart"},
-		{&repo.InvalidError{URL: "http://a/charts/index.yaml", Err: &fetch.StatusError{Code: 404}}, "without the index: http://a/charts"},
+		{&repo.InvalidError{URL: "http://a/charts/index.yaml", Err: &fetch.StatusError{Code: 404}}, "does not include index.yaml: http://a/charts"},
 		{&repo.InvalidError{URL: "http://a/charts/", Err: &fetch.StatusError{Code: 404}}, "http://a/charts/index.yaml must be"},
 		{&repo.InvalidError{URL: "http://a/charts", Err: &fetch.StatusError{Code: 503, Host: "a"}}, "try again later"},
 		{&repo.InvalidError{URL: "http://a/charts", Err: &fetch.StatusError{Code: 401, Host: "a"}}, "--username"},
