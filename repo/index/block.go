@@ -12,19 +12,19 @@ import (
 
 // item is an entry that is not decoded.
 type item struct {
-	version string // "" where there is none
+	version string // "" if there is none
 	text    string
 	at      int64
 }
 
-// block is an index in the form in which Helm writes it, YAML in block style, of
-// which [canonical] makes one of every other. It may be used concurrently.
+// block is an index in Helm's format, YAML in block style. [canonical] converts other indexes to
+// it. It is safe for concurrent use.
 type block struct {
 	*source
 	*outline
 }
 
-// names are the charts' names, in the order that items counts in.
+// names returns the charts' names. The indexes are those that items takes.
 func (b *block) names() []string {
 	names := make([]string, len(b.charts))
 	for i, c := range b.charts {
@@ -33,9 +33,9 @@ func (b *block) names() []string {
 	return names
 }
 
-// items finds where a chart's entries begin, and what their versions are. The error
-// is an [*EntryError] where the chart has no list of entries; any other refuses the
-// index.
+// items returns the positions and versions of a chart's entries. The error is an
+// [*EntryError] if the chart has no list of entries. With any other error, the index is
+// invalid.
 func (b *block) items(chart int) ([]item, error) {
 	c := b.charts[chart]
 	if c.wrong != list {
@@ -84,8 +84,8 @@ func (b *block) items(chart int) ([]item, error) {
 	return out, b.complete(c, out)
 }
 
-// complete finds the versions that are not as simple as usual, and makes the
-// entries' places those in the index.
+// complete parses the versions that are not in the simple form, and makes the positions of
+// the entries relative to the index.
 func (b *block) complete(c part, items []item) error {
 	var t tape
 	for i := range items {
@@ -103,8 +103,7 @@ func (b *block) complete(c part, items []item) error {
 	return nil
 }
 
-// simpleValue is the value of this line's key, "" where it takes a parser to
-// tell.
+// simpleValue returns the value of this line's key, or "" if it needs a parser.
 func (l *lines) simpleValue() string {
 	s := strings.TrimRight(string(l.text[l.value:l.end]), " ")
 	if n := len(s); n > 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
@@ -115,7 +114,7 @@ func (l *lines) simpleValue() string {
 			return ""
 		}
 	}
-	// The value may go on in the next line.
+	// The value may continue in the next line.
 	next := l.next
 	for next < len(l.text) && l.text[next] == ' ' {
 		next++
@@ -127,7 +126,7 @@ func (l *lines) simpleValue() string {
 	return s
 }
 
-// version is the version of the entry on a tape of its own.
+// version returns the version of the entry on a tape.
 func (t tape) version() string {
 	if t[0].kind != table {
 		return ""
@@ -153,7 +152,7 @@ func (b *block) read(t *tape, it item) error {
 	if (*t)[from].kind != list || len(*t) < from+2 || (*t)[from+1].end != len(*t) {
 		return b.refuse(span{it.at, it.at + int64(len(it.text))})
 	}
-	// The list was only around it because the text has a dash.
+	// The list exists only because the text includes the entry's dash.
 	*t = append((*t)[:from], (*t)[from+1:]...)
 	for i := range (*t)[from:] {
 		(*t)[from+i].end--
@@ -210,7 +209,7 @@ func (b *block) check() error {
 			return err
 		}
 		l := newLines(text)
-		first := c.end // where the entries begin
+		first := c.end // the start of the entries
 		l.more()       // the chart's name
 		if l.more() {
 			first = c.at + int64(l.start)
@@ -227,14 +226,14 @@ func (b *block) check() error {
 	return nil
 }
 
-// refuse asks the full parser what is wrong with a piece.
+// refuse returns the error of the full parser for a piece.
 func (b *block) refuse(p span) error {
 	text, err := b.piece(p)
 	if err != nil {
 		return err
 	}
 	var t tape
-	if len(text) <= mostBytes { // beyond, it would take more than it is worth
+	if len(text) <= mostBytes { // a larger piece would take too much memory
 		if err := slowly(&t, string(text)); err != nil {
 			return b.locate(err, p.at)
 		}
@@ -242,7 +241,7 @@ func (b *block) refuse(p span) error {
 	return &FormatError{Line: b.line(p.at), Problem: "an entry must be a map"}
 }
 
-// locate makes lines of a piece lines of the index.
+// locate converts the line in an error about a piece to a line of the index.
 func (b *block) locate(err error, at int64) error {
 	if f, ok := errors.AsType[*FormatError](err); ok && f.Line > 0 {
 		return &FormatError{Line: f.Line + b.line(at) - 1, Problem: f.Problem}

@@ -26,17 +26,16 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// Listing is an index that is being made. Entries are newest first under their
-// charts' names.
+// Listing is a new index. The entries of a chart are sorted by version, newest first.
 type Listing struct {
 	Entries   map[string][]*Entry
 	Generated time.Time
-	// Skipped tells what is not listed, and why: an [*ArchiveError] for each
-	// archive, an [*EntryError] for each entry of an index that was merged.
+	// Skipped are the errors of what is not listed: an [*ArchiveError] for each
+	// archive, an [*EntryError] for each entry of a merged index.
 	Skipped []error
 }
 
-// ArchiveError tells what is wrong with an archive.
+// ArchiveError is returned for an archive that is not a valid chart.
 type ArchiveError struct {
 	Path string
 	Err  error
@@ -45,12 +44,10 @@ type ArchiveError struct {
 func (e *ArchiveError) Error() string { return e.Path + ": " + e.Err.Error() }
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// Build lists the archives (*.tgz) in dir, and in the directories directly in it.
-// Their URLs are below base, or relative to the index where base is "". Every
-// entry is created now.
+// Build lists the archives (*.tgz) in dir and its subdirectories. Their URLs are relative to
+// base, or to the index if base is "". The creation time of every entry is now.
 //
-// An archive that is not a chart does not keep the others from being listed; see
-// [Listing.Skipped].
+// An archive that is not a valid chart is skipped; see [Listing.Skipped].
 func Build(ctx context.Context, dir, base string, now time.Time) (*Listing, error) {
 	below, err := url.Parse(base)
 	if err != nil {
@@ -87,7 +84,7 @@ func Build(ctx context.Context, dir, base string, now time.Time) (*Listing, erro
 	return l, nil
 }
 
-// archives are the paths of the archives that an index lists, with slashes.
+// archives returns the slash-separated paths of the archives to list.
 func archives(dir string) ([]string, error) {
 	var out []string
 	top, err := os.ReadDir(dir)
@@ -117,12 +114,12 @@ func appendArchive(out []string, dir, name string) []string {
 		return out
 	}
 	if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil && !info.Mode().IsRegular() {
-		return out // a directory, or a device that may never end
+		return out // a directory, or a device that may block
 	}
 	return append(out, name)
 }
 
-// place is the URL of an archive.
+// place returns the URL of an archive.
 func place(below *url.URL, base, file string) string {
 	if base == "" {
 		return file
@@ -135,7 +132,7 @@ func place(below *url.URL, base, file string) string {
 	return u.String()
 }
 
-// describe makes an entry of an archive, but for its place.
+// describe returns the entry of an archive, without its URL.
 func describe(path string) (*Entry, error) {
 	f, err := file.Open(path)
 	if err != nil {
@@ -167,7 +164,7 @@ func describe(path string) (*Entry, error) {
 	return &Entry{Metadata: *m, Digest: hex.EncodeToString(digest.Sum(nil))}, nil
 }
 
-// withoutPath is err without the path that an [ArchiveError] says already.
+// withoutPath returns err without the path, which an [ArchiveError] contains already.
 func withoutPath(err error) error {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err
@@ -175,10 +172,9 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Merge adds the entries of an index that are not listed yet, by name and
-// version. An archive that is listed in both, byte for byte the same, keeps the
-// time at which it was created. Entries of prev that cannot be used are added to
-// Skipped.
+// Merge adds the entries of an index whose name and version are not listed yet. If an archive
+// is in both, with the same digest, its creation time is kept. Invalid entries of prev are
+// added to Skipped.
 func (l *Listing) Merge(prev *Index) error {
 	have := map[[2]string]*Entry{}
 	for _, all := range l.Entries {
@@ -212,7 +208,7 @@ func (l *Listing) Merge(prev *Index) error {
 	return nil
 }
 
-// sort puts the newest entries first; equal ones stay as they are.
+// sort sorts entries by version, newest first. The sort is stable.
 func (l *Listing) sort() {
 	for _, all := range l.Entries {
 		parsed := make(map[string]*semver.Version, len(all))

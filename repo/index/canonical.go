@@ -11,9 +11,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// canonical returns an index in the form that [block] reads, as YAML that says what
-// data says: in block style down to the keys of an entry, in brackets below them.
-// Comments are lost, and aliases are replaced by what they stand for.
+// canonical converts an index to the form that [block] reads, YAML with the same content: in
+// block style down to the keys of an entry, in flow style below. It removes comments and
+// expands aliases.
 //
 // Errors are a [*FormatError] or a [*DuplicateError], with the lines of data.
 func canonical(data []byte) ([]byte, error) {
@@ -22,7 +22,7 @@ func canonical(data []byte) ([]byte, error) {
 		err := w.json(text)
 		return w.text, err
 	}
-	if bytes.Contains(data, []byte("\r\n")) { // to YAML it is one line end like the other
+	if bytes.Contains(data, []byte("\r\n")) { // the same line break in YAML
 		unix := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 		o, usual, err := outlined(bytes.NewReader(unix), int64(len(unix)))
 		if err != nil || usual && o.has("apiVersion") {
@@ -36,12 +36,12 @@ func canonical(data []byte) ([]byte, error) {
 // writer writes an index in the canonical form.
 type writer struct {
 	text []byte
-	most int  // how long text may become: aliases can make a large text of a small one
-	t    tape // of the value that is being read
-	long bool // a key is so long that YAML does not take it for one
+	most int  // the maximum length of text, because aliases can expand to a large text
+	t    tape // of the current value
+	long bool // there was a key that is too long for YAML
 }
 
-// field writes a key of the index and its value, the tape.
+// field writes a key of the index and its value, which is on the tape.
 func (w *writer) field(key string) error {
 	at := len(w.text)
 	w.key(key)
@@ -50,7 +50,7 @@ func (w *writer) field(key string) error {
 	return w.bounded(at, fmt.Sprintf("the value of %.100q", key))
 }
 
-// charts writes the key of the charts, and what do writes below it.
+// charts writes the key of the charts, and calls do to write them.
 func (w *writer) charts(do func() error) error {
 	w.text = append(w.text, "entries:\n"...)
 	at := len(w.text)
@@ -61,8 +61,8 @@ func (w *writer) charts(do func() error) error {
 	return nil
 }
 
-// chart writes a chart without entries: its value is null, or, where wrong is set, it
-// is of a kind that is not a list.
+// chart writes a chart without entries: its value is null or, if wrong is set, of a kind
+// other than a list.
 func (w *writer) chart(name string, k kind, wrong bool) error {
 	if err := w.name(name); err != nil || !wrong {
 		w.none(len(w.text), "[]")
@@ -72,8 +72,8 @@ func (w *writer) chart(name string, k kind, wrong bool) error {
 	return nil
 }
 
-// entries writes a chart and its entries, which next puts on the tape, one at each
-// call, until it returns false.
+// entries writes a chart and its entries. next puts an entry on the tape; it returns false
+// if there are no more.
 func (w *writer) entries(name string, next func(n int) (bool, error)) error {
 	if err := w.name(name); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (w *writer) name(name string) error {
 	return w.bounded(at, "a chart's name")
 }
 
-// entry writes an entry, the tape.
+// entry writes an entry, which is on the tape.
 func (w *writer) entry() error {
 	at := len(w.text)
 	w.text = append(w.text, "  - "...)
@@ -126,14 +126,14 @@ func (w *writer) entry() error {
 	return w.bounded(at, "an entry")
 }
 
-// none replaces the line feed behind a key that turned out to have nothing below it.
+// none replaces the line feed after a key without content.
 func (w *writer) none(at int, value string) {
 	if len(w.text) == at {
 		w.text = append(w.text[:at-1], " "+value+"\n"...)
 	}
 }
 
-// bounded checks what was written from at on.
+// bounded checks the size of the text from position at on.
 func (w *writer) bounded(at int, what string) error {
 	switch {
 	case w.long:
@@ -159,7 +159,7 @@ func (w *writer) quoteKey(key string) {
 	w.long = w.long || len(w.text)-at > longestKey
 }
 
-// plainKey reports whether a key is nothing but a word, to every reader of YAML.
+// plainKey reports whether every YAML parser reads a key as a word.
 func plainKey(s string) bool {
 	if len(s) < 3 || len(s) > 40 || s[0] <= '9' ||
 		strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || !yaml.IsWordByte(byte(r)) }) >= 0 {
@@ -169,7 +169,7 @@ func plainKey(s string) bool {
 	return ok && !odd
 }
 
-// value writes the value at i of the tape, on the same line.
+// value writes the value at index i of the tape, on the same line.
 func (w *writer) value(i int) {
 	if len(w.text) > w.most {
 		return // see bounded
@@ -210,8 +210,8 @@ func (w *writer) comma(more bool) {
 	}
 }
 
-// plainValue reports whether text without quotes, which may be a number or a word
-// that means something, can stand anywhere. What else stands without quotes is text.
+// plainValue reports whether an unquoted text, which may be a number or a word with a meaning
+// in YAML, can be written unquoted. Other unquoted texts are strings.
 func plainValue(s string) bool {
 	for i := range len(s) {
 		if !yaml.IsWordByte(s[i]) &&
@@ -222,5 +222,5 @@ func plainValue(s string) bool {
 	return s != ""
 }
 
-// bare reports whether a character can stand as it is for [quickly].
+// bare reports whether [quickly] accepts a character unescaped.
 func bare(r rune) bool { return r <= '~' || r >= 0xa0 && yaml.Simple(string(r)) }

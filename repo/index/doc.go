@@ -2,17 +2,16 @@
 
 // Package index reads and writes index.yaml, the list of a repository's charts.
 //
-// There is one reader. It is lazy: [Open] and [Parse] find out where each chart
-// stands, and an entry is decoded when it is asked for. It reads the form in which
-// Helm writes indexes, line by line. Every other index, JSON or any other YAML, is
-// first put into that form ([Index.Canonical]), by the full parser; packages that
-// cache indexes keep that text, so that it is done once. The full parser is also the
-// reference in this package's tests.
+// [Open] and [Parse] find the position of each chart; an entry is decoded when it is
+// requested. They read the format that Helm writes, line by line. Every other index, in JSON
+// or other YAML, is first converted to that format ([Index.Canonical]) with a full YAML
+// parser. Packages that cache indexes should store the converted text. The full parser is
+// also the reference in this package's tests.
 //
-// A duplicate key refuses an index, as does what is no YAML. An entry that breaks
-// a rule of its own (no name, no version that is one, a list where text belongs)
-// is left out and reported as an [*EntryError]; it does not hide the others.
+// An index with a duplicate key or a syntax error is invalid. An invalid entry (without a
+// name, without a valid version, with a list instead of a string) is skipped and reported as
+// an [*EntryError]; the other entries can be used.
 //
-// Text without quotes is taken as it is written where text belongs: version: 1.10
-// is the version 1.10. Fields that no one knows are passed over.
+// An unquoted scalar in a string field is a string: version: 1.10 is the version 1.10.
+// Unknown fields are ignored.
 package index

@@ -11,23 +11,23 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Entry is one version of a chart. Its Name is the one that the index lists it
-// under, whatever else the entry may say.
+// Entry is one version of a chart. Its Name is the key in the index, regardless of the name in
+// the entry.
 type Entry struct {
 	chart.Metadata `json:",inline"`
 
-	// URLs are where the archive is, relative ones below the repository's.
+	// URLs are the URLs of the archive, which may be relative to the repository's.
 	URLs    []string  `json:"urls"`
 	Created time.Time `json:"created"`
 	Removed bool      `json:"removed,omitempty"`
-	// Digest is the archive's SHA-256, as the index has it.
+	// Digest is the archive's SHA-256 as in the index.
 	Digest string `json:"digest,omitempty"`
 
 	Legacy `json:",inline"`
 }
 
-// Legacy is what entries of old have. It means nothing any more, and is kept
-// when indexes are merged.
+// Legacy are fields of old entries. They have no meaning and are kept when indexes are
+// merged.
 type Legacy struct {
 	Checksum      string `json:"checksum,omitempty"`
 	Engine        string `json:"engine,omitempty"`
@@ -35,7 +35,7 @@ type Legacy struct {
 	URL           string `json:"url,omitempty"`
 }
 
-// decoder makes values of a tape. It keeps the first thing that is wrong.
+// decoder decodes the values of a tape. It keeps the first error.
 type decoder struct {
 	tape
 	field, problem string
@@ -47,8 +47,8 @@ func (d *decoder) bad(field, format string, args ...any) {
 	}
 }
 
-// each calls do for the keys of the table at i, and the indexes of their values
-// that are not null.
+// each calls do for each key of the table at index i, with the index of its value, unless the
+// value is null.
 func (d *decoder) each(i int, field string, do func(key string, v int)) {
 	if d.null(i) {
 		return
@@ -64,7 +64,7 @@ func (d *decoder) each(i int, field string, do func(key string, v int)) {
 	}
 }
 
-// items calls do for the values of the list at i.
+// items calls do for each value of the list at index i.
 func (d *decoder) items(i int, field string, do func(v int)) {
 	if d.null(i) {
 		return
@@ -109,8 +109,7 @@ func (d *decoder) flag(i int, field string) bool {
 	return false
 }
 
-// when reads a time. One that no one can read does not take away the
-// entry.
+// when decodes a time. An invalid time is ignored.
 func (d *decoder) when(i int) time.Time {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, d.tape[i].text); err == nil {
@@ -120,7 +119,7 @@ func (d *decoder) when(i int) time.Time {
 	return time.Time{}
 }
 
-// entry decodes the entry at i, and checks it.
+// entry decodes and checks the entry at index i.
 func (d *decoder) entry(i int, e *Entry) {
 	if d.tape[i].kind != table {
 		if d.null(i) {
@@ -255,7 +254,7 @@ func (d *decoder) dependency(i int, field string) *chart.Dependency {
 	return out
 }
 
-// anything is the value at i, scalars as text.
+// anything returns the value at index i, with scalars as strings.
 func (d *decoder) anything(i int) any {
 	switch {
 	case d.null(i):
@@ -272,7 +271,7 @@ func (d *decoder) anything(i int) any {
 	return d.tape[i].text
 }
 
-// check holds an entry against the rules that Helm has for those of an index.
+// check checks an entry with Helm's rules for entries of an index.
 func (d *decoder) check(m *chart.Metadata) {
 	if err := chart.ValidateName(m.Name); err != nil {
 		d.bad("name", "%s", err)

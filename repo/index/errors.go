@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A FormatError is returned for a text that is not an index. Problem is the rest of the sentence.
+// A FormatError is returned for a text that is not an index. Problem is the rest of the message.
 type FormatError struct {
-	// Line is 1-based, 0 where it is not known.
+	// Line is the line from 1, or 0 if it is unknown.
 	Line    int
 	Problem string
 }
@@ -21,11 +21,11 @@ func (e *FormatError) Error() string {
 	return "this is not a repository index: " + e.Problem
 }
 
-// A DuplicateError is returned for a key that a table has twice, of which two
-// readers may take one each.
+// A DuplicateError is returned for a duplicate key of a table, because parsers disagree on
+// which of the values they use.
 type DuplicateError struct {
 	Key  string
-	Line int // of the second one, 1-based, 0 where it is not known
+	Line int // of the second key, from 1, or 0 if it is unknown
 }
 
 func (e *DuplicateError) Error() string {
@@ -35,13 +35,13 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("the index is refused: it has the key %q twice in one place", e.Key)
 }
 
-// An EntryError is returned for an entry that cannot be used. The other entries can.
+// An EntryError is returned for an invalid entry. The other entries can be used.
 type EntryError struct {
 	Chart   string
-	Version string // "" where it has none
-	Number  int    // the entry's place among the chart's, 1-based; 0 for the whole chart
-	Field   string // "" where the whole entry is meant
-	Problem string // the rest of the sentence
+	Version string // "" if it has none
+	Number  int    // the position among the chart's entries, from 1; 0 for the whole chart
+	Field   string // "" for the whole entry
+	Problem string // the rest of the message
 }
 
 func (e *EntryError) Error() string {
@@ -64,7 +64,7 @@ func (e *EntryError) Error() string {
 // A NotFoundError is returned for a chart that an index does not have.
 type NotFoundError struct {
 	Name       string
-	Suggestion string // a name that may have been meant, or ""
+	Suggestion string // a similar name, or ""
 }
 
 func (e *NotFoundError) Error() string {

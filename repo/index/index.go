@@ -16,27 +16,26 @@ import (
 	"github.com/moonhelm/moonhelm/internal/near"
 )
 
-// Index is the list of a repository's charts. It may be used concurrently.
+// Index is the list of a repository's charts. It is safe for concurrent use.
 type Index struct {
 	source *source
 	body   *block
 	sorted []string
-	place  map[string]int // where the body has a chart
+	place  map[string]int // the charts' indexes in the body
 	made   time.Time
 }
 
-// Parse reads an index from memory. data is kept and must not be changed any
-// more. The index's structure is checked, and the entries when they are asked
-// for; see [Index.Check].
+// Parse parses an index. It keeps data, which must not be changed. It checks the structure
+// of the index; the entries are checked when they are decoded, see [Index.Check].
 //
 // Errors are a [*FormatError] or a [*DuplicateError].
 func Parse(data []byte) (*Index, error) {
 	return read(&source{data: data, size: int64(len(data))})
 }
 
-// Open reads the index at path by the rules of [Parse]. What is not needed is
-// not kept in memory: the file stays open until Close, or until the index is
-// garbage. Replacing the file by another does not change the index.
+// Open opens the index at path like [Parse]. The file is not read into memory: it stays open
+// until Close, or until the index is garbage collected. Replacing the file by another does not
+// change the index.
 func Open(path string) (*Index, error) {
 	f, err := file.Open(path)
 	if err != nil {
@@ -53,7 +52,7 @@ func Open(path string) (*Index, error) {
 	return x, nil
 }
 
-// Close closes the file of an index that [Open] has read.
+// Close closes the file of an index that was opened with [Open].
 func (x *Index) Close() error {
 	if x.source.file == nil {
 		return nil
@@ -82,7 +81,7 @@ func read(s *source) (*Index, error) {
 			return nil, err
 		}
 		x.body = &block{source: s, outline: o}
-		if !usual || !o.has("apiVersion") { // then someone must say what it is instead
+		if !usual || !o.has("apiVersion") { // the full parser returns the error
 			if err := x.rewrite(); err != nil {
 				return nil, err
 			}
@@ -94,7 +93,7 @@ func read(s *source) (*Index, error) {
 	return x, x.begin()
 }
 
-// rewrite makes the index one in the canonical form.
+// rewrite converts the index to the canonical form.
 func (x *Index) rewrite() error {
 	data, err := x.source.piece(span{0, x.source.size})
 	if err != nil {
@@ -116,9 +115,9 @@ func (x *Index) rewrite() error {
 	return nil
 }
 
-// Canonical returns the text of the index in the form in which it is read quickest,
-// nil where it has been read in that form. Helm reads it too. The bytes must not be
-// changed.
+// Canonical returns the text of the index in the canonical form, which is the fastest to read
+// and which Helm can read. It returns nil if the index was read in that form. The bytes must not
+// be changed.
 func (x *Index) Canonical() []byte {
 	if !x.body.rewritten {
 		return nil
@@ -126,7 +125,7 @@ func (x *Index) Canonical() []byte {
 	return x.body.data
 }
 
-// begin reads what is said about the index as a whole.
+// begin reads the keys of the index except the entries.
 func (x *Index) begin() error {
 	var d decoder
 	if err := x.body.field(&d.tape, "apiVersion"); err != nil {
@@ -158,15 +157,14 @@ func (x *Index) begin() error {
 	return nil
 }
 
-// Names are the charts' names, sorted. They are the caller's.
+// Names returns a copy of the charts' names, sorted.
 func (x *Index) Names() []string { return slices.Clone(x.sorted) }
 
-// Generated is when the index was made, zero where it does not say.
+// Generated returns the time of the index, or zero if it has none.
 func (x *Index) Generated() time.Time { return x.made }
 
-// Versions are the versions of a chart as they are listed, without those of
-// entries that have none. No entry is decoded, so some of them may turn out to
-// be of no use.
+// Versions returns the versions of a chart in the order of the index, without entries that
+// have none. It does not decode the entries, so some of them may be invalid.
 func (x *Index) Versions(name string) []string {
 	i, ok := x.place[name]
 	if !ok {
@@ -189,10 +187,10 @@ func versions(items []item) []string {
 	return out
 }
 
-// Find is the entry of a chart whose version [dependency.Version] picks for want
-// and devel. Entries that cannot be used are passed over; where nothing else
-// suits, the error is their [*EntryError]. Other errors are a [*NotFoundError],
-// a [*dependency.WantError] (wrapped), or what refuses the index.
+// Find returns the entry with the version that [dependency.Version] selects for want and devel.
+// It skips invalid entries; if there is no valid one, the error is the [*EntryError] of one.
+// Other errors are a [*NotFoundError], a [*dependency.WantError] (wrapped), or an error of the
+// index.
 func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
 	i, ok := x.place[name]
 	if !ok {
@@ -214,7 +212,7 @@ func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
 	return nil, err
 }
 
-// pick decodes the entry that want means.
+// pick decodes the entry that want selects.
 func (r *reader) pick(name string, items []item, want string, devel bool) (*Entry, error) {
 	v, err := choose(versions(items), want, devel)
 	if err != nil {
@@ -224,7 +222,7 @@ func (r *reader) pick(name string, items []item, want string, devel bool) (*Entr
 	return r.entry(name, n, items[n])
 }
 
-// weed takes the versions of the entries that cannot be used.
+// weed removes the versions of invalid entries.
 func (r *reader) weed(name string, items []item) {
 	for n := range items {
 		if err := r.into(new(Entry), name, n, items[n]); err != nil {
@@ -240,16 +238,16 @@ func choose(have []string, want string, devel bool) (string, error) {
 	return dependency.Version(have, want, devel)
 }
 
-// reader decodes entries, one after the other, with one tape.
+// reader decodes entries one after another, reusing a tape.
 type reader struct {
 	*block
 	d decoder
 }
 
-// entry decodes the entry that is the nth of a chart, counted from 0. The error
-// is an [*EntryError], or what refuses the index.
+// entry decodes entry n of a chart, counted from 0. The error is an [*EntryError], or an
+// error of the index.
 func (r *reader) entry(name string, n int, it item) (*Entry, error) {
-	it.text = strings.Clone(it.text) // an entry keeps its own text alive, not the chart's
+	it.text = strings.Clone(it.text) // so that the entry does not keep the chart's text in memory
 	e := new(Entry)
 	if err := r.into(e, name, n, it); err != nil {
 		return nil, err

@@ -68,12 +68,12 @@ func (w *writer) jsonChart(d jsonReader, name string) error {
 type jsonReader struct{ *json.Decoder }
 
 func (d jsonReader) next() json.Token {
-	tok, _ := d.Token() // it is valid
+	tok, _ := d.Token() // the JSON was validated before
 	return tok
 }
 
-// each calls do for the keys of the object that has begun, and reads its end. do
-// reads the values.
+// each calls do for each key of an object whose opening brace was read, and reads its closing
+// brace. do reads the values.
 func (d jsonReader) each(most int, beyond error, do func(key string) error) error {
 	seen := map[string]bool{}
 	for d.More() {

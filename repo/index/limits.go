@@ -4,17 +4,17 @@ package index
 
 import "fmt"
 
-// What an index may hold. Packed, some hundred kilobytes unpack to hundreds of
-// megabytes in which every second byte wants a structure of its own.
+// The limits of an index. A compressed index of a few hundred kilobytes can unpack to
+// hundreds of megabytes with a value in every second byte.
 const (
-	mostKeys    = 1_000     // beside entries
-	mostCharts  = 100_000   // below entries
+	mostKeys    = 1_000     // except entries
+	mostCharts  = 100_000   // in entries
 	mostEntries = 100_000   // of a chart
-	mostBytes   = 5 << 20   // of an entry, or of the value of a key beside entries; no Chart.yaml has more
-	mostNodes   = 4_000_000 // that the full parser reads
+	mostBytes   = 5 << 20   // of an entry, or of the value of another key; the limit of a Chart.yaml
+	mostNodes   = 4_000_000 // for the full parser
 )
 
-// counted refuses a chart that has too many entries.
+// counted returns an error if a chart has too many entries.
 func counted(chart string, n int) error {
 	if n <= mostEntries {
 		return nil
@@ -25,14 +25,14 @@ func counted(chart string, n int) error {
 var (
 	errKeys   = &FormatError{Problem: fmt.Sprintf("it has more than %d keys", mostKeys)}
 	errCharts = &FormatError{Problem: fmt.Sprintf("it has more than %d charts", mostCharts)}
-	// JSON has such keys; YAML does not take them for keys, and indexes are cached as YAML.
+	// YAML does not allow such keys, and indexes are cached as YAML.
 	errLongKey = &FormatError{Problem: fmt.Sprintf("it has a key of more than %d bytes", longestKey)}
 	errNodes   = &FormatError{Problem: fmt.Sprintf("it has more than %d values in an unusual form of YAML; as Helm "+
 		"writes it, or as JSON, it may have more", mostNodes)}
 )
 
-// bounded refuses an entry, or the value of a key, that is too long. line is
-// where it begins, 0 where no one knows.
+// bounded returns an error if an entry, or the value of a key, is too large. line returns
+// its first line, or 0 if it is unknown.
 func bounded(n int64, what string, line func() int) error {
 	if n <= mostBytes {
 		return nil
@@ -42,8 +42,8 @@ func bounded(n int64, what string, line func() int) error {
 
 func nowhere() int { return 0 }
 
-// tooManyNodes reports whether the full parser would make too many nodes of data:
-// each needs one of these characters, or is the first.
+// tooManyNodes reports whether data exceeds the limit for the full parser: each node except
+// the first needs one of these characters.
 func tooManyNodes(data []byte) bool {
 	n := 0
 	for i, c := range data {

@@ -8,27 +8,26 @@ import (
 	"math"
 )
 
-// lines goes through YAML in block style line by line, and passes over what
-// belongs to a scalar of several lines. Whether the text is YAML at all is not
-// its concern: where it is, no line that next gives is part of a scalar that
-// began earlier. It meets odd things, and says so, long before it is wrong.
+// lines reads YAML in block style line by line, and skips the further lines of a scalar. It
+// does not validate the text: if the text is valid, no returned line is part of a scalar that
+// began in an earlier line. It sets odd for everything that it does not support.
 type lines struct {
 	text []byte
-	next int  // where the next line begins
-	odd  bool // there was something that only the full parser knows
+	next int  // the start of the next line
+	odd  bool // the text needs the full parser
 	line
 
 	deep  int  // lines indented deeper than this belong to a scalar
-	quote byte // the scalar in these quotes is not closed yet
-	empty int  // column of the key or dash whose value did not follow, or none
+	quote byte // the quote of an open scalar
+	empty int  // column of the key or dash without a value so far, or none
 }
 
-// line is a line with structure: offsets into lines.text.
+// line is a line with structure. The fields are offsets in lines.text.
 type line struct {
 	start, indent int
 	dash, nested  bool // it has a dash, or more than one
-	col           int  // column of what follows the dashes
-	key, keyEnd   int  // equal where there is no key
+	col           int  // column after the dashes
+	key, keyEnd   int  // equal if there is no key
 	value, end    int  // of the key's value in this line
 }
 
@@ -36,8 +35,8 @@ const none = math.MaxInt
 
 func newLines(text []byte) lines { return lines{text: text, deep: none, empty: none} }
 
-// more goes to the next line that has structure. It is false at the end, and
-// where the text is odd.
+// more reads the next line with structure. It returns false at the end, and if the text is
+// odd.
 func (l *lines) more() bool {
 	for l.next < len(l.text) && !l.odd {
 		start, end := l.next, len(l.text)
@@ -66,7 +65,7 @@ func (l *lines) more() bool {
 	return false
 }
 
-// structure reads a line from its first character on.
+// structure parses a line from its first character.
 func (l *lines) structure(at int) {
 	l.deep = none
 	text, end, parent := l.text, l.end, l.empty
@@ -101,16 +100,16 @@ func (l *lines) structure(at int) {
 	l.scalar(at, l.col)
 }
 
-// marks reports whether a line without indentation begins or ends a document.
+// marks reports whether a line without indentation is a document marker.
 func marks(s []byte) bool {
 	return s[0] == '%' || bytes.HasPrefix(s, []byte("---")) || bytes.HasPrefix(s, []byte("..."))
 }
 
-// longestKey bounds keys; some parsers do not accept a longer one.
+// longestKey is the maximum length of a key in YAML.
 const longestKey = 1000
 
-// keyAt finds the end of the key that begins at at, and its colon; -1 where
-// there is no key.
+// keyAt returns the end of the key at position at and of its colon, or -1 if there is no
+// key.
 func (l *lines) keyAt(at int) (keyEnd, colon int) {
 	text, end := l.text, l.end
 	switch c := text[at]; c {
@@ -158,8 +157,7 @@ func (l *lines) keyAt(at int) (keyEnd, colon int) {
 	return keyEnd, colon
 }
 
-// scalar reads the scalar that begins at at; parent is the column of the key or
-// dash that it belongs to.
+// scalar reads the scalar at position at. parent is the column of its key or dash.
 func (l *lines) scalar(at, parent int) {
 	text, end := l.text, l.end
 	if parent == none {
@@ -195,8 +193,8 @@ func (l *lines) scalar(at, parent int) {
 	}
 }
 
-// quoted reads a further line of a scalar in quotes, which begins at start and
-// has its first character at at.
+// quoted reads a further line of a quoted scalar. The line begins at start, its first
+// character is at position at.
 func (l *lines) quoted(start, at, end int) {
 	if at == start && at < end && marks(l.text[at:end]) {
 		l.odd = true
@@ -210,18 +208,18 @@ func (l *lines) quoted(start, at, end int) {
 	l.rest(at + stop + 1)
 }
 
-// rest takes what follows a scalar that is closed.
+// rest reads the text after a closed scalar.
 func (l *lines) rest(at int) {
 	l.odd = l.odd || !trailing(l.text[at:l.end])
 }
 
-// trailing reports whether s is nothing, or blanks and a comment.
+// trailing reports whether s is empty, blanks or a comment.
 func trailing(s []byte) bool {
 	t := bytes.TrimLeft(s, " ")
 	return len(t) == 0 || t[0] == '#' && len(t) < len(s)
 }
 
-// closing finds the quote that closes a scalar, -1 where there is none in s.
+// closing returns the index of the closing quote in s, or -1 if there is none.
 func closing[T string | []byte](s T, quote byte) int {
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -237,8 +235,8 @@ func closing[T string | []byte](s T, quote byte) int {
 	return -1
 }
 
-// flowEnd finds the end of the collection in brackets that s begins with, -1
-// where it is not in s or holds what is not simple.
+// flowEnd returns the end of the flow collection at the start of s, or -1 if s does not
+// contain it or it is not simple.
 func flowEnd(s []byte) int {
 	depth, begins := 0, true // begins: a value may begin here
 	for i := 0; i < len(s); i++ {
@@ -276,8 +274,8 @@ func flowEnd(s []byte) int {
 	return -1
 }
 
-// breaks reports whether text has characters that YAML takes for the end of a line,
-// or for no text at all, and that a search for line feeds passes over.
+// breaks reports whether text has characters that YAML treats as line breaks or forbids, other
+// than line feeds.
 func breaks(text []byte) bool {
 	if bytes.IndexByte(text, '\r') >= 0 {
 		return true

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxFile     = 5 << 20   // bytes of Chart.yaml, and of requirements.yaml
-	maxUnpacked = 164 << 20 // bytes that are unpacked to find them
+	maxUnpacked = 164 << 20 // bytes to unpack to find them
 	maxFiles    = 100_000   // entries: empty ones do not count as bytes
 )
 
@@ -71,7 +71,7 @@ func readMetadata(r io.Reader) (meta, requirements []byte, err error) {
 }
 
 // mayHaveRequirements reports whether a chart has its dependencies in requirements.yaml, as
-// apiVersion v1 has. It is false if meta cannot be read, which the caller finds out.
+// with apiVersion v1. It returns false if meta is invalid, which the caller detects.
 func mayHaveRequirements(meta []byte) bool {
 	m, err := chart.ParseMetadata(chart.FileMetadata, meta)
 	return err == nil && m.APIVersion == chart.APIVersionV1

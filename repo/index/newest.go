@@ -10,8 +10,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// newest is the version that [dependency.Version] means by "". Lists of nothing but
-// usual versions, which nearly all are, take no parser.
+// newest returns the version that [dependency.Version] selects for "". It does not parse
+// lists of simple versions, which are by far the most frequent.
 func newest(list []string, devel bool) (string, error) {
 	best, parts := "", [3]uint64{}
 	for _, v := range list {
@@ -39,7 +39,7 @@ func less(a, b [3]uint64) bool {
 	return false
 }
 
-// isRelease reports whether v is three whole numbers with dots.
+// isRelease reports whether v is three integers separated by dots.
 func isRelease(v string) bool {
 	_, ok := numbers(v)
 	return ok
@@ -58,7 +58,7 @@ func numbers(v string) (p [3]uint64, ok bool) {
 	return p, true
 }
 
-// usualPre reports whether a pre-release part is one without a doubt.
+// usualPre reports whether pre is a valid pre-release without special cases.
 func usualPre(pre string) bool {
 	return yaml.IsWordByte(pre[0]) && pre[0] > '9' && strings.Trim(pre, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// slowly appends the YAML document text to t by way of the full parser.
+// slowly appends the YAML document text to t, using the full parser.
 func slowly(t *tape, text string) error {
 	doc, err := parseYAML([]byte(text))
 	if err != nil {
@@ -19,7 +19,7 @@ func slowly(t *tape, text string) error {
 	return (&putter{tape: t}).put(doc, 0)
 }
 
-// parseYAML reads the first document, with its duplicate keys.
+// parseYAML parses the first document, keeping duplicate keys.
 func parseYAML(data []byte) (*yaml.Node, error) {
 	if tooManyNodes(data) {
 		return nil, errNodes
@@ -34,13 +34,13 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// syntaxError takes the line out of what the parser says.
+// syntaxError returns an error of the parser as a [*FormatError] with its line.
 func syntaxError(err error) error {
 	line, problem, _ := yaml.CutLine(strings.TrimPrefix(err.Error(), "yaml: "))
 	return &FormatError{Line: line, Problem: "no YAML: " + problem}
 }
 
-// yaml writes an index that is any YAML.
+// yaml writes an index in YAML.
 func (w *writer) yaml(data []byte) error {
 	root, err := parseYAML(data)
 	if err != nil {
@@ -135,12 +135,11 @@ func isPlain(v *yaml.Node) bool {
 	return v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
 }
 
-// putter appends nodes to a tape. Its bound keeps aliases from making a large
-// text of a small one.
+// putter appends nodes to a tape. It limits the expansion of aliases.
 type putter struct {
 	*tape
-	aliased int // how many tokens came of aliases
-	inside  int // how many aliases we are inside of
+	aliased int // number of tokens from aliases
+	inside  int // nesting depth of aliases
 }
 
 const mostAliased = 100_000
@@ -189,7 +188,7 @@ func (p *putter) put(n *yaml.Node, depth int) error {
 	return &FormatError{Line: n.Line, Problem: "no YAML that an index can hold"}
 }
 
-// pairs are the keys and values of a table, those of merged tables behind them.
+// pairs returns the keys and values of a table, followed by those of merged tables.
 func (p *putter) pairs(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 	var out, merged []*yaml.Node
 	seen := make(map[string]bool, len(n.Content)/2)
@@ -223,8 +222,8 @@ func (p *putter) pairs(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 	return out, nil
 }
 
-// merged are the pairs that a merge key (<<) brings: those of a table, or of
-// the tables of a list, the first of which count.
+// merged returns the pairs of a merge key (<<), whose value is a table or a list of tables;
+// the first table has priority.
 func (p *putter) merged(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 	if p.aliased += len(n.Content); depth > yaml.MaxDepth || p.aliased > mostAliased {
 		return nil, &FormatError{Line: n.Line, Problem: errAliases.Error()}

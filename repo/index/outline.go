@@ -12,35 +12,34 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// span is a piece of the text.
+// span is a range of the text.
 type span struct{ at, end int64 }
 
-// outline is where things are in an index that is YAML in block style.
+// outline is the positions of keys in an index in YAML block style.
 type outline struct {
 	top    []part // the keys of the index, without entries
-	charts []part // the keys below entries
-	gaps   []span // the lines that belong to none of them
+	charts []part // the keys in entries
+	gaps   []span // all other lines
 }
 
-// has reports whether the index has such a key.
+// has reports whether the index has a key.
 func (o *outline) has(key string) bool {
 	return slices.ContainsFunc(o.top, func(p part) bool { return p.name == key })
 }
 
-// part is a key and the lines that belong to it, its own included.
+// part is a key with the range of its lines.
 type part struct {
 	name string
 	span
-	items int  // the column of the list's dashes, none where the list is empty
-	wrong kind // what the value is, if not a list
+	items int  // the column of the list's dashes, or none if the list is empty
+	wrong kind // the kind of a value that is not a list
 }
 
-// chunk is how much text is looked at at once.
+// chunk is the size of the read buffer.
 const chunk = 256 << 10
 
-// outlined reads where things are in size bytes of r. ok is false where the
-// text is anything but the usual, valid or not. What has too much in it is an
-// error.
+// outlined reads the outline from size bytes of r. ok is false if the text is not in the
+// supported form, whether it is valid or not. The error is that of an exceeded limit or of r.
 func outlined(r io.ReaderAt, size int64) (o *outline, ok bool, err error) {
 	b := builder{outline: &outline{gaps: []span{{}}}, column: none}
 	buf := make([]byte, min(chunk, size))
@@ -55,7 +54,7 @@ func outlined(r io.ReaderAt, size int64) (o *outline, ok bool, err error) {
 		last := base+int64(have) == size
 		if !last {
 			text = buf[:bytes.LastIndexByte(text, '\n')+1]
-			if len(text) == 0 { // a line longer than that
+			if len(text) == 0 { // a line longer than the buffer
 				buf = append(buf, make([]byte, len(buf))...)
 				continue
 			}
@@ -71,11 +70,11 @@ func outlined(r io.ReaderAt, size int64) (o *outline, ok bool, err error) {
 	return b.outline, ok, nil
 }
 
-// builder makes an outline of lines.
+// builder builds an outline from lines.
 type builder struct {
 	*outline
 	begun   bool
-	entries bool // the lines are below the key entries
+	entries bool // the lines are in the key entries
 	column  int  // of the charts' names
 	err     error
 }
@@ -131,7 +130,7 @@ func (b *builder) line(l *lines, at int64) bool {
 	return true
 }
 
-// inChart takes a line that belongs to the chart above.
+// inChart adds a line to the chart above.
 func (b *builder) inChart(l *lines) bool {
 	if len(b.charts) == 0 || l.indent < b.column {
 		return false
@@ -158,7 +157,7 @@ func (b *builder) topKey(l *lines, at int64) bool {
 	if b.entries = name == "entries"; b.entries {
 		b.gaps = append(b.gaps, span{at: at})
 		if l.value < l.end {
-			b.column = -1 // nothing may follow
+			b.column = -1 // no line may follow
 			return string(bytes.TrimRight(l.text[l.value:l.end], " ")) == "{}" && len(b.gaps) == 2
 		}
 		return len(b.gaps) == 2
@@ -171,7 +170,7 @@ func (b *builder) topKey(l *lines, at int64) bool {
 	return true
 }
 
-// close ends what is above at.
+// close ends the key above position at.
 func (b *builder) close(at int64) {
 	if n := len(b.charts); n > 0 && b.charts[n-1].end == 0 {
 		b.charts[n-1].end = at
@@ -184,7 +183,7 @@ func (b *builder) close(at int64) {
 	}
 }
 
-// end finishes the outline. A key that occurs twice is the full parser's.
+// end completes the outline. It returns false if there are duplicate keys.
 func (b *builder) end(size int64) bool {
 	b.close(size)
 	return unique(b.top) && unique(b.charts)
@@ -199,7 +198,7 @@ func unique(parts []part) bool {
 	return len(slices.Compact(names)) == len(parts)
 }
 
-// simpleKey is the text of a key. ok is false where it may need a parser.
+// simpleKey returns the text of a key. ok is false if it may need a parser.
 func simpleKey(s []byte) (key string, ok bool) {
 	if len(s) > 1 && (s[0] == '"' || s[0] == '\'') {
 		inner := s[1 : len(s)-1]

@@ -4,9 +4,9 @@ package index
 
 import "github.com/moonhelm/moonhelm/internal/yaml"
 
-// quickly appends the document text to t, if it is in the plain subset of YAML that indexes
-// are written in nearly always. What it takes, the full parser would read the same; what it
-// does not take may be valid or not. Where ok is false t is as it was.
+// quickly appends the document text to t if it is in the simple subset of YAML in which nearly
+// all indexes are written. The result is the same as the full parser's. If ok is false, the
+// text may be valid or not, and t is unchanged.
 func quickly(t *tape, text string) (ok bool) {
 	before := len(*t)
 	if !yaml.Walk(text, t) || len(*t) == before {
@@ -16,7 +16,7 @@ func quickly(t *tape, text string) (ok bool) {
 	return true
 }
 
-// Open begins a table or list of usual YAML.
+// Open begins a table or list.
 func (t *tape) Open(isMap bool) (id int) {
 	if isMap {
 		return t.open(table, 0)
@@ -24,13 +24,13 @@ func (t *tape) Open(isMap bool) (id int) {
 	return t.open(list, 0)
 }
 
-// Key is a table's next key.
+// Key appends a key of a table.
 func (t *tape) Key(key string, _, _ bool) (keep, ok bool) {
 	t.scalar(key, false, 0)
 	return true, true
 }
 
-// Scalar is a value.
+// Scalar appends a scalar.
 func (t *tape) Scalar(text string, plain, _ bool) bool {
 	t.scalar(text, plain, 0)
 	return true

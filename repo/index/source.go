@@ -11,13 +11,13 @@ import (
 	"unsafe"
 )
 
-// source is a text that is read in pieces: a file, or what is in memory.
+// source is a text in a file or in memory.
 type source struct {
-	file *os.File // nil for a text in memory
+	file *os.File // nil if the text is in memory
 	data []byte
 	size int64
-	// rewritten says that the text is not the one that was read; lines of it mean
-	// nothing to the user.
+	// rewritten is set if the text was converted; its line numbers mean nothing to the
+	// user.
 	rewritten bool
 }
 
@@ -32,11 +32,11 @@ func (s *source) ReadAt(p []byte, at int64) (int, error) {
 	return copy(p, s.data[at:]), nil
 }
 
-// errChanged is returned for a file that is not what it was when it was opened: Helm
-// writes indexes in place.
+// errChanged is returned if the file has changed since it was opened: Helm overwrites
+// indexes in place.
 var errChanged = errors.New("the index was changed while it was read; try again")
 
-// piece returns the bytes of a piece. They are not to be changed.
+// piece returns a range of the text. The bytes must not be changed.
 func (s *source) piece(p span) ([]byte, error) {
 	if s.file == nil {
 		return s.data[p.at:p.end], nil
@@ -52,7 +52,7 @@ func (s *source) piece(p span) ([]byte, error) {
 	}
 }
 
-// line is the number of the line that begins at at, 0 where it cannot be told.
+// line returns the number of the line at position at, or 0 if it is unknown.
 func (s *source) line(at int64) int {
 	if s.rewritten {
 		return 0
@@ -64,7 +64,7 @@ func (s *source) line(at int64) int {
 	return 1 + bytes.Count(before, []byte("\n"))
 }
 
-// unchanging is b as a string. No one changes b from now on.
+// unchanging returns b as a string without a copy. b must not be changed afterwards.
 func unchanging(b []byte) string {
 	if len(b) == 0 {
 		return ""

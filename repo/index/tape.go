@@ -4,17 +4,17 @@ package index
 
 import "github.com/moonhelm/moonhelm/internal/yaml"
 
-// tape is a document in one piece: every value as a token, and behind a table's
-// or a list's token what is in it. YAML, read either way, and JSON come to the
-// same tape where they mean the same.
+// tape is a flat list of the values of a document: each value is a token; the token of a table
+// or list is followed by its content. Equivalent documents in YAML and JSON have the same
+// tape.
 type tape []token
 
 type token struct {
 	kind  kind
-	plain bool   // a scalar without quotes, which may be null or a boolean
-	text  string // a scalar's text as it is there, without quotes and folds
-	end   int    // the index behind the value
-	line  int    // 1-based in the text that was read, 0 where it is not known
+	plain bool   // an unquoted scalar, which may be null or a boolean
+	text  string // a scalar's text without quotes and line folding
+	end   int    // the index after the value
+	line  int    // in the source text, from 1, or 0 if it is unknown
 }
 
 type kind uint8
@@ -29,7 +29,7 @@ func (k kind) String() string {
 	return [...]string{"text", "a list", "a table"}[k]
 }
 
-// null reports whether the value at i is none.
+// null reports whether the value at index i is null.
 func (t tape) null(i int) bool {
 	if t[i].kind != scalar || !t[i].plain {
 		return false
@@ -38,8 +38,8 @@ func (t tape) null(i int) bool {
 	return known && v == nil
 }
 
-// duplicate finds a key of the table at i, and of it alone, that is there a
-// second time: its index, or -1.
+// duplicate returns the index of a duplicate key of the table at index i, or -1. It does not
+// check nested tables.
 func (t tape) duplicate(i int) int {
 	const few = 24
 	n := 0
@@ -67,7 +67,7 @@ func (t tape) duplicateOfMany(i int) int {
 	return -1
 }
 
-// open begins a list or table, to be closed with close.
+// open begins a list or table, which close ends.
 func (t *tape) open(k kind, line int) int {
 	*t = append(*t, token{kind: k, line: line})
 	return len(*t) - 1

@@ -12,9 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// Latest goes through the newest entry of each chart, by name: the newest
-// release, or with devel the newest of all. Charts without one are passed over.
-// For errors see [Index.Select].
+// Latest returns the newest entry of each chart, by name: the newest release, or with devel
+// the newest version. It skips charts without one. For errors see [Index.Select].
 func (x *Index) Latest(devel bool) iter.Seq2[*Entry, error] {
 	return x.Select(func(have []string) []string {
 		v, err := newest(have, devel)
@@ -25,19 +24,18 @@ func (x *Index) Latest(devel bool) iter.Seq2[*Entry, error] {
 	})
 }
 
-// All goes through all entries: the charts by name, their entries as they are
-// listed. For errors see [Index.Select].
+// All returns all entries: the charts by name, their entries in the order of the index. For
+// errors see [Index.Select].
 func (x *Index) All() iter.Seq2[*Entry, error] {
 	return x.Select(func(have []string) []string { return have })
 }
 
-// Select goes through the charts by name, and through the entries whose versions
-// choose picks from each chart's, in the order that it gives. Nothing else is
-// decoded.
+// Select returns, for each chart by name, the entries with the versions that choose returns, in
+// that order. Other entries are not decoded.
 //
-// An entry that cannot be used comes as a [*EntryError], and then, if choose
-// picked only this one, what it picks of the others. Any other error refuses the
-// index and is the last.
+// For an invalid entry the error is an [*EntryError]. If choose has returned only that version,
+// it is called again with the others. With any other error the index is invalid and the
+// iteration ends.
 func (x *Index) Select(choose func(have []string) []string) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		r := reader{block: x.body}
@@ -49,7 +47,7 @@ func (x *Index) Select(choose func(have []string) []string) iter.Seq2[*Entry, er
 	}
 }
 
-// Chart is [Index.Select] for one chart only; one that is not there has no entries.
+// Chart is [Index.Select] for one chart. A chart that does not exist has no entries.
 func (x *Index) Chart(name string, choose func(have []string) []string) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		if _, ok := x.place[name]; ok {
@@ -58,8 +56,8 @@ func (x *Index) Chart(name string, choose func(have []string) []string) iter.Seq
 	}
 }
 
-// selected goes through what choose picks of one chart. It is false when it was
-// told to stop.
+// selected yields the selected entries of a chart. It returns false if the iteration was
+// stopped.
 func (x *Index) selected(r *reader, name string, choose func([]string) []string, yield func(*Entry, error) bool) bool {
 	items, err := x.body.items(x.place[name])
 	if err != nil {
@@ -74,7 +72,7 @@ func (x *Index) selected(r *reader, name string, choose func([]string) []string,
 				continue
 			}
 			e, err := r.entry(name, n, items[n])
-			items[n].version = "" // of two equal versions the next is the second
+			items[n].version = "" // of equal versions, the next one is found
 			failed = failed || err != nil
 			if !yield(e, err) || err != nil && !isEntry(err) {
 				return false
@@ -98,19 +96,19 @@ func isEntry(err error) bool {
 	return ok
 }
 
-// Check decodes everything: what `repo add` and `repo update` do before they
-// trust an index. The error refuses the index; entries that cannot be used are
-// no error (see [Index.Survey]).
+// Check decodes all entries. repo add and repo update call it before they cache an index. It
+// returns an error if the index is invalid; invalid entries are not an error, see
+// [Index.Unusable].
 func (x *Index) Check() error {
 	_, err := x.Unusable()
 	return err
 }
 
-// mostTold is how many unusable entries of a chart are told of.
+// mostTold is the maximum number of reported invalid entries of a chart.
 const mostTold = 100
 
-// Unusable is [Index.Check], and returns the entries that cannot be used, by name: the
-// first hundred of each chart.
+// Unusable is [Index.Check], and returns the invalid entries by name, at most a hundred of
+// each chart.
 func (x *Index) Unusable() (unusable []*EntryError, err error) {
 	if err := x.body.check(); err != nil {
 		return nil, err
@@ -163,7 +161,7 @@ func (x *Index) survey(r *reader, name string) (unusable []*EntryError, err erro
 	return unusable, nil
 }
 
-// asEntry puts an error that is about an entry to the others.
+// asEntry appends err to all if it is an [*EntryError], and returns it otherwise.
 func asEntry(all []*EntryError, err error) ([]*EntryError, error) {
 	e, ok := errors.AsType[*EntryError](err)
 	switch {

@@ -18,10 +18,10 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// APIVersion is that of the indexes that are written.
+// APIVersion is the apiVersion of written indexes.
 const APIVersion = "v1"
 
-// WriteJSON writes the index as JSON, in Helm's form.
+// WriteJSON writes the index as JSON in Helm's format.
 func (l *Listing) WriteJSON(w io.Writer) error {
 	entries := make(map[string][]*Entry, len(l.Entries))
 	for name, all := range l.Entries {
@@ -41,8 +41,8 @@ func (l *Listing) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// WriteYAML writes the index as YAML, in Helm's form: charts by name, keys in
-// order.
+// WriteYAML writes the index as YAML in Helm's format: charts are sorted by name, keys are
+// sorted.
 func (l *Listing) WriteYAML(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "apiVersion: %s\n", APIVersion)
@@ -69,8 +69,8 @@ func (l *Listing) WriteYAML(w io.Writer) error {
 	return out.Flush()
 }
 
-// encoded are names in the order in which the encoder writes keys: web9 comes
-// before web10.
+// encoded returns names in the order in which the encoder writes keys: web9 comes before
+// web10.
 func encoded(names []string) ([]string, error) {
 	m := make(map[string]string, len(names))
 	for _, n := range names {
@@ -91,8 +91,8 @@ func encoded(names []string) ([]string, error) {
 	return order, nil
 }
 
-// texts are the charts as YAML, in that order. They are written by several at
-// once, some way ahead of who takes them.
+// texts returns the charts as YAML, in that order. Several goroutines encode them ahead of
+// the caller.
 func (l *Listing) texts(order []string) func(yield func([]byte, error) bool) {
 	return func(yield func([]byte, error) bool) {
 		type result struct {
@@ -127,8 +127,8 @@ func (l *Listing) texts(order []string) func(yield func([]byte, error) bool) {
 	}
 }
 
-// chartText is a chart and its entries as they are in an index. The encoder
-// folds long lines by their column, so it is given what is around them too.
+// chartText returns a chart and its entries as they are in the index. The encoder folds lines
+// by their column, so it encodes them at the indentation that they have there.
 func chartText(name string, all []*Entry) ([]byte, error) {
 	entries := make([]*Entry, len(all))
 	for i, e := range all {
@@ -138,7 +138,7 @@ func chartText(name string, all []*Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var plain any // what sigs.k8s.io/yaml would come to by parsing this as YAML
+	var plain any // the result of parsing this with sigs.k8s.io/yaml
 	if err := json.Unmarshal(data, &plain); err != nil {
 		return nil, err
 	}
@@ -146,8 +146,8 @@ func chartText(name string, all []*Entry) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte("entries:\n")), err
 }
 
-// published is an entry without what Helm would refuse the whole index for: it
-// knows neither libraries nor the order of dependencies.
+// published returns an entry without the fields that Helm rejects in an index: it does not
+// support libraries or the order of dependencies.
 func published(e *Entry) *Entry {
 	out := *e
 	out.Libraries = nil
