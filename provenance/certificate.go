@@ -14,27 +14,27 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// Bounds on what a keyring may have in it. That of a whole distribution has some ten
-// thousand packets, once others' signatures on its keys are passed over.
+// The limits of a keyring. The keyring of a whole distribution has about ten thousand
+// packets, without signatures of other keys.
 const (
 	maxPackets        = 200_000 // in all
 	maxParts          = 1_000   // user ids and subkeys of a key
-	maxSelfSignatures = 1_000   // of a key on one of its parts
+	maxSelfSignatures = 1_000   // of a key on one of its components
 )
 
-// certificate is a key with what its owner has signed about it: user ids, subkeys,
-// revocations. All copies of it in a keyring are one certificate, because a later copy
-// may say that an earlier one is not to be relied on any more.
+// certificate is a key with its self-signatures: user ids, subkeys, revocations. All copies
+// of a key in a keyring are merged into one certificate, because a later copy may revoke an
+// earlier one.
 type certificate struct {
 	primary *component
-	parts   []*component // user ids and subkeys, in the order in which they come
-	// key returns the certificate as the library wants it, nil where nothing in it is
-	// signed as it must be. It is made when it is first asked for.
+	parts   []*component // user ids and subkeys, in the order of the keyring
+	// key returns the certificate as the library's type, or nil if no part of it has a
+	// valid signature. It is built on the first call.
 	key func() *openpgp.Entity
 }
 
-// component is a primary key, a user id or a subkey, with the signatures of the
-// primary key on it.
+// component is a primary key, a user id or a subkey, with the primary key's signatures on
+// it.
 type component struct {
 	rawPacket
 	key        *packet.PublicKey // nil for a user id
@@ -42,7 +42,7 @@ type component struct {
 	signatures []rawPacket
 }
 
-// certificates collects the keys of a keyring, by fingerprint.
+// certificates are the keys of a keyring, by fingerprint.
 type certificates struct {
 	list    []*certificate
 	known   map[string]*certificate
@@ -51,12 +51,11 @@ type certificates struct {
 
 var errTooMuch = fmt.Errorf("it has more than %d packets of keys", maxPackets)
 
-// add reads the packets of exported keys. Keys and packets of kinds that are not known
-// are passed over; so are the signatures of others, which say nothing about whether
-// the key may sign.
+// add parses the packets of exported keys. It skips unknown keys and packets, and signatures
+// of other keys, which have no effect on whether a key may sign.
 func (cs *certificates) add(data []byte) error {
-	var to *certificate // of which the packets that follow are parts
-	var on *component   // to which the signatures that follow belong
+	var to *certificate // the current key
+	var on *component   // the component of the following signatures
 	for len(data) > 0 {
 		p, rest, err := nextPacket(data)
 		if err != nil {
@@ -92,8 +91,8 @@ func (cs *certificates) add(data []byte) error {
 	return nil
 }
 
-// certificate is the certificate that begins with p, nil where its kind of key is not
-// known.
+// certificate returns the certificate whose key is p, or nil if the type of the key is
+// unknown.
 func (cs *certificates) certificate(p rawPacket) (*certificate, *component) {
 	key, secret := p.key()
 	if key == nil {
@@ -114,7 +113,7 @@ func (cs *certificates) certificate(p rawPacket) (*certificate, *component) {
 	return c, c.primary
 }
 
-// part is the part of c that p is: a new one, or one that another copy had.
+// part returns the component of c for p, which is new or from another copy.
 func (c *certificate) part(p rawPacket) *component {
 	next := &component{rawPacket: p}
 	if p.tag != tagUserID {
@@ -139,7 +138,7 @@ func (c *component) same(other *component) bool {
 	return bytes.Equal(c.key.Fingerprint, other.key.Fingerprint)
 }
 
-// take keeps p in the place of what is there if only p has the secret key.
+// take replaces the packet by p if only p has the secret key.
 func (c *component) take(p rawPacket, secret bool) {
 	if secret && !c.secret {
 		c.rawPacket, c.secret = p, true
@@ -157,24 +156,24 @@ func (c *component) sign(p rawPacket) error {
 	return nil
 }
 
-// by reports whether a signature claims to be made by key. GnuPG refuses one that is
-// older than its key, and so does this.
+// by reports whether a signature claims to be made by key. Like GnuPG, it returns false if
+// the signature is older than the key.
 func by(s *packet.Signature, key *packet.PublicKey) bool {
 	return s != nil && s.IssuerKeyId != nil && *s.IssuerKeyId == key.KeyId && !s.CreationTime.Before(key.CreationTime)
 }
 
-// has reports whether the key, or one of its subkeys, has that id.
+// has reports whether the key or one of its subkeys has that id.
 func (c *certificate) has(id uint64) bool {
 	return c.primary.key.KeyId == id || slices.ContainsFunc(c.parts, func(p *component) bool {
 		return p.key != nil && p.key.KeyId == id
 	})
 }
 
-// build makes the key of what counts in the certificate. What counts of several
-// signatures is decided by GnuPG's rules: on a user id and a subkey the newest valid one,
-// with its expiry; a revocation of the key or a subkey always, whatever was signed since;
-// that of a user id until it is signed again. Signatures over SHA-1 count, as in GnuPG:
-// they are of texts that the key's own owner chose. See docs/adr/0007-keyrings.md.
+// build returns the key with its effective signatures. Which signature is effective follows
+// GnuPG's rules: on a user id or subkey the newest valid one, with its expiry; the revocation of
+// a key or subkey always, even if there is a newer signature; the revocation of a user id until
+// a newer signature. As in GnuPG, signatures with SHA-1 are accepted, because the key's owner
+// chose the signed content. See docs/adr/0007-keyrings.md.
 func (c *certificate) build() *openpgp.Entity {
 	var out bytes.Buffer
 	c.primary.write(&out, c.primarySignatures())
@@ -191,7 +190,7 @@ func (c *certificate) build() *openpgp.Entity {
 			p.write(&out, kept)
 		}
 	}
-	if !named { // all of its names are gone: the library sees that it cannot be used
+	if !named { // without any user id, the library would not find the key revoked
 		for _, p := range revoked {
 			kept, _ := c.partSignatures(p)
 			p.write(&out, kept)
@@ -210,7 +209,7 @@ func (c *component) write(out *bytes.Buffer, signatures []rawPacket) {
 	}
 }
 
-// primarySignatures are the signatures on the key itself that count.
+// primarySignatures returns the effective signatures on the primary key.
 func (c *certificate) primarySignatures() []rawPacket {
 	key := c.primary.key
 	direct, _ := newest(c.primary.signatures, packet.SigTypeDirectSignature, key.VerifyDirectKeySignature)
@@ -218,8 +217,8 @@ func (c *certificate) primarySignatures() []rawPacket {
 	return slices.Concat(revocation, direct)
 }
 
-// partSignatures are the signatures on a part that count, none where no valid one is
-// there. Revoked says that the last word is a revocation.
+// partSignatures returns the effective signatures on a component, or none if there is no
+// valid one. revoked is set if the newest one is a revocation.
 func (c *certificate) partSignatures(p *component) (kept []rawPacket, revoked bool) {
 	if p.key != nil {
 		kept, _ = newest(p.signatures, packet.SigTypeSubkeyBinding, func(s *packet.Signature) error {
@@ -251,8 +250,8 @@ func (c *certificate) partSignatures(p *component) (kept []rawPacket, revoked bo
 	return slices.Concat(kept, revocation), true
 }
 
-// newest is the newest signature of a kind that is valid, alone or missing, and when it
-// was made. Of two made in the same second the one that stands last counts.
+// newest returns the newest valid signature of a type, or none, and its creation time. Of
+// signatures with the same time it returns the last one.
 func newest(
 	signatures []rawPacket, kind packet.SignatureType, verify func(*packet.Signature) error,
 ) ([]rawPacket, time.Time) {

@@ -256,10 +256,10 @@ func TestASignatureOlderThanItsKeyIsRefused(t *testing.T) {
 		prov []byte
 		want string
 	}{
-		"older than the key":           {late, signedBy(t, body(t), late), "before its key was made"},
-		"a second older":               {late, clearAt(t, noon.Add(time.Hour-time.Second), body(t), late), "before its key was made"},
+		"older than the key":           {late, signedBy(t, body(t), late), "before its key was created"},
+		"a second older":               {late, clearAt(t, noon.Add(time.Hour-time.Second), body(t), late), "before its key was created"},
 		"of the same second":           {late, clearAt(t, noon.Add(time.Hour), body(t), late), ""},
-		"older than the subkey":        {sub, signedBy(t, body(t), subkey), "before its key was made"},
+		"older than the subkey":        {sub, signedBy(t, body(t), subkey), "before its key was created"},
 		"older than another subkey":    {sub, signedBy(t, body(t), sub), ""},
 		"as old as the subkey is":      {sub, clearAt(t, noon.Add(time.Hour), body(t), subkey), ""},
 		"by the key, after the subkey": {sub, clearAt(t, noon.Add(2*time.Hour), body(t), sub), ""},
@@ -418,9 +418,9 @@ func TestWhatIsNoKeyringCostsLittle(t *testing.T) {
 		"one large packet after a key":  {fill(append(bytes.Clone(ann), 0xc0|tagUserID, 0xff, 1, 0xff, 0, 0), 'a'), "larger than 256 KiB"},
 		"user ids without end":          {fill(ann, 0xc0|tagUserID, 0), "more than 200000 packets"},
 		"a key without end":             {fill(ann, ann...), "more than 200000 packets"},
-		"armour without end":            {fill([]byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n"), []byte("aaaa\n")...), "a block in it"},
-		"blocks of armour without end":  {fill(nil, []byte(begin)...), "a block in it"},
-		"armour of nothing":             {fill([]byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n"), []byte("AAAA\n")...), "a block in it"},
+		"armour without end":            {fill([]byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n"), []byte("aaaa\n")...), "one of its blocks"},
+		"blocks of armour without end":  {fill(nil, []byte(begin)...), "one of its blocks"},
+		"armour of nothing":             {fill([]byte("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n"), []byte("AAAA\n")...), "one of its blocks"},
 		"a keybox of nothing":           {fill(keybox(), 0, 0, 0, 5, 0), ""},
 		"a keybox of a key without end": {keybox(fill(ann, ann...)), "more than 200000 packets"},
 	} {

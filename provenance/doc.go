@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package provenance makes and checks the provenance of charts' archives: a text, signed
-// with OpenPGP, that names the archive and its SHA-256. In goes a keyring (GnuPG's,
-// old and new, or exported keys) and an archive; out comes the text, or who signed
-// it. Whether a key is to be trusted is the user's to say, by what is in the keyring.
+// Package provenance creates and verifies provenance files of chart archives: texts that contain
+// the name and the SHA-256 of an archive and are signed with OpenPGP. Keyrings may be in GnuPG's
+// old or new format, or exported keys. All keys in the keyring are trusted.
 //
 // A provenance file is one clear-signed message and nothing else:
 //
@@ -19,6 +18,6 @@
 //
 //	-----BEGIN PGP SIGNATURE-----
 //
-// The text before the dots is the chart's metadata. It is for readers: what counts
-// is in the archive, for which the hash stands.
+// The text before the dots is the chart's metadata, for information only: the hash covers the
+// metadata in the archive.
 package provenance

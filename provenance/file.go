@@ -20,8 +20,8 @@ func (e *UnsignedError) Error() string {
 		e.Archive)
 }
 
-// Beside reads the provenance file of the archive at path, which is next to it under
-// the archive's name and ".prov". Where there is none the error is a [*UnsignedError].
+// Beside reads the provenance file of an archive, which is the path of the archive with the
+// suffix ".prov". If there is none, the error is an [*UnsignedError].
 func Beside(archive string) ([]byte, error) {
 	prov, err := ReadFile(archive + ".prov")
 	switch {
@@ -33,12 +33,11 @@ func Beside(archive string) ([]byte, error) {
 	return prov, nil
 }
 
-// VerifyFile checks the archive at path against the provenance file beside it, as
-// [Keyring.Verify] does with the keyring that keys returns, which is asked once there is
-// something to check. What is checked is written to w as well, nil for nowhere, so that a
-// caller has these bytes whatever becomes of the file; they count only where there is no
-// error. An archive without a provenance file is a [*UnsignedError], and a directory cannot
-// be verified.
+// VerifyFile verifies the archive at path with its provenance file, like [Keyring.Verify] with
+// the keyring that keys returns. keys is called only if there is a provenance file. The verified
+// content is also written to w, unless it is nil, so that the caller can use it even if the
+// file changes; it must not be used if there is an error. If there is no provenance file, the
+// error is an [*UnsignedError]. A directory cannot be verified.
 func VerifyFile(path string, w io.Writer, keys func() (*Keyring, error)) (*Signature, error) {
 	f, err := file.Open(path)
 	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {

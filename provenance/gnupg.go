@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// privateKeys is the directory in GnuPG's home in which its agent keeps secret keys
-// since 2.1, in a format of its own; those on a smart card it only points to.
+// privateKeys is the directory in GnuPG's home directory for secret keys since GnuPG 2.1.
+// They are in a format of gpg-agent, or references to a smart card.
 const privateKeys = "private-keys-v1.d"
 
 func keepsSecrets(home string) bool {
@@ -22,14 +22,14 @@ func keepsSecrets(home string) bool {
 	return err == nil && info.IsDir()
 }
 
-// signWithGnuPG has the gpg program sign text. The agent behind it unlocks the
-// key: it remembers passphrases, asks for them, or waits for a smart card.
+// signWithGnuPG signs text with the gpg program. gpg-agent unlocks the key: it caches
+// passphrases, prompts for them, or waits for a smart card.
 func (s *Signer) signWithGnuPG(ctx context.Context, text []byte) ([]byte, error) {
 	program, err := exec.LookPath("gpg")
 	if err != nil {
 		return nil, &NoGnuPGError{Key: s.Key(), ID: fingerprint(s.entity)}
 	}
-	file, remove, err := temporary(append(bytes.Clone(text), '\n')) // an empty line at the end, as Helm has it
+	file, remove, err := temporary(append(bytes.Clone(text), '\n')) // an empty line at the end, as Helm writes
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Signer) signWithGnuPG(ctx context.Context, text []byte) ([]byte, error)
 		cmd.Stdin = bytes.NewReader(append(bytes.Clone(pass), '\n'))
 	}
 	cmd.Args = append(cmd.Args, append(args, "--clear-sign", file)...)
-	cmd.WaitDelay = 5 * time.Second // its agent may hold on to the pipes
+	cmd.WaitDelay = 5 * time.Second // gpg-agent may keep the pipes open
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
@@ -64,14 +64,14 @@ func (s *Signer) signWithGnuPG(ctx context.Context, text []byte) ([]byte, error)
 	return out.Bytes(), nil
 }
 
-// temporary writes text to a file: gpg's standard input is for the passphrase or
-// the terminal.
+// temporary writes text to a temporary file: gpg's standard input is the passphrase or the
+// terminal.
 func temporary(text []byte) (path string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "helm-sign-")
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // what stays is not a secret
+	remove = func() { _ = os.RemoveAll(dir) } // the text is not secret
 	path = filepath.Join(dir, "text")
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		remove()
@@ -80,15 +80,15 @@ func temporary(text []byte) (path string, remove func(), err error) {
 	return path, remove, nil
 }
 
-// A NoGnuPGError is returned when GnuPG keeps the secret key, and the program gpg is not
-// found to sign with it.
+// A NoGnuPGError is returned if GnuPG has the secret key and the program gpg is not in
+// PATH.
 type NoGnuPGError struct{ Key, ID string }
 
 func (e *NoGnuPGError) Error() string {
-	return fmt.Sprintf("GnuPG keeps the secret key of %s, and the program gpg is not in PATH to sign with it", e.Key)
+	return fmt.Sprintf("GnuPG has the secret key of %s, and the program gpg is not in PATH to sign with it", e.Key)
 }
 
-// A GnuPGError is returned when gpg fails to sign. Output is what it printed.
+// A GnuPGError is returned if gpg fails to sign. Output is its standard error.
 type GnuPGError struct {
 	Key    string
 	Output string

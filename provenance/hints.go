@@ -4,25 +4,28 @@ package provenance
 
 const exportSecret = "gpg --export-secret-keys KEY > FILE writes secret keys to a file, for --keyring FILE"
 
-// givePassphrase is the hint of errors that a passphrase would have prevented.
-const givePassphrase = "--passphrase-file FILE gives the passphrase, --passphrase-file - takes it from standard input"
+// givePassphrase is the hint for errors of a missing passphrase.
+const givePassphrase = "--passphrase-file FILE reads the passphrase from a file, --passphrase-file - from " +
+	"standard input"
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *KeyringError) Hint() string {
-	return "--keyring names a file with keys: gpg --export > FILE writes the public ones, gpg --export-secret-keys > " +
-		"FILE those to sign with"
+	return "--keyring takes a file with keys: gpg --export > FILE writes the public keys, gpg --export-secret-keys > " +
+		"FILE the secret keys for signing"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *NoSecretError) Hint() string { return exportSecret }
 
-// Hint says what a user of the command line can do about it.
-func (e *NoGnuPGError) Hint() string { return "install GnuPG; or, where it is: " + exportSecret }
+// Hint returns advice for users of the command line.
+func (e *NoGnuPGError) Hint() string {
+	return "install GnuPG, or on a machine with GnuPG: " + exportSecret
+}
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *GnuPGError) Hint() string { return givePassphrase }
 
-// Hint says what a user of the command line can do about it, "" for a wrong passphrase.
+// Hint returns advice for users of the command line, or "" for a wrong passphrase.
 func (e *LockedKeyError) Hint() string {
 	if e.Wrong {
 		return ""
@@ -30,10 +33,10 @@ func (e *LockedKeyError) Hint() string {
 	return givePassphrase
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for users of the command line.
 func (e *UnknownKeyError) Hint() string {
-	return "if you trust that key, get it from its owner and gpg --import it, or give its file to --keyring"
+	return "if you trust that key, get it from its owner, then gpg --import it or pass its file to --keyring"
 }
 
-// Hint says what a user of the command line can do about it.
-func (e *MismatchError) Hint() string { return "do not use it; fetch it again, or ask who signed it" }
+// Hint returns advice for users of the command line.
+func (e *MismatchError) Hint() string { return "do not use it; fetch it again, or ask the signer" }

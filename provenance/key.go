@@ -10,9 +10,9 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 )
 
-// find is the key that name means. As in Helm, name is a part of its user id.
-// Besides, a fingerprint or the end of one (an id of eight digits or more) is
-// understood, and a whole user id or address wins over parts of others.
+// find returns the key for a name. As in Helm, name is a part of its user id. It may also be a
+// fingerprint or its last eight or more digits, and a complete user id or email address has
+// priority over parts of others.
 func (k *Keyring) find(name string) (*openpgp.Entity, error) {
 	for _, means := range []func(*openpgp.Entity, string) bool{hasFingerprint, hasUserID, hasPart} {
 		var found openpgp.EntityList
@@ -33,8 +33,8 @@ func (k *Keyring) find(name string) (*openpgp.Entity, error) {
 	return nil, &KeyNameError{Name: name, Keyring: k.path, Others: titles(k.best(k.entities()))}
 }
 
-// best leaves out keys that cannot sign any more, and those whose secret part
-// others have, as long as something is left.
+// best removes keys that cannot sign and keys without a secret key, unless none would be
+// left.
 func (k *Keyring) best(keys openpgp.EntityList) openpgp.EntityList {
 	now := k.now()
 	for _, good := range []func(*openpgp.Entity) bool{
@@ -89,15 +89,15 @@ func hasPart(e *openpgp.Entity, name string) bool {
 	return false
 }
 
-// A KeyNameError is returned for a name that means no key of a keyring, or several.
+// A KeyNameError is returned if a name matches no key of a keyring, or several.
 type KeyNameError struct {
 	Name    string
 	Keyring string
-	Found   []string // the keys that it could mean
-	Others  []string // where it means none, the keys there are
+	Found   []string // the matching keys
+	Others  []string // if none matches, all keys
 }
 
-// shown is the largest number of keys that an error lists.
+// shown is the maximum number of keys in an error.
 const shown = 10
 
 func (e *KeyNameError) Error() string {
@@ -123,23 +123,22 @@ func list(keys []string) string {
 }
 
 // An UnfitKeyError is returned for a key that cannot sign: it has expired, was revoked,
-// or is not made for signing.
+// or has no signing capability.
 type UnfitKeyError struct{ Key string }
 
 func (e *UnfitKeyError) Error() string {
-	return fmt.Sprintf("the key of %s cannot sign: it has expired, was revoked, or is not made for signing", e.Key)
+	return fmt.Sprintf("the key of %s cannot sign: it has expired, was revoked, or is not a signing key", e.Key)
 }
 
-// A NoSecretError is returned when a keyring has only the public part of the key to sign
-// with.
+// A NoSecretError is returned if a keyring has only the public part of the signing key.
 type NoSecretError struct{ Key, Keyring string }
 
 func (e *NoSecretError) Error() string {
 	return fmt.Sprintf("keyring %s does not have the secret key of %s, only the public one", e.Keyring, e.Key)
 }
 
-// A LockedKeyError is returned when a secret key needs a passphrase. Wrong is set where
-// one was given that does not open it.
+// A LockedKeyError is returned if a secret key needs a passphrase. Wrong is set if the
+// passphrase is wrong.
 type LockedKeyError struct {
 	Key   string
 	Wrong bool
@@ -147,7 +146,7 @@ type LockedKeyError struct {
 
 func (e *LockedKeyError) Error() string {
 	if e.Wrong {
-		return fmt.Sprintf("the passphrase given does not open the key of %s", e.Key)
+		return fmt.Sprintf("wrong passphrase for the key of %s", e.Key)
 	}
-	return fmt.Sprintf("the key of %s needs its passphrase, and there is no terminal to ask for it", e.Key)
+	return fmt.Sprintf("the key of %s needs a passphrase, and there is no terminal to ask for it", e.Key)
 }

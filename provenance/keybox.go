@@ -7,17 +7,17 @@ import (
 	"errors"
 )
 
-// A keybox (GnuPG 2.1 and later, kbx/keybox-blob.c tells its format) is a row of
-// blobs, numbers in big endian:
+// A keybox (GnuPG 2.1 and later, documented in kbx/keybox-blob.c) is a sequence of blobs with
+// big-endian numbers:
 //
 //	0   u32  length of the blob
 //	4   u8   type: 1 for the first, which describes the file, 2 for an OpenPGP key
 //	5   u8   version
 //	6   u16  flags
-//	8   u32  in a key's blob, where in the blob its packets begin
-//	12  u32  and how many bytes they have
+//	8   u32  in a key's blob, the offset of its packets
+//	12  u32  and their size
 //
-// The first has "KBXf" at 8. What else is there serves GnuPG's searches.
+// The first blob has "KBXf" at offset 8. The other fields are used by GnuPG's searches.
 const (
 	keyboxHeader  = 1
 	keyboxOpenPGP = 2
@@ -31,8 +31,8 @@ func isKeybox(data []byte) bool {
 	return len(data) >= 12 && data[4] == keyboxHeader && string(data[8:12]) == keyboxMagic
 }
 
-// addKeybox reads the keys of a keybox. A key that is not understood is left
-// out, as GnuPG's own database of all kinds of keys may hold some.
+// addKeybox reads the keys of a keybox. It skips keys of unknown types, because a keybox is
+// GnuPG's database for all types of keys.
 func (cs *certificates) addKeybox(data []byte) error {
 	for len(data) > 0 {
 		if len(data) < 5 {
@@ -45,7 +45,7 @@ func (cs *certificates) addKeybox(data []byte) error {
 		blob := data[:length]
 		data = data[length:]
 		if blob[4] != keyboxOpenPGP {
-			continue // certificates, and what was deleted
+			continue // X.509 certificates and deleted blobs
 		}
 		if len(blob) < keyboxMinimum {
 			return errDamagedKeybox
@@ -54,7 +54,7 @@ func (cs *certificates) addKeybox(data []byte) error {
 		if start+size > length {
 			return errDamagedKeybox
 		}
-		_ = cs.add(blob[start : start+size]) // a damaged blob ends where it is damaged
+		_ = cs.add(blob[start : start+size]) // the rest of a damaged blob is skipped
 		if cs.packets > maxPackets {
 			return errTooMuch
 		}

@@ -20,24 +20,23 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// maxKeyring is the largest keyring that is read, in bytes. That of a whole
-// distribution has some thirty million.
+// maxKeyring is the largest size of a keyring, in bytes. The keyring of a whole distribution
+// has about thirty million.
 const maxKeyring = 64 << 20
 
-// Keyring holds the keys that are trusted, and perhaps secret ones to sign with.
+// Keyring is a set of trusted keys, which may include secret keys for signing.
 type Keyring struct {
-	// Now is the clock that reports whether keys have expired; nil is time.Now.
+	// Now returns the time for checking the expiry of keys; nil is time.Now.
 	Now func() time.Time
 
 	path string
 	keys []*certificate
 }
 
-// Load reads the keyring at path: GnuPG's old format, its keybox, or exported
-// keys, binary or armoured. Where GnuPG has no old keyring any more (pubring.gpg,
-// secring.gpg), its keybox in the same directory is meant. Keys of kinds that are not
-// known are left out; of a key that is there several times, all copies count. A pipe is
-// read until ctx ends. The error is a [*KeyringError].
+// Load reads the keyring at path: GnuPG's old format, its keybox, or exported keys, binary or
+// armored. If path is GnuPG's old keyring (pubring.gpg, secring.gpg) and does not exist, the
+// keybox in the same directory is read. Keys of unknown types are skipped; several copies of a
+// key are merged. ctx limits reading from a pipe. The error is a [*KeyringError].
 func Load(ctx context.Context, path string) (*Keyring, error) {
 	data, used, err := readKeyring(ctx, path)
 	if err != nil {
@@ -65,8 +64,8 @@ func readKeyring(ctx context.Context, path string) (data []byte, used string, er
 	return data, path, err
 }
 
-// Read is [Load] of a keyring's bytes. One without a single key is not an error:
-// nothing verifies with it.
+// Read is [Load] for the content of a keyring. An empty keyring is not an error: no signature
+// is valid with it.
 func Read(data []byte) (*Keyring, error) {
 	var found certificates
 	var err error
@@ -87,7 +86,7 @@ func Read(data []byte) (*Keyring, error) {
 
 func (cs *certificates) addPackets(data []byte) error {
 	if p, _, err := nextPacket(data); err != nil || p.tag != tagPublicKey && p.tag != tagSecretKey {
-		return errNoKeyring // which says more than what is wrong with its first byte
+		return errNoKeyring // clearer than the error about the first byte
 	}
 	if err := cs.add(data); err != nil {
 		return err
@@ -95,9 +94,9 @@ func (cs *certificates) addPackets(data []byte) error {
 	return cs.some()
 }
 
-var errNoKeyring = errors.New("this is not an OpenPGP keyring, or has no key of a kind that is known")
+var errNoKeyring = errors.New("this is not an OpenPGP keyring, or has no key of a supported type")
 
-// some is an error where not a single key can be used.
+// some returns an error if there is no usable key.
 func (cs *certificates) some() error {
 	if !slices.ContainsFunc(cs.list, func(c *certificate) bool { return c.key() != nil }) {
 		return errNoKeyring
@@ -105,15 +104,14 @@ func (cs *certificates) some() error {
 	return nil
 }
 
-// begin is how a block of armour begins, whatever it holds.
+// begin is the start of an armored block of any type.
 const begin = "-----BEGIN PGP "
 
 func isArmoured(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(data[:min(len(data), 4096)], " \t\r\n"), []byte(begin))
 }
 
-// addArmoured reads all blocks of keys, one after the other: people append
-// one export to the next.
+// addArmoured reads all armored blocks, because exports are often concatenated.
 func (cs *certificates) addArmoured(data []byte) error {
 	for rest := data; ; {
 		i := bytes.Index(rest, []byte(begin))
@@ -129,20 +127,20 @@ func (cs *certificates) addArmoured(data []byte) error {
 		rest = rest[len(part):]
 		block, err := armor.Decode(bytes.NewReader(part))
 		if err != nil || block.Type != openpgp.PublicKeyType && block.Type != openpgp.PrivateKeyType {
-			return errors.New("a block in it is not one of keys, or is damaged")
+			return errors.New("one of its blocks is damaged or does not contain keys")
 		}
 		keys, err := io.ReadAll(block.Body)
 		if err == nil {
 			err = cs.add(keys)
 		}
 		if err != nil {
-			return fmt.Errorf("a block in it cannot be read: %w", err)
+			return fmt.Errorf("one of its blocks cannot be read: %w", err)
 		}
 	}
 	return cs.some()
 }
 
-// entities are the keys that can be used.
+// entities returns the usable keys.
 func (k *Keyring) entities() openpgp.EntityList {
 	var list openpgp.EntityList
 	for _, c := range k.keys {
@@ -153,7 +151,7 @@ func (k *Keyring) entities() openpgp.EntityList {
 	return list
 }
 
-// withID are the keys that have that id, or a subkey with it.
+// withID returns the usable keys that have the id, or a subkey with it.
 func (k *Keyring) withID(id uint64) openpgp.EntityList {
 	var list openpgp.EntityList
 	for _, c := range k.keys {
@@ -166,8 +164,8 @@ func (k *Keyring) withID(id uint64) openpgp.EntityList {
 	return list
 }
 
-// Path is the file that the keyring was read from: another than asked for, where
-// [Load] took GnuPG's keybox.
+// Path returns the path of the keyring file, which is that of GnuPG's keybox if [Load] read
+// it instead.
 func (k *Keyring) Path() string { return k.path }
 
 func (k *Keyring) now() time.Time {
@@ -188,10 +186,10 @@ func (e *KeyringError) Error() string {
 	case errors.Is(e.Err, fs.ErrNotExist):
 		return fmt.Sprintf("keyring %s: no such file or directory", e.Path)
 	case errors.Is(e.Err, fs.ErrPermission):
-		return fmt.Sprintf("keyring %s may not be read by you", e.Path)
+		return fmt.Sprintf("keyring %s: permission denied", e.Path)
 	}
 	var at *fs.PathError
-	if errors.As(e.Err, &at) { // whose path is here already
+	if errors.As(e.Err, &at) { // the message has the path already
 		return fmt.Sprintf("keyring %s: %v", e.Path, at.Err)
 	}
 	return fmt.Sprintf("keyring %s: %v", e.Path, e.Err)

@@ -11,7 +11,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// The packets that make up a key (RFC 9580, section 5).
+// The tags of packets of keys (RFC 9580, section 5).
 const (
 	tagSignature    = 2
 	tagSecretKey    = 5
@@ -22,18 +22,18 @@ const (
 	tagAttribute    = 17
 )
 
-// maxPacket is the largest packet of a key that is read, in bytes. GnuPG writes no
-// larger keys; photos of people, which may be, are passed over.
+// maxPacket is the largest size of a packet, in bytes. GnuPG writes no larger keys. Photo ids
+// may be larger and are skipped.
 const maxPacket = 256 << 10
 
-// rawPacket is a packet as it is in a keyring.
+// rawPacket is an encoded packet.
 type rawPacket struct {
 	tag  byte
 	body []byte
 }
 
-// nextPacket takes the first packet off data. Keys are written with definite lengths
-// only: one that says "until the end" or comes in parts is part of something else.
+// nextPacket splits the first packet off data. Packets of keys have definite lengths: an
+// indeterminate or partial length is an error.
 func nextPacket(data []byte) (p rawPacket, rest []byte, err error) {
 	damaged := errors.New("it is damaged")
 	head := data[0]
@@ -58,7 +58,7 @@ func nextPacket(data []byte) (p rawPacket, rest []byte, err error) {
 		at++
 	}
 	if size > uint64(len(data))-at {
-		return p, nil, errors.New("it is damaged, or cut off")
+		return p, nil, errors.New("it is damaged or truncated")
 	}
 	p.body = data[at : at+size]
 	if size > maxPacket && p.tag != tagAttribute {
@@ -67,8 +67,8 @@ func nextPacket(data []byte) (p rawPacket, rest []byte, err error) {
 	return p, data[at+size:], nil
 }
 
-// newLength decodes a definite length of the new format, and returns how many bytes
-// it takes: 0 where it is of another kind, or cut off.
+// newLength decodes a definite length of the new format and returns the size of its encoding,
+// which is 0 if it is of another kind or truncated.
 func newLength(data []byte) (size, taken uint64) {
 	switch {
 	case len(data) >= 1 && data[0] < 192:
@@ -81,7 +81,7 @@ func newLength(data []byte) (size, taken uint64) {
 	return 0, 0
 }
 
-// framed is the packet with its header.
+// framed returns the packet with its header.
 func (p rawPacket) framed() []byte {
 	out := make([]byte, 6, 6+len(p.body))
 	out[0], out[1] = 0xc0|p.tag, 255
@@ -89,7 +89,7 @@ func (p rawPacket) framed() []byte {
 	return append(out, p.body...)
 }
 
-// read decodes the packet: nil where it is of a kind that is not known.
+// read decodes the packet. It returns nil if the type is unknown.
 func (p rawPacket) read() packet.Packet {
 	got, err := packet.Read(bytes.NewReader(p.framed()))
 	if err != nil {
@@ -98,8 +98,8 @@ func (p rawPacket) read() packet.Packet {
 	return got
 }
 
-// key decodes the packet of a key or a subkey: nil where it is not known. Secret says
-// whether it has the secret part.
+// key decodes the packet of a key or subkey. It returns nil if the type is unknown. secret
+// reports whether the packet has the secret key.
 func (p rawPacket) key() (key *packet.PublicKey, secret bool) {
 	switch k := p.read().(type) {
 	case *packet.PublicKey:
@@ -110,7 +110,7 @@ func (p rawPacket) key() (key *packet.PublicKey, secret bool) {
 	return nil, false
 }
 
-// signature decodes the packet of a signature: nil where it is not known.
+// signature decodes the packet of a signature. It returns nil if the type is unknown.
 func (p rawPacket) signature() *packet.Signature {
 	s, _ := p.read().(*packet.Signature)
 	return s

@@ -17,20 +17,20 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// MaxProvenance is the largest provenance file that is read, in bytes. A Chart.yaml
-// has at most 5 MiB.
+// MaxProvenance is the largest size of a provenance file, in bytes. The largest Chart.yaml
+// has 5 MiB.
 const MaxProvenance = 8 << 20
 
-// maxSignatures is the largest number of signatures under one text.
+// maxSignatures is the maximum number of signatures of a provenance file.
 const maxSignatures = 32
 
-// separator stands between a chart's metadata and the hashes.
+// separator is the line between the chart's metadata and the hashes.
 const separator = "..."
 
 // ReadFile reads the provenance file at path, which must be a regular file.
 func ReadFile(path string) ([]byte, error) { return file.Read(path, MaxProvenance) }
 
-// compose is the text to be signed.
+// compose returns the text to sign.
 func compose(name, digest string, metadata []byte) ([]byte, error) {
 	files, err := yaml.Marshal(map[string]map[string]string{"files": {name: digest}})
 	if err != nil {
@@ -40,17 +40,17 @@ func compose(name, digest string, metadata []byte) ([]byte, error) {
 	return bytes.Join([][]byte{text, []byte("\n\n" + separator + "\n"), files}, nil), nil
 }
 
-// message is a provenance file taken apart; nothing of it is checked yet.
+// message is a parsed provenance file. Its signatures are not verified.
 type message struct {
-	text       []byte // as people read it
-	signed     []byte // as it was signed
+	text       []byte // without dash-escaping
+	signed     []byte // canonical, as it was signed
 	signatures []*packet.Signature
 }
 
 const beginMessage = "-----BEGIN PGP SIGNED MESSAGE-----"
 
-// parseMessage takes a provenance file apart. It is one signed message: what
-// precedes or follows it is signed by no one, and could only mislead.
+// parseMessage parses a provenance file. Text before or after the signed message is an error,
+// because it is not signed and could mislead readers.
 func parseMessage(prov []byte) (*message, error) {
 	if len(prov) > MaxProvenance {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxProvenance>>20)
@@ -61,7 +61,7 @@ func parseMessage(prov []byte) (*message, error) {
 	}
 	if !bytes.HasPrefix(prov, []byte(beginMessage)) {
 		if bytes.Contains(prov, []byte(beginMessage)) {
-			return nil, errors.New("text that is not signed precedes the signed message")
+			return nil, errors.New("there is unsigned text before the signed message")
 		}
 		return nil, errors.New("it has no signed message")
 	}
@@ -70,7 +70,7 @@ func parseMessage(prov []byte) (*message, error) {
 		return nil, errors.New("the signed message is damaged")
 	}
 	if len(bytes.TrimSpace(rest)) > 0 {
-		return nil, errors.New("text that is not signed stands after the signature")
+		return nil, errors.New("there is unsigned text after the signature")
 	}
 	m := &message{text: block.Plaintext, signed: block.Bytes}
 	return m, m.readSignatures(block.ArmoredSignature.Body)
@@ -86,22 +86,21 @@ func (m *message) readSignatures(armoured io.Reader) error {
 		sig, ok := p.(*packet.Signature)
 		switch {
 		case err != nil:
-			return fmt.Errorf("the signature is damaged, or of a kind that is not known: %w", err)
+			return fmt.Errorf("the signature is damaged or of an unknown type: %w", err)
 		case !ok:
-			return errors.New("what follows the message is not a signature")
+			return errors.New("the message is not followed by a signature")
 		case len(m.signatures) == maxSignatures:
 			return errors.New("it has too many signatures")
 		}
 		m.signatures = append(m.signatures, sig)
 	}
 	if len(m.signatures) == 0 {
-		return errors.New("there is no signature of a kind that is known under the message")
+		return errors.New("the message has no signature of a known type")
 	}
 	return nil
 }
 
-// listed is what a signed text says about files: by name, what their hashes are
-// ("sha256:<hex>").
+// listed returns the hashes in a signed text ("sha256:<hex>") by file name.
 func listed(text []byte) (map[string]string, error) {
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r", ""), "\n")
 	at := -1
@@ -110,7 +109,7 @@ func listed(text []byte) (map[string]string, error) {
 			continue
 		}
 		if at >= 0 {
-			return nil, errors.New("the signed text has more than metadata and hashes: several lines of dots")
+			return nil, errors.New("the signed text has more than metadata and hashes: several lines of three dots")
 		}
 		at = i
 	}
@@ -120,8 +119,8 @@ func listed(text []byte) (map[string]string, error) {
 	return parseFiles(strings.Join(lines[at+1:], "\n"))
 }
 
-// parseFiles reads the part with the hashes. It is read from its nodes, so that
-// nothing in it can be said twice.
+// parseFiles parses the part with the hashes. It parses YAML nodes to detect duplicate
+// keys.
 func parseFiles(text string) (map[string]string, error) {
 	dec := yaml.NewDecoderV3(strings.NewReader(text))
 	var doc, more yaml.Node
@@ -129,7 +128,7 @@ func parseFiles(text string) (map[string]string, error) {
 		return nil, fmt.Errorf("the list of hashes is not YAML: %w", err)
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something stands after the list of hashes")
+		return nil, errors.New("there is more than the list of hashes")
 	}
 	top, err := pairs(&doc)
 	if err != nil {
@@ -142,26 +141,26 @@ func parseFiles(text string) (map[string]string, error) {
 	out := make(map[string]string, len(files))
 	for name, node := range files {
 		if node.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("the hash of %q is not text", name)
+			return nil, fmt.Errorf("the hash of %q is not a string", name)
 		}
 		out[name] = node.Value
 	}
 	return out, nil
 }
 
-// pairs are the pairs of a mapping whose keys are texts, each there once.
+// pairs returns the pairs of a mapping whose keys must be unique strings.
 func pairs(node *yaml.Node) (map[string]*yaml.Node, error) {
 	if node != nil && node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
 		node = node.Content[0]
 	}
 	if node == nil || node.Kind != yaml.MappingNode {
-		return nil, errors.New("the list of hashes lacks its \"files\"")
+		return nil, errors.New("the list of hashes has no \"files\"")
 	}
 	out := make(map[string]*yaml.Node, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			return nil, errors.New("a name in the list of hashes is not text")
+			return nil, errors.New("a name in the list of hashes is not a string")
 		}
 		if _, twice := out[key.Value]; twice {
 			return nil, fmt.Errorf("the list of hashes has %q twice", key.Value)
@@ -171,11 +170,11 @@ func pairs(node *yaml.Node) (map[string]*yaml.Node, error) {
 	return out, nil
 }
 
-// sha256Of is the hash in hex of "sha256:<hex>".
+// sha256Of returns the hash in "sha256:<hex>".
 func sha256Of(listed string) (string, error) {
 	digest, ok := strings.CutPrefix(listed, "sha256:")
 	if raw, err := hex.DecodeString(digest); !ok || err != nil || len(raw) != 32 {
-		return "", fmt.Errorf("the hash listed is %q, not sha256 with 64 digits", listed)
+		return "", fmt.Errorf("the hash %q is not sha256: and 64 hexadecimal digits", listed)
 	}
 	return strings.ToLower(digest), nil
 }

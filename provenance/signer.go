@@ -22,30 +22,28 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Signer signs archives with one key: by itself where the keyring has the secret
-// key, and by way of the gpg program where GnuPG keeps it to itself. It is not
-// safe for concurrent use.
+// Signer signs archives with one key: by itself if the keyring has the secret key, or with the
+// gpg program if GnuPG has it. It is not safe for concurrent use.
 type Signer struct {
-	// Passphrase unlocks the key, where one was given; it is asked for once. nil
-	// for none.
+	// Passphrase returns the passphrase of the key. It is called once; it may be nil.
 	Passphrase func() ([]byte, error)
-	// Ask asks a person for the passphrase of a key that is locked, where none was
-	// given. nil refuses such keys. GnuPG asks by itself.
+	// Ask asks the user for the passphrase of a locked key if Passphrase is nil. If it is
+	// nil too, a locked key is an error. GnuPG asks by itself.
 	Ask func(ctx context.Context, key string) ([]byte, error)
-	// Stdin is what gpg gets as its standard input, so that it finds the terminal
-	// to ask at. nil is nothing.
+	// Stdin is gpg's standard input, from which it determines the terminal. It may be
+	// nil.
 	Stdin io.Reader
 
 	now    func() time.Time
 	entity *openpgp.Entity
-	home   string             // GnuPG's, where it keeps the secret key
-	secret *packet.PrivateKey // else
-	ring   *Keyring           // to check what was signed
+	home   string             // GnuPG's home directory if it has the secret key
+	secret *packet.PrivateKey // otherwise
+	ring   *Keyring           // to verify the result
 }
 
-// Signer returns a signer with the key that name means: a part of its user id, a
-// fingerprint, or the end of one. The error is a [*KeyNameError], an
-// [*UnfitKeyError], or a [*NoSecretError] where the secret key cannot be had.
+// Signer returns a signer with the key for name: a part of its user id, or its fingerprint or
+// the end of it. The error is a [*KeyNameError], an [*UnfitKeyError], or a [*NoSecretError] if
+// there is no secret key.
 func (k *Keyring) Signer(name string) (*Signer, error) {
 	e, err := k.find(name)
 	if err != nil {
@@ -61,8 +59,8 @@ func (k *Keyring) Signer(name string) (*Signer, error) {
 	return s, err
 }
 
-// locate finds the secret key outside of the keyring, in its directory: with GnuPG
-// since 2.1, which gives no secret keys away, or in the older secring.gpg.
+// locate finds a secret key that is not in the keyring, but in the same directory: in GnuPG's
+// agent since 2.1, which does not export it without a request, or in the older secring.gpg.
 func (s *Signer) locate(k *Keyring) error {
 	missing := &NoSecretError{Key: title(s.entity), Keyring: k.path}
 	if k.path == "" {
@@ -91,8 +89,8 @@ func (s *Signer) locate(k *Keyring) error {
 	return missing
 }
 
-// secretOf is the secret key with which e signs, nil where it is not there. Of an
-// exported key whose main part is kept elsewhere, a part for signing may be.
+// secretOf returns the secret key with which e signs, or nil if there is none. It may be a
+// signing subkey whose primary key is not included in the export.
 func secretOf(e *openpgp.Entity, now time.Time) *packet.PrivateKey {
 	key, ok := e.SigningKey(now)
 	if !ok || key.PrivateKey == nil || key.PrivateKey.Dummy() {
@@ -101,14 +99,14 @@ func secretOf(e *openpgp.Entity, now time.Time) *packet.PrivateKey {
 	return key.PrivateKey
 }
 
-// Key is the primary user id and the fingerprint of the key.
+// Key returns the primary user id and the fingerprint of the key.
 func (s *Signer) Key() string { return title(s.entity) }
 
 func title(e *openpgp.Entity) string {
 	return fmt.Sprintf("%s (%s)", userIDs(e)[0], fingerprint(e))
 }
 
-// SignChart is Sign for the archive of a chart with the metadata m.
+// SignChart is [Signer.Sign] for the archive of a chart with the metadata m.
 func (s *Signer) SignChart(ctx context.Context, name string, archive io.Reader, m *chart.Metadata) ([]byte, error) {
 	text, err := yaml.Marshal(m)
 	if err != nil {
@@ -117,9 +115,8 @@ func (s *Signer) SignChart(ctx context.Context, name string, archive io.Reader, 
 	return s.Sign(ctx, name, archive, text)
 }
 
-// Sign returns the provenance file of the archive that is called name (a base
-// name) and read from archive. metadata is its Chart.yaml as YAML. What is
-// returned was verified.
+// Sign returns the provenance file of an archive. name is the base name of the archive,
+// metadata its Chart.yaml. Sign verifies the result.
 func (s *Signer) Sign(ctx context.Context, name string, archive io.Reader, metadata []byte) ([]byte, error) {
 	hex, err := digest(archive)
 	if err != nil {
@@ -139,7 +136,7 @@ func (s *Signer) Sign(ctx context.Context, name string, archive io.Reader, metad
 	return prov, nil
 }
 
-// check verifies what was signed, before anybody relies on it.
+// check verifies a new provenance file.
 func (s *Signer) check(name, digest string, prov []byte) error {
 	m, err := parseMessage(prov)
 	if err == nil {
@@ -150,10 +147,10 @@ func (s *Signer) check(name, digest string, prov []byte) error {
 		files, err = listed(m.text)
 	}
 	if err == nil && files[name] != digest {
-		err = errors.New("it does not say what was to be signed")
+		err = errors.New("it does not contain the hash of the archive")
 	}
 	if err != nil {
-		return fmt.Errorf("the signature made would not verify: %w", err)
+		return fmt.Errorf("the new signature cannot be verified: %w", err)
 	}
 	return nil
 }
@@ -179,8 +176,8 @@ func (s *Signer) sign(ctx context.Context, text []byte) ([]byte, error) {
 	return withChecksum(out.Bytes())
 }
 
-// withChecksum gives the signature's armour the checksum that it may do without:
-// gpg before 2.4 trips over armour that has none and happens to need no padding.
+// withChecksum adds the optional checksum to the signature's armor: versions of gpg before 2.4
+// reject armor without checksum and padding.
 func withChecksum(message []byte) ([]byte, error) {
 	at := bytes.LastIndex(message, []byte(begin))
 	block, err := armor.Decode(bytes.NewReader(message[at:]))
@@ -201,10 +198,10 @@ func withChecksum(message []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// attempts is how often a person may mistype a passphrase.
+// attempts is how often a user may enter a passphrase.
 const attempts = 3
 
-// unlock decrypts the secret key, once.
+// unlock decrypts the secret key if needed.
 func (s *Signer) unlock(ctx context.Context) error {
 	if !s.secret.Encrypted {
 		return nil

@@ -19,20 +19,20 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// Signature is a signature that was found valid.
+// Signature is a valid signature.
 type Signature struct {
-	// Signers are the user ids of the key that signed, the primary one first.
+	// Signers are the user ids of the signing key, the primary one first.
 	Signers []string
-	// Fingerprint is that of the key, of its primary key where a subkey signed.
+	// Fingerprint is the fingerprint of the primary key.
 	Fingerprint string
-	// Digest is the archive's, "sha256:<hex>".
+	// Digest is the archive's digest, "sha256:<hex>".
 	Digest string
-	// Time is when it was signed, as the signer says.
+	// Time is the time of the signature according to the signer.
 	Time time.Time
 }
 
-// String returns what Helm prints about a signature, on several lines. The names in it
-// were chosen by the signer: escape them before they are shown.
+// String formats the signature like Helm, in several lines. The user ids were chosen by the
+// signer: escape them before printing.
 func (s *Signature) String() string {
 	var b strings.Builder
 	for _, name := range s.Signers {
@@ -42,10 +42,9 @@ func (s *Signature) String() string {
 	return b.String()
 }
 
-// Verify checks that prov is signed by a key of the keyring and vouches for the
-// archive that is called name (a base name) and read from archive. Every doubt is
-// an error: a [*VerifyError], which wraps a [*UnknownKeyError], a
-// [*MismatchError], a [*NotListedError] where it is one of these.
+// Verify verifies that prov is signed by a key of the keyring and contains the hash of an
+// archive, whose base name is name. Any other result is a [*VerifyError], which may wrap an
+// [*UnknownKeyError], a [*MismatchError] or a [*NotListedError].
 func (k *Keyring) Verify(name string, archive io.Reader, prov []byte) (*Signature, error) {
 	sig, err := k.verify(name, archive, prov)
 	if err != nil {
@@ -103,8 +102,7 @@ func sortedKeys(m map[string]string) []string {
 	return out
 }
 
-// strong reports whether a hash is good enough to sign with: of the old ones, two
-// texts with one hash can be had.
+// strong reports whether a hash function is collision-resistant.
 func strong(h crypto.Hash) bool {
 	switch h {
 	case crypto.SHA224, crypto.SHA256, crypto.SHA384, crypto.SHA512, crypto.SHA3_256, crypto.SHA3_512:
@@ -113,14 +111,14 @@ func strong(h crypto.Hash) bool {
 	return false
 }
 
-// checkSignature finds a signature under m that a key of the keyring made. One
-// that such a key made and that does not hold is the end: an attacker who altered the
-// text may have added another.
+// checkSignature verifies the first signature that claims to be made by a key of the keyring.
+// If it is invalid, the others are not tried: an attacker who changed the text may have added
+// them.
 func (k *Keyring) checkSignature(m *message) (*Signature, error) {
 	unknown := &UnknownKeyError{Keyring: k.path}
 	for _, s := range m.signatures {
 		if !strong(s.Hash) {
-			return nil, fmt.Errorf("it is signed over a %v hash, which can be forged: have it signed again", s.Hash)
+			return nil, fmt.Errorf("it is signed with a %v hash, which is not secure: it must be signed again", s.Hash)
 		}
 	}
 	for _, s := range m.signatures {
@@ -152,14 +150,14 @@ func (k *Keyring) checkOne(m *message, s *packet.Signature, keys openpgp.EntityL
 		return nil, explain(err, signer, s, now)
 	}
 	if made := creation(signer, *s.IssuerKeyId); s.CreationTime.Before(made) {
-		return nil, fmt.Errorf("the signature is dated %s, before its key was made (%s): one of the two dates is false",
+		return nil, fmt.Errorf("the signature is dated %s, before its key was created (%s): one of the dates is wrong",
 			s.CreationTime.UTC().Format(time.DateTime), made.UTC().Format(time.DateTime))
 	}
 	return &Signature{Signers: userIDs(signer), Fingerprint: fingerprint(signer), Time: s.CreationTime}, nil
 }
 
-// creation is when the key with that id, e's primary key or one of its subkeys, was
-// made.
+// creation returns the creation time of the key with the id, which is e's primary key or a
+// subkey.
 func creation(e *openpgp.Entity, id uint64) time.Time {
 	for _, sub := range e.Subkeys {
 		if sub.PublicKey.KeyId == id {
@@ -169,7 +167,7 @@ func creation(e *openpgp.Entity, id uint64) time.Time {
 	return e.PrimaryKey.CreationTime
 }
 
-// explain says what is wrong with a signature of a key that is known.
+// explain returns the error for an invalid signature of a trusted key.
 func explain(err error, signer *openpgp.Entity, s *packet.Signature, now time.Time) error {
 	who := "the key that signed it"
 	if signer != nil {
@@ -178,19 +176,19 @@ func explain(err error, signer *openpgp.Entity, s *packet.Signature, now time.Ti
 	expired := errors.Is(err, pgperrors.ErrKeyExpired) || errors.Is(err, pgperrors.ErrSignatureExpired)
 	switch {
 	case expired && s.CreationTime.After(now):
-		return errors.New("the signature's time lies in the future: is the clock right?")
+		return errors.New("the signature's time is in the future: check the clock")
 	case errors.Is(err, pgperrors.ErrKeyExpired):
-		return fmt.Errorf("%s has expired; its owner may have a newer one", who)
+		return fmt.Errorf("%s has expired; its owner may have extended it", who)
 	case errors.Is(err, pgperrors.ErrKeyRevoked):
 		return fmt.Errorf("%s was revoked", who)
 	case errors.Is(err, pgperrors.ErrSignatureExpired):
 		return errors.New("the signature has expired")
 	}
-	return fmt.Errorf("the signature does not fit the text: the provenance file was altered (%w)", err)
+	return fmt.Errorf("the signature does not match the text: the provenance file was altered (%w)", err)
 }
 
-// userIDs are the names of a key, the primary one first, each on one line: what
-// looks like a second "Signed by" must be one.
+// userIDs returns the user ids of a key, the primary one first. Line breaks are removed, so
+// that a user id cannot fake a second "Signed by" line.
 func userIDs(e *openpgp.Entity) []string {
 	var names []string
 	primary := e.PrimaryIdentity()
@@ -214,8 +212,7 @@ func userIDs(e *openpgp.Entity) []string {
 
 func fingerprint(e *openpgp.Entity) string { return fmt.Sprintf("%X", e.PrimaryKey.Fingerprint) }
 
-// A VerifyError is returned when the provenance of an archive cannot be verified; Err is
-// the reason.
+// A VerifyError is returned if an archive cannot be verified. Err is the reason.
 type VerifyError struct {
 	Name string
 	Err  error
@@ -228,11 +225,10 @@ func (e *VerifyError) Unwrap() error { return e.Err }
 // Archive returns the name of the archive.
 func (e *VerifyError) Archive() string { return e.Name }
 
-// An UnknownKeyError is returned when all signatures are by keys that are not in the
-// keyring.
+// An UnknownKeyError is returned if the keyring has none of the signing keys.
 type UnknownKeyError struct {
 	Keyring string
-	// Keys are the fingerprints of the keys that signed, or their ids.
+	// Keys are the fingerprints or ids of the signing keys.
 	Keys []string
 }
 
@@ -248,30 +244,30 @@ func (e *UnknownKeyError) add(s *packet.Signature) {
 func (e *UnknownKeyError) Error() string {
 	who := strings.Join(e.Keys, ", ")
 	if who == "" {
-		who = "that it does not name"
+		who = "(unknown)"
 	}
 	in := "the keyring"
 	if e.Keyring != "" {
 		in = "keyring " + e.Keyring
 	}
-	return fmt.Sprintf("it is signed with key %s, which %s does not have as a key for signing", who, in)
+	return fmt.Sprintf("it is signed with key %s, which is not a signing key in %s", who, in)
 }
 
-// A MismatchError is returned when an archive does not have the digest that was signed.
-// Both are "sha256:<hex>".
+// A MismatchError is returned if the digest of an archive is not the signed one. Both are
+// "sha256:<hex>".
 type MismatchError struct{ Listed, Actual string }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("the archive was altered: its hash is %s, and signed was %s", e.Actual, e.Listed)
+	return fmt.Sprintf("the archive was altered: its hash is %s, the signed hash is %s", e.Actual, e.Listed)
 }
 
-// A NotListedError is returned when a valid provenance file does not name the archive.
-// Listed are the names that it has.
+// A NotListedError is returned if a valid provenance file does not contain the archive's
+// name. Listed are the names that it contains.
 type NotListedError struct {
 	Name   string
 	Listed []string
 }
 
 func (e *NotListedError) Error() string {
-	return fmt.Sprintf("the provenance file does not name it, only %s: was it renamed?", strings.Join(e.Listed, ", "))
+	return fmt.Sprintf("the provenance file contains %s, not this name: was it renamed?", strings.Join(e.Listed, ", "))
 }
