@@ -15,25 +15,25 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// clone is what is known of the git repository of an installed plugin. Nothing of it is
-// obeyed: git runs commands that a repository's own configuration names (core.fsmonitor,
-// core.sshCommand, filters, hooks), and any program that the plugin has started may have
-// written that. git is not run in it; see docs/adr/0009-plugin-updates.md.
+// clone describes the git repository of an installed plugin. git does not run in it: the
+// repository's configuration can name commands (core.fsmonitor, core.sshCommand, filters,
+// hooks), and the plugin's own programs may have written it. See
+// docs/adr/0009-plugin-updates.md.
 type clone struct {
 	dir    string // .git
 	url    string // of its origin
-	want   string // the version that was asked for, "" for none
-	branch string // that is checked out, "" for none
+	want   string // the requested version, or ""
+	branch string // the current branch, or ""
 	commit string
 }
 
-// The largest files of a clone that are read, in bytes.
+// The largest sizes of files in a clone, in bytes.
 const (
 	maxConfig = 1 << 20
 	maxRefs   = 64 << 20
 )
 
-// openClone reads the clone of p. temp is a directory to run git in.
+// openClone reads the clone of p. temp is a working directory for git.
 func openClone(ctx context.Context, p *Plugin, temp string) (*clone, error) {
 	c := &clone{dir: filepath.Join(p.Dir, ".git")}
 	for _, path := range []string{p.Dir, c.dir} {
@@ -43,7 +43,7 @@ func openClone(ctx context.Context, p *Plugin, temp string) (*clone, error) {
 		}
 		if !info.IsDir() {
 			return nil, &FixedError{
-				p.Name, path + " is a link or a file, so that this is not a clone of helm's; git pull updates it there",
+				p.Name, path + " is a link or a file, so that helm cannot update it; use git pull",
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func openClone(ctx context.Context, p *Plugin, temp string) (*clone, error) {
 		return g.run(ctx, "config", "config", "--no-includes", "--file", "-", "--get", key)
 	}
 	if c.url, err = get("remote.origin.url"); err != nil {
-		return nil, &FixedError{p.Name, c.dir + " names no origin"}
+		return nil, &FixedError{p.Name, c.dir + " has no remote origin"}
 	}
 	c.want, _ = get(wantKey) // it may have none
 	if err := c.readHead(); err != nil {
@@ -65,7 +65,7 @@ func openClone(ctx context.Context, p *Plugin, temp string) (*clone, error) {
 	return c, nil
 }
 
-// readHead reads which branch is checked out, and at which commit.
+// readHead reads the current branch and commit.
 func (c *clone) readHead() error {
 	head, err := file.ReadIn(c.dir, "HEAD", maxConfig)
 	if err != nil {
@@ -74,18 +74,18 @@ func (c *clone) readHead() error {
 	text := strings.TrimSpace(string(head))
 	if ref, ok := strings.CutPrefix(text, "ref: "); ok {
 		if c.branch, ok = strings.CutPrefix(ref, "refs/heads/"); !ok || !filepath.IsLocal(ref) {
-			return fmt.Errorf("%s/HEAD names no branch", c.dir)
+			return fmt.Errorf("%s/HEAD is not a branch", c.dir)
 		}
 		text = c.resolve(ref)
 	}
 	if len(text) != 40 && len(text) != 64 || strings.Trim(text, "0123456789abcdef") != "" {
-		return fmt.Errorf("%s/HEAD leads to no commit", c.dir)
+		return fmt.Errorf("%s/HEAD does not refer to a commit", c.dir)
 	}
 	c.commit = text
 	return nil
 }
 
-// resolve is the commit of a reference, "" where there is none.
+// resolve returns the commit of a reference, or "".
 func (c *clone) resolve(ref string) string {
 	if text, err := file.ReadIn(c.dir, filepath.FromSlash(ref), maxConfig); err == nil {
 		return strings.TrimSpace(string(text))
@@ -102,9 +102,9 @@ func (c *clone) resolve(ref string) string {
 	return ""
 }
 
-// renew clones the origin of c to dir, and checks out what an update of c goes to: the
-// newest commit of its branch, or the newest tag in the range that was asked for. Of one
-// fixed version there is none: then it returns nil.
+// renew clones the origin of c to dir and checks out the new version: the newest commit of its
+// branch, or the newest tag in the requested range. It returns nil if a fixed version was
+// requested.
 func (c *clone) renew(ctx context.Context, p *Plugin, temp, dir string) (*staged, error) {
 	if c.branch == "" && c.want == "" {
 		return nil, nil
@@ -133,10 +133,9 @@ func (c *clone) renew(ctx context.Context, p *Plugin, temp, dir string) (*staged
 	return &staged{dir: dir, record: record{Source: source.plain(), Git: true}}, nil
 }
 
-// compare says what in the plugin's directory git does not know, and whether what it
-// knows is as it was checked out. It is done with the configuration of the new clone in
-// fresh, which borrows the old one's objects for it. newer reports whether fresh is
-// another commit than c.
+// compare returns the untracked files in the plugin's directory, and an error if tracked files
+// were changed. It uses the configuration of the new clone in fresh, with the old clone's
+// objects as alternates. newer reports whether fresh is at another commit.
 func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (untracked []string, newer bool,
 	err error) {
 	g := git{dir: fresh}
@@ -155,7 +154,7 @@ func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (unt
 	if _, err := at.run(ctx, "read-tree", "read-tree", c.commit); err != nil {
 		return nil, false, err
 	}
-	_, _ = at.run(ctx, "update-index", "update-index", "-q", "--refresh") // fails where something was changed
+	_, _ = at.run(ctx, "update-index", "update-index", "-q", "--refresh") // fails if a file was changed
 	changed, err := at.run(ctx, "diff-files", "diff-files", "--name-only", "--ignore-submodules=all")
 	if err != nil {
 		return nil, false, err
@@ -170,7 +169,7 @@ func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (unt
 	if c.branch != "" {
 		if _, err := g.run(ctx, "merge-base", "merge-base", "--is-ancestor", c.commit, after); err != nil {
 			return nil, false, &FixedError{
-				p.Name, fmt.Sprintf("what is installed is not part of the branch %q any more; uninstall it and install it again",
+				p.Name, fmt.Sprintf("the installed commit is not part of the branch %q any more; uninstall it and install it again",
 					c.branch),
 			}
 		}
@@ -178,8 +177,8 @@ func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (unt
 	return strings.FieldsFunc(others, func(r rune) bool { return r == 0 }), after != c.commit, nil
 }
 
-// carry copies files that git does not know to a new clone: install hooks put programs
-// there. Where the new version has a file of that name, it is an error, as in git.
+// carry copies untracked files to a new clone, because install hooks create programs. As in
+// git, it is an error if the new version has a file with the same name.
 func carry(p *Plugin, untracked []string, to string) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {
@@ -187,7 +186,7 @@ func carry(p *Plugin, untracked []string, to string) error {
 	}
 	defer root.Close()
 	for _, name := range untracked {
-		name = filepath.Clean(filepath.FromSlash(name)) // one that ends in a slash is a repository in the plugin
+		name = filepath.Clean(filepath.FromSlash(name)) // a trailing slash means a nested repository
 		err := filepath.WalkDir(filepath.Join(p.Dir, name), func(from string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
@@ -228,7 +227,7 @@ func carryOne(root *os.Root, from, name string, d fs.DirEntry) error {
 	case mode.IsRegular():
 		return carryFile(root, from, name, mode.Perm())
 	}
-	return nil // a FIFO or a socket of a program that ran
+	return nil // a FIFO or a socket
 }
 
 func carryFile(root *os.Root, from, name string, perm fs.FileMode) error {

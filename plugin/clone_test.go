@@ -172,13 +172,13 @@ func TestUpdateFromGitRefuses(t *testing.T) {
 	}{
 		"a file that was changed": {func(t *testing.T, p *Plugin, _ func(...string)) {
 			put(t, p.Dir, ManifestFile, "name: a\n", 0o644)
-		}, "changed by hand"},
+		}, "local changes"},
 		"a file that was removed": {func(t *testing.T, p *Plugin, _ func(...string)) {
 			if err := os.Remove(filepath.Join(p.Dir, ManifestFile)); err != nil {
 				t.Fatal(err)
 			}
 			put(t, p.Dir, "x", "", 0o644)
-		}, "changed by hand"},
+		}, "local changes"},
 		"a commit of its own": {func(t *testing.T, p *Plugin, inClone func(...string)) {
 			put(t, p.Dir, "mine", "", 0o644)
 			inClone("add", "-A")

@@ -15,15 +15,15 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// What a plugin tells of itself to shells: static words, and a program that
-// knows more.
+// The files of a plugin for shell completion: static completions, and a program for
+// dynamic ones.
 const (
 	completionFile    = "completion.yaml"
 	completionProgram = "plugin.complete"
 )
 
-// Completion is what completion.yaml says of a plugin's command, or of a
-// command below it.
+// Completion is the completion of a plugin's command or of a subcommand, from
+// completion.yaml.
 type Completion struct {
 	Name string
 	// Flags are names without dashes; one letter is a shorthand.
@@ -32,7 +32,7 @@ type Completion struct {
 	Commands  []Completion
 }
 
-// maxCompletion bounds commands inside commands.
+// maxCompletion is the maximum depth of subcommands.
 const maxCompletion = 32
 
 type completion struct {
@@ -59,7 +59,7 @@ func (p *Plugin) Completion() (Completion, error) {
 	return c.clean(maxCompletion), nil
 }
 
-// clean leaves out what is not a word.
+// clean removes entries that are not words.
 func (c completion) clean(depth int) Completion {
 	out := Completion{Name: word(c.Name)}
 	for _, f := range c.Flags {
@@ -98,13 +98,12 @@ func (p *Plugin) HasProgram() bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// maxWords is the most text that a program that completes may print.
+// maxWords is the largest output of a completion program that is read.
 const maxWords = 1 << 20
 
-// Complete asks the plugin's program what the last of inv.Args may become. Each
-// word may have a description behind a tab. directive is what the shell shall
-// do with them, a number as Cobra knows it, 0 where the program does not say. lua
-// runs the programs of plugins in Lua.
+// Complete returns the completions of the last argument in inv.Args, from the plugin's program.
+// A word may be followed by a tab and a description. directive is Cobra's shell completion
+// directive, or 0 if the program returns none. lua runs the programs of Lua plugins.
 func Complete(ctx context.Context, inv Invocation, lua Runtime) (words []string, directive int, err error) {
 	var out bytes.Buffer
 	inv.Call, inv.Out = Words, &file.LimitWriter{W: &out, Left: maxWords}

@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// wantKey is where a clone remembers which version was asked for.
+// wantKey is the key of the requested version in the configuration of a clone.
 const wantKey = "moonhelm.version"
 
 // git runs the git program in one directory.
@@ -27,16 +27,16 @@ type git struct {
 	in  string   // its standard input
 }
 
-// A GitError is returned when git fails.
+// A GitError is returned if git fails.
 type GitError struct {
 	Did string // "clone https://..."
 	Err error
-	Say string // git's own words
+	Say string // git's standard error
 }
 
 func (e *GitError) Error() string {
 	if errors.Is(e.Err, exec.ErrNotFound) {
-		return fmt.Sprintf("git %s: there is no program git, which plugins from git repositories need", e.Did)
+		return fmt.Sprintf("git %s: the program git is not in PATH; plugins from git repositories need it", e.Did)
 	}
 	if e.Say != "" {
 		return fmt.Sprintf("git %s: %s", e.Did, e.Say)
@@ -45,11 +45,11 @@ func (e *GitError) Error() string {
 }
 func (e *GitError) Unwrap() error { return e.Err }
 
-// run runs git, and returns what it prints. did says what is being done, for
-// errors: addresses may have passwords in them.
+// run runs git and returns its output. did describes the command for errors, because args may
+// contain a URL with a password.
 func (g git) run(ctx context.Context, did string, args ...string) (string, error) {
-	// Transports that run what an address names are off, whatever the user's
-	// configuration says.
+	// Transports that run programs named in a URL are disabled, even if the user's
+	// configuration enables them.
 	cmd := exec.CommandContext(ctx, "git",
 		append([]string{"-c", "protocol.ext.allow=never", "-c", "advice.detachedHead=false"}, args...)...)
 	cmd.Dir = g.dir
@@ -69,8 +69,8 @@ func (g git) run(ctx context.Context, did string, args ...string) (string, error
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// gitEnviron is the environment without what points git at another repository:
-// helm may be called from a hook of git.
+// gitEnviron returns the environment without variables that refer to another repository: helm
+// may be called by a git hook.
 func gitEnviron() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -98,7 +98,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is the end of it on one line, without passwords and queries.
+// text returns the kept output in one line, without passwords and queries.
 func (t *tail) text() string {
 	data := t.data[max(0, len(t.data)-t.most):]
 	userinfo, query := regexp.MustCompile(`://[^/@\s']+@`), regexp.MustCompile(`(://[^\s'?#]*)[?#][^\s']*`)
@@ -106,7 +106,7 @@ func (t *tail) text() string {
 	return query.ReplaceAllString(said, "$1?...")
 }
 
-// stageGit clones a repository and checks the wanted version out.
+// stageGit clones a repository and checks out the requested version.
 func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, error) {
 	if strings.HasPrefix(req.Version, "-") {
 		return nil, &SourceError{req.Source.String(), fmt.Sprintf("%q is not a version", req.Version)}
@@ -137,8 +137,8 @@ func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, er
 		record: record{Source: req.Source.plain(), Git: true}}, nil
 }
 
-// checkout takes what want means: a tag or a branch in these words, the newest
-// tag in a range, or a commit.
+// checkout checks out the tag or branch named want, the newest tag in the range want, or the
+// commit want.
 func (g git) checkout(ctx context.Context, want string) error {
 	refs, err := g.run(ctx, "for-each-ref", "for-each-ref", "--format=%(refname)", "refs/tags", "refs/remotes/origin")
 	if err != nil {
@@ -165,7 +165,7 @@ func (g git) checkout(ctx context.Context, want string) error {
 	return err
 }
 
-// commit is the whole name of a commit of which want is the beginning.
+// commit returns the full hash of the commit that begins with want.
 func (g git) commit(ctx context.Context, want string) (string, error) {
 	if len(want) < 7 || strings.Trim(want, "0123456789abcdef") != "" {
 		return "", errors.New("is not a commit")

@@ -19,44 +19,44 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// Installer puts plugins into a directory. What it does not get by itself, its
-// functions bring; one that is nil cannot be asked.
+// Installer installs plugins in a directory. Its functions fetch archives; one that is nil is
+// not supported.
 type Installer struct {
-	// Dir is the directory of plugins; it is created where it is missing.
+	// Dir is the plugins' directory. It is created if it does not exist.
 	Dir string
-	// Download writes what is at an http or https URL to w, at most limit bytes.
+	// Download writes the content of an http or https URL to w, at most limit bytes.
 	Download func(ctx context.Context, url string, limit int64, w io.Writer) error
-	// Pull writes the archive of the plugin at oci://host/path[:tag] to w.
+	// Pull writes the archive of the plugin oci://host/path[:tag] to w.
 	Pull func(ctx context.Context, ref, version string, w io.Writer) (Pulled, error)
-	// Verify tells who signed an archive; without a valid signature it is an
-	// error.
+	// Verify returns the signer of an archive, or an error if there is no valid
+	// signature.
 	Verify func(name string, archive io.Reader, provenance []byte) (signer string, err error)
 	// Hook runs a plugin's hook.
 	Hook func(ctx context.Context, name string, p *Plugin) error
-	// Verified, if any, is told who signed an archive, before it is unpacked.
+	// Verified, if not nil, is called with the signer before an archive is unpacked.
 	Verified func(signer string)
 }
 
-// Pulled is what a registry says of a plugin.
+// Pulled describes a plugin that was pulled from a registry.
 type Pulled struct {
 	Name       string // of the archive, name-version.tgz
-	Provenance []byte // nil where there is none
-	Version    string // that its tag means, "" where it means none
+	Provenance []byte // nil if there is none
+	Version    string // of the tag, or "" if the tag is not a version
 }
 
-// InstallRequest is what to install.
+// InstallRequest describes a plugin to install.
 type InstallRequest struct {
 	Source Source
-	// Version is a version or a range, for git and registries; for git also a
-	// tag, a branch or a commit. "" is the newest, or git's default branch.
+	// Version is a version or a range, for git and registries; for git also a tag, a branch
+	// or a commit. "" is the newest version, or git's default branch.
 	Version string
-	// Verify refuses archives without a valid signature, and what is not an archive.
-	// A local directory needs none.
+	// Verify requires archives with a valid signature. It does not apply to a local
+	// directory.
 	Verify bool
 }
 
-// An ExistsError is returned when a plugin of that name is installed, or Dir exists. It
-// is an [fs.ErrExist].
+// An ExistsError is returned if a plugin with the same name is installed, or Dir exists. It is
+// an [fs.ErrExist].
 type ExistsError struct{ Name, Dir string }
 
 func (e *ExistsError) Error() string {
@@ -64,8 +64,8 @@ func (e *ExistsError) Error() string {
 }
 func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 
-// An UnsignedError is returned when a signature is wanted and the plugin has no
-// provenance file (CVE-2026-35205), or comes from git, where there is none.
+// An UnsignedError is returned if a signature is required and the plugin has no provenance file
+// (CVE-2026-35205), or is from git, which has none.
 type UnsignedError struct {
 	Source string
 	Git    bool
@@ -78,16 +78,16 @@ func (e *UnsignedError) Error() string {
 	return fmt.Sprintf("plugin from %s: there is no provenance file (.prov) to verify it with", e.Source)
 }
 
-// A StaleError is returned when a registry has another version of a plugin, even a signed
-// one, under the tag of Want.
+// A StaleError is returned if a registry has another version of a plugin, even a signed one,
+// under the tag of Want.
 type StaleError struct{ Source, Want, Version string }
 
 func (e *StaleError) Error() string {
 	return fmt.Sprintf("plugin verification failed: %s has version %s under the tag of %s", e.Source, e.Version, e.Want)
 }
 
-// Install installs a plugin and runs its install hook. If anything fails, the
-// hook included, nothing stays behind.
+// Install installs a plugin and runs its install hook. If anything fails, including the hook, no
+// files are left.
 func (in Installer) Install(ctx context.Context, req InstallRequest) (*Plugin, error) {
 	if err := os.MkdirAll(in.Dir, 0o755); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (*Plugin, e
 	if err != nil {
 		return nil, err
 	}
-	if err := in.free(s); err != nil {
+	if err := in.checkFree(s); err != nil {
 		return nil, err
 	}
 	p, err := in.place(s)
@@ -115,31 +115,30 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (*Plugin, e
 	return p, nil
 }
 
-// staging begins the names of directories in which installations are under way.
+// staging is the prefix of the temporary directories of installations.
 const staging = ".install-"
 
-// sweep removes what installations have left that were killed. No one's takes a
-// day.
+// sweep removes the directories of killed installations, which are older than a day.
 func (in Installer) sweep() {
-	left, _ := filepath.Glob(filepath.Join(in.Dir, staging+"*")) // the pattern is sound
+	left, _ := filepath.Glob(filepath.Join(in.Dir, staging+"*")) // the pattern is valid
 	for _, dir := range left {
 		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = removeAll(dir) // or the next one does
+			_ = removeAll(dir) // the next installation tries again
 		}
 	}
 }
 
-// staged is a plugin that is complete and not yet in its place.
+// staged is a plugin in a temporary directory.
 type staged struct {
 	dir       string // "" for a link
-	link      string // what to link to
-	directory string // the name that it gets
+	link      string // the target of the link
+	directory string // the final name
 	plugin    *Plugin
 	record    record
-	// archive and prov are kept beside the plugin, as Helm does.
+	// archive and prov are stored next to the plugin, as Helm does.
 	archive string
 	prov    []byte
-	// version is the one that a registry says it is.
+	// version is the registry's version.
 	version string
 }
 
@@ -160,10 +159,10 @@ func (in Installer) stage(ctx context.Context, req InstallRequest, temp string) 
 	return in.stageArchive(ctx, req, temp)
 }
 
-// stageArchive brings an archive, verifies it and unpacks it.
+// stageArchive fetches, verifies and unpacks an archive.
 func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp string) (*staged, error) {
 	s := &staged{archive: filepath.Join(temp, "archive")}
-	name, err := in.bring(ctx, req, s)
+	name, err := in.fetch(ctx, req, s)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +189,7 @@ func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp s
 	}
 	if s.plugin, err = Load(s.dir); err != nil {
 		var bad *LoadError
-		if errors.As(err, &bad) { // the directory is gone in a moment
+		if errors.As(err, &bad) { // the directory is temporary
 			bad.Path = filepath.Join(name, ManifestFile)
 		}
 		return nil, err
@@ -206,9 +205,9 @@ func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp s
 	return s, nil
 }
 
-// bring writes the archive to s.archive, with its provenance, if any. It returns
-// the archive's name.
-func (in Installer) bring(ctx context.Context, req InstallRequest, s *staged) (string, error) {
+// fetch writes the archive to s.archive and its provenance file to s.prov. It returns the
+// archive's name.
+func (in Installer) fetch(ctx context.Context, req InstallRequest, s *staged) (string, error) {
 	f, err := os.Create(s.archive)
 	if err != nil {
 		return "", err
@@ -232,7 +231,7 @@ func (in Installer) bring(ctx context.Context, req InstallRequest, s *staged) (s
 
 func (in Installer) download(ctx context.Context, req InstallRequest, out io.Writer, s *staged) error {
 	if in.Download == nil {
-		return &SourceError{req.Source.String(), "there is nothing here to download with"}
+		return &SourceError{req.Source.String(), "downloads are not supported"}
 	}
 	if err := in.Download(ctx, req.Source.Location, MaxArchive, out); err != nil {
 		return err
@@ -248,7 +247,7 @@ func (in Installer) download(ctx context.Context, req InstallRequest, out io.Wri
 	return nil
 }
 
-// withSuffix lengthens a URL's path.
+// withSuffix appends to a URL's path.
 func withSuffix(location, suffix string) string {
 	if at := strings.IndexAny(location, "?#"); at >= 0 {
 		return location[:at] + suffix + location[at:]
@@ -258,7 +257,7 @@ func withSuffix(location, suffix string) string {
 
 func (in Installer) pull(ctx context.Context, req InstallRequest, out io.Writer, s *staged, name *string) error {
 	if in.Pull == nil {
-		return &SourceError{req.Source.String(), "this helm cannot pull plugins from registries"}
+		return &SourceError{req.Source.String(), "registries are not supported"}
 	}
 	pulled, err := in.Pull(ctx, req.Source.Location, req.Version, out)
 	if err != nil {
@@ -281,7 +280,7 @@ func copyFile(w io.Writer, path string) error {
 	return err
 }
 
-// readProvenance reads a provenance file, nil where it is not there or of no use.
+// readProvenance reads a provenance file. It returns nil if it cannot be read.
 func readProvenance(path string) []byte {
 	data, err := file.Read(path, maxManifest)
 	if err != nil {
@@ -309,10 +308,10 @@ func (in Installer) verify(name string, source Source, s *staged) error {
 	return nil
 }
 
-// free reports whether nothing is where the plugin goes, by name and by directory.
-func (in Installer) free(s *staged) error {
-	// A name that was fine for git or the user's directory may not be one for ours,
-	// and what begins with a dot is not a plugin's there, but a record's or hidden.
+// checkFree returns an error if the plugin's name or directory is used.
+func (in Installer) checkFree(s *staged) error {
+	// The name of a repository or of the user's directory may be invalid here. Names that
+	// start with a dot are reserved.
 	if strings.HasPrefix(s.directory, ".") || !ValidName(strings.ReplaceAll(s.directory, ".", "")) {
 		s.directory = s.plugin.Name
 	}
@@ -327,7 +326,7 @@ func (in Installer) free(s *staged) error {
 		return nil
 	}
 	if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
-		return os.Remove(target) // a link to a directory that is gone: no plugin, and in no one's list
+		return os.Remove(target) // a broken link is not a plugin
 	}
 	return &ExistsError{s.plugin.Name, target}
 }
@@ -337,7 +336,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// place moves a staged plugin to where it belongs.
+// place moves a staged plugin to its directory.
 func (in Installer) place(s *staged) (*Plugin, error) {
 	target := filepath.Join(in.Dir, s.directory)
 	var err error
@@ -359,8 +358,8 @@ func (in Installer) place(s *staged) (*Plugin, error) {
 	return p, nil
 }
 
-// keep puts the archive and its provenance beside the plugin, where Helm keeps
-// them, and writes down where the plugin came from.
+// keep stores the archive and its provenance file next to the plugin, as Helm does, and records
+// the plugin's source.
 func keep(p *Plugin, s *staged) error {
 	if err := s.record.write(p); err != nil || s.archive == "" {
 		return err
@@ -378,8 +377,8 @@ func keep(p *Plugin, s *staged) error {
 	return os.WriteFile(path+".prov", s.prov, 0o644)
 }
 
-// archiveOf is where the archive of a plugin is kept. Name and version cannot
-// lead out of the directory: [Parse] has seen to it.
+// archiveOf returns the path of a plugin's archive. [Parse] has checked that name and version
+// are valid in file names.
 func archiveOf(p *Plugin) string {
 	name := p.Name
 	if p.Version != "" {
@@ -388,7 +387,7 @@ func archiveOf(p *Plugin) string {
 	return filepath.Join(filepath.Dir(p.Dir), name+".tgz")
 }
 
-// remove takes a plugin away, with what is kept beside it.
+// remove removes a plugin and its files.
 func remove(p *Plugin) error {
 	errs := []error{removeAll(p.Dir)}
 	for _, path := range kept(p) {
@@ -396,18 +395,18 @@ func remove(p *Plugin) error {
 			errs = append(errs, err)
 		}
 	}
-	_ = os.Remove(filepath.Dir(recordOf(p))) // where it was the last one
+	_ = os.Remove(filepath.Dir(recordOf(p))) // fails unless it is empty
 	return errors.Join(errs...)
 }
 
-// kept are the files beside a plugin that belong to it.
+// kept returns the files of a plugin next to its directory.
 func kept(p *Plugin) []string {
 	archive := archiveOf(p)
 	return []string{archive, archive + ".prov", recordOf(p)}
 }
 
-// removeAll removes a directory, or a link to one. Git keeps files that cannot be
-// written to, which Windows does not remove.
+// removeAll removes a directory or a link to one. Git has read-only files, which Windows does
+// not remove.
 func removeAll(dir string) error {
 	if runtime.GOOS == "windows" {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -420,8 +419,8 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// Uninstall runs a plugin's delete hook and removes the plugin, even where the
-// hook fails; then the error says so.
+// Uninstall runs a plugin's delete hook and removes the plugin. If the hook fails, the plugin is
+// removed and an error is returned.
 func (in Installer) Uninstall(ctx context.Context, p *Plugin) error {
 	return errors.Join(in.Hook(ctx, HookDelete, p), remove(p))
 }

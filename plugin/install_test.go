@@ -192,7 +192,7 @@ func TestAFailedInstallLeavesNothing(t *testing.T) {
 	}{
 		"a hook that fails, archive":   {write("good-1.0.0.tgz", pluginArchive(t, "a", "1.0.0")), HookInstall, "exited with error", false},
 		"a hook that fails, directory": {writePlugin(t, filepath.Join(outside, "f"), "name: a\n"), HookInstall, "exited with error", false},
-		"an archive that leads out":    {write("hostile.tgz", hostile), "", "leads out", false},
+		"an archive that leads out":    {write("hostile.tgz", hostile), "", "is outside of", false},
 		"a version that leads out":     {write("version.tgz", version), "", "not a semantic version", false}, // CVE-2026-35204
 		"not an archive":               {write("x.tgz", []byte("x")), "", "not an archive", false},
 		"no provenance":                {write("b.tgz", pluginArchive(t, "a", "1.0.0")), "", "no provenance file", true}, // CVE-2026-35205
@@ -283,7 +283,7 @@ func TestUpdateFromAURL(t *testing.T) {
 	before := b.files(t)
 
 	b.web[url] = pluginArchive(t, "b", "1.1.0")
-	if _, err := b.Update(t.Context(), p); err == nil || !strings.Contains(err.Error(), `is the plugin "b"`) {
+	if _, err := b.Update(t.Context(), p); err == nil || !strings.Contains(err.Error(), `has another plugin now, "b"`) {
 		t.Error(err)
 	}
 	b.web[url], b.broken = pluginArchive(t, "a", "1.1.0"), HookUpdate

@@ -38,9 +38,9 @@ func programs(in []program, literal bool) []Program {
 	return out
 }
 
-// parseLegacy reads Helm 3's form. Where command is next to platformCommand,
-// and hooks beside platformHooks, what is for a platform comes first and the
-// other is for the rest: so does Helm 3, and plugins rely on it.
+// parseLegacy parses Helm 3's format. If there is both command and platformCommand, or hooks
+// and platformHooks, the platform-specific one has priority and the other one is for all other
+// platforms. Helm 3 does the same, and plugins rely on it.
 func parseLegacy(data []byte) (Manifest, error) {
 	var l legacy
 	if err := decode(data, false, &l); err != nil {

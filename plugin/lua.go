@@ -15,18 +15,17 @@ import (
 	"time"
 )
 
-// Interpreter is the runtime of plugins in [Lua]: a program that gets the file to
-// begin with, in the plugin's directory, and then the plugin's arguments. It is
-// otherwise run like the program of a [Subprocess] plugin.
+// Interpreter is the runtime [Lua]: it runs a program with the plugin's main file and the
+// plugin's arguments, like the program of a [Subprocess] plugin.
 type Interpreter struct {
-	// Path is the program, an absolute path.
+	// Path is the absolute path of the program.
 	Path string
 	// Args precede the file.
 	Args []string
 }
 
-// Run implements [Runtime]. The error is a [*MemoryError] where the interpreter says so
-// when Go's runtime crashes.
+// Run implements [Runtime]. The error is a [*MemoryError] if the interpreter's Go runtime
+// crashes because it is out of memory.
 func (i Interpreter) Run(ctx context.Context, inv Invocation) error {
 	if i.Path == "" {
 		return errors.New("the program that runs plugins in " + inv.Plugin.Runtime + " cannot be found")
@@ -36,7 +35,7 @@ func (i Interpreter) Run(ctx context.Context, inv Invocation) error {
 		file = LuaCompleteFile
 	}
 	args := slices.Concat(i.Args, []string{filepath.Join(inv.Plugin.Dir, file)}, inv.Args)
-	if runtime.GOOS != "linux" { // where the limit on memory is not one of the system
+	if runtime.GOOS != "linux" { // only on Linux the memory limit is the kernel's
 		return run(ctx, inv, i.Path, args, nil)
 	}
 	read, write, err := os.Pipe()
@@ -45,38 +44,38 @@ func (i Interpreter) Run(ctx context.Context, inv Invocation) error {
 	}
 	crash := make(chan string, 1)
 	go func() {
-		text, _ := io.ReadAll(io.LimitReader(read, maxCrash)) // what came counts
-		_, _ = io.Copy(io.Discard, read)                      // a crash waits until all of it is read
+		text, _ := io.ReadAll(io.LimitReader(read, maxCrash)) // a partial output is enough
+		_, _ = io.Copy(io.Discard, read)                      // so that the crash does not block
 		crash <- string(text)
 	}()
 	inv.Env = append(inv.Env, CrashVariable+"="+CrashDescriptor)
 	err = run(ctx, inv, i.Path, args, []*os.File{write})
-	// Something that the plugin has started may hold the other end: it is not waited for.
+	// A process that the plugin has started may keep the other end open.
 	err = errors.Join(err, write.Close(), read.SetReadDeadline(time.Now().Add(echo)))
 	text := <-crash
-	_ = read.Close() // it was only read
+	_ = read.Close()
 	switch {
 	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"):
 		return &MemoryError{Plugin: inv.Plugin.Name}
 	case text != "" && inv.Err != nil:
-		_, _ = io.WriteString(inv.Err, text) // the error says the rest
+		_, _ = io.WriteString(inv.Err, text) // the error is returned anyway
 	}
 	return err
 }
 
-// The environment variable that has an [Interpreter] write to a descriptor why Go's
-// runtime crashed, and its value, that descriptor.
+// The environment variable that makes an [Interpreter] write the output of a crash of its Go
+// runtime to a file descriptor, and its value, the descriptor.
 const (
 	CrashVariable   = "MOONHELM_CRASH_OUTPUT"
 	CrashDescriptor = "3"
 )
 
-// maxCrash is how much of a crash's output is read.
+// maxCrash is the largest output of a crash that is read, in bytes.
 const maxCrash = 64 << 10
 
-// A MemoryError is returned for a plugin that used more memory than it may.
+// A MemoryError is returned for a plugin that exceeded its memory limit.
 type MemoryError struct{ Plugin string }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("plugin %q used more memory than it may", e.Plugin)
+	return fmt.Sprintf("plugin %q exceeded its memory limit", e.Plugin)
 }

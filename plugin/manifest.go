@@ -16,65 +16,65 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// What a plugin is for.
+// The types of plugins.
 const (
 	CLI          = "cli/v1"          // a command of its own
-	Getter       = "getter/v1"       // brings what URLs of its schemes name
-	PostRenderer = "postrenderer/v1" // changes what charts render to
+	Getter       = "getter/v1"       // downloads from URLs with its schemes
+	PostRenderer = "postrenderer/v1" // post-processes rendered charts
 )
 
-// What runs a plugin.
+// The runtimes of plugins.
 const (
 	Subprocess = "subprocess"
 	Lua        = "lua"
 )
 
-// Hooks of a plugin: when it is installed, updated and uninstalled.
+// The hooks of a plugin.
 const (
 	HookInstall = "install"
 	HookUpdate  = "update"
 	HookDelete  = "delete"
 )
 
-// Manifest is what a plugin says of itself, in either generation's form.
+// Manifest is a plugin's manifest, in the format of Helm 3 or Helm 4.
 type Manifest struct {
 	Name string
-	// Version is a semantic version; Helm 3's plugins may have none.
+	// Version is a semantic version. Plugins in Helm 3's format may have none.
 	Version string
-	// Legacy tells Helm 3's form from Helm 4's.
+	// Legacy is set for Helm 3's format.
 	Legacy  bool
 	Type    string
 	Runtime string
-	// SourceURL is where its author says that it comes from.
+	// SourceURL is the source according to the author.
 	SourceURL string
-	// Usage is the command's line in help ("cm-push [CHART] [REPO]"), Short its
-	// summary, Long its explanation.
+	// Usage is the usage line of the command ("cm-push [CHART] [REPO]"), Short its summary,
+	// Long its description.
 	Usage, Short, Long string
-	// IgnoreFlags has the command called without any of the user's arguments.
+	// IgnoreFlags calls the command without the user's arguments.
 	IgnoreFlags bool
-	// Programs is what runs, by platform. It is empty where the plugin has no
-	// command, or another runtime than [Subprocess].
+	// Programs are the programs of the command, by platform. It is empty if the plugin has
+	// no command or a runtime other than [Subprocess].
 	Programs []Program
-	// Hooks are what runs when the plugin is installed, updated and uninstalled.
+	// Hooks are the programs of the hooks.
 	Hooks map[string][]Program
-	// Getters are the schemes that it serves.
+	// Getters are the supported URL schemes.
 	Getters []GetterConfig
 }
 
-// Program is a command line for one platform. An empty OS or Arch suits all.
+// Program is a command line for a platform. An empty OS or Arch matches all.
 type Program struct {
 	OS, Arch string
-	// Command is the program, with arguments behind it, all separated by blanks:
-	// no quotes, as in Helm. $VARIABLES in the program stand for those of the
-	// plugin's environment.
+	// Command is the program, optionally with arguments, separated by blanks. As in Helm,
+	// there are no quotes. $VARIABLES in the program are expanded from the plugin's
+	// environment.
 	Command string
 	// Args are further arguments.
 	Args []string
-	// Literal leaves $VARIABLES in arguments alone, for the program to expand.
+	// Literal disables the expansion of $VARIABLES in arguments.
 	Literal bool
 }
 
-// GetterConfig is how URLs of some schemes are served.
+// GetterConfig maps URL schemes to programs.
 type GetterConfig struct {
 	Schemes  []string
 	Programs []Program
@@ -86,7 +86,7 @@ func (m *Manifest) HasCommand() bool {
 	return m.Type == CLI || m.Legacy && len(m.Programs) > 0
 }
 
-// A FieldError is returned for a field of a manifest that is not valid.
+// A FieldError is returned for an invalid field of a manifest.
 type FieldError struct{ Field, Problem string }
 
 func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
@@ -94,12 +94,10 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 // ErrEmpty is returned for an empty manifest (CVE-2024-26147).
 var ErrEmpty = errors.New("it is empty")
 
-// Parse reads a manifest. Duplicate keys, names outside of [A-Za-z0-9_-] and
-// versions that are not semantic versions are refused. Control characters
-// disappear from what ends up on a terminal.
+// Parse parses a manifest. Duplicate keys, names outside of [A-Za-z0-9_-] and versions that are
+// not semantic versions are errors. Control characters are removed from texts that are printed.
 //
-// Fields that are not known are refused in Helm 4's form, and read past in Helm
-// 3's, as Helm 4 does in both.
+// As in Helm 4, unknown fields are errors in Helm 4's format and ignored in Helm 3's.
 func Parse(data []byte) (Manifest, error) {
 	var head struct {
 		APIVersion string         `yaml:"apiVersion"`
@@ -119,7 +117,7 @@ func Parse(data []byte) (Manifest, error) {
 		m, err = parseV1(data)
 	default:
 		return Manifest{}, &FieldError{"apiVersion",
-			fmt.Sprintf("is %q; this helm knows v1, and Helm 3's manifests, which have none", head.APIVersion)}
+			fmt.Sprintf("is %q: want v1, or none for the format of Helm 3", head.APIVersion)}
 	}
 	if err != nil {
 		return Manifest{}, err
@@ -131,7 +129,7 @@ func Parse(data []byte) (Manifest, error) {
 	return m, nil
 }
 
-// decode reads the first document of a YAML text.
+// decode decodes the first document of a YAML text.
 func decode(data []byte, strict bool, into any) error {
 	dec := yaml.NewDecoderV3(bytes.NewReader(data))
 	dec.KnownFields(strict)
@@ -142,7 +140,7 @@ func decode(data []byte, strict bool, into any) error {
 	var typed *yaml.TypeError
 	if errors.As(err, &typed) {
 		for i, line := range typed.Errors {
-			for _, before := range []string{" in type ", " into "} { // Go's names help no one
+			for _, before := range []string{" in type ", " into "} { // remove the Go types
 				line, _, _ = strings.Cut(line, before)
 			}
 			typed.Errors[i] = strings.Replace(line, "cannot unmarshal", "is of the wrong kind:", 1)
@@ -163,7 +161,7 @@ func ValidName(name string) bool {
 	return name != "" && strings.Trim(name, letters+"0123456789_-") == ""
 }
 
-// validScheme reports whether a URL may begin so.
+// validScheme reports whether s is a valid URL scheme.
 func validScheme(s string) bool {
 	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789+._-") == ""
 }
@@ -173,27 +171,26 @@ func (m *Manifest) check() error {
 		return &FieldError{"name", "is missing"}
 	}
 	if !ValidName(m.Name) {
-		return &FieldError{"name", fmt.Sprintf("%q may have letters, digits, _ and - only", m.Name)}
+		return &FieldError{"name", fmt.Sprintf("%q may contain only letters, digits, _ and -", m.Name)}
 	}
 	if err := m.checkVersion(); err != nil {
 		return err
 	}
 	for _, g := range m.Getters {
 		if len(g.Schemes) == 0 {
-			return &FieldError{"downloaders", "have one without protocols"}
+			return &FieldError{"downloaders", "has an entry without protocols"}
 		}
 		for _, s := range g.Schemes {
 			if !validScheme(s) {
-				return &FieldError{"protocols", fmt.Sprintf("have %q, which is not a URL's scheme", s)}
+				return &FieldError{"protocols", fmt.Sprintf("has %q, which is not a valid URL scheme", s)}
 			}
 		}
 	}
 	return nil
 }
 
-// checkVersion takes semantic versions only (CVE-2026-35204): versions become
-// parts of file names. Helm 3's plugins may do without, and may write v1.2.3 or
-// 1.2, as many of them do.
+// checkVersion requires a semantic version (CVE-2026-35204), because it is used in file names.
+// Plugins in Helm 3's format may have none, or a version like v1.2.3 or 1.2, as many have.
 func (m *Manifest) checkVersion() error {
 	if m.Version == "" {
 		if m.Legacy {
@@ -211,7 +208,7 @@ func (m *Manifest) checkVersion() error {
 	return nil
 }
 
-// Schemes are those of the URLs that the plugin brings.
+// Schemes returns the URL schemes of the plugin, in lower case.
 func (m *Manifest) Schemes() []string {
 	var all []string
 	for _, g := range m.Getters {
@@ -231,7 +228,7 @@ func (m *Manifest) sanitize() {
 	m.Long = strings.TrimRight(printable(m.Long), "\n")
 }
 
-// printable drops what has no shape of its own (CVE-2021-21303); newlines stay.
+// printable removes unprintable characters (CVE-2021-21303) except newlines.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -18,12 +18,12 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// ArchiveName is what an archive of the plugin is called.
+// ArchiveName returns the name of the plugin's archive.
 func (m *Manifest) ArchiveName() string { return m.Name + "-" + m.Version + ".tgz" }
 
-// Pack writes the plugin as an archive that Helm 4 installs too: its files below
-// a directory that bears its name, all of the same time, without git's own. The
-// same files give the same bytes.
+// Pack writes the plugin as an archive that Helm 4 can install: its files in a directory with
+// its name, with the modification time at, without .git. The same files result in the same
+// bytes.
 func Pack(p *Plugin, at time.Time, w io.Writer) error {
 	if p.Version == "" {
 		return &FieldError{"version", "is missing; an archive needs one"}
@@ -60,7 +60,7 @@ func pack(tw *tar.Writer, from, name string, at time.Time) error {
 		h.Name, h.Mode, h.Typeflag, h.Size = name+"/", 0o755, tar.TypeDir, 0
 		return tw.WriteHeader(h)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is neither a file nor a directory; plugins' archives may have no links", from)
+		return fmt.Errorf("%s is neither a file nor a directory; links are not allowed in archives of plugins", from)
 	case info.Mode()&0o111 != 0:
 		h.Mode = 0o755
 	}
@@ -79,7 +79,7 @@ func pack(tw *tar.Writer, from, name string, at time.Time) error {
 	return err
 }
 
-// Metadata is what a provenance file says of the plugin, in YAML.
+// Metadata returns the plugin's metadata in a provenance file, as YAML.
 func (m *Manifest) Metadata() ([]byte, error) {
 	generation := "v1"
 	if m.Legacy {
@@ -95,9 +95,8 @@ func (m *Manifest) Metadata() ([]byte, error) {
 	}{generation, m.Name, m.Version, m.Type, m.Runtime, m.SourceURL})
 }
 
-// Provenance returns where an installed plugin came from, in Helm's words: "local dev"
-// for a directory that is linked to, "signed" and "unsigned" for archives, "unknown" for
-// the rest.
+// Provenance returns the provenance of an installed plugin in Helm's words: "local dev" for a
+// link to a directory, "signed" and "unsigned" for archives, or else "unknown".
 func (p *Plugin) Provenance() string {
 	if info, err := os.Lstat(p.Dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return "local dev"
@@ -112,13 +111,13 @@ func (p *Plugin) Provenance() string {
 	return "signed"
 }
 
-// Source returns where the plugin comes from: as its manifest says, else as was recorded
-// when it was installed, else "unknown".
+// Source returns the source of the plugin from its manifest, or the recorded one of its
+// installation, or "unknown".
 func (p *Plugin) Source() string {
 	if p.SourceURL != "" {
 		return p.SourceURL
 	}
-	if r, ok, err := recall(p); ok && err == nil {
+	if r, ok, err := readRecord(p); ok && err == nil {
 		return printable(Source{Location: r.Source}.String())
 	}
 	return "unknown"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin reads, installs and runs plugins: other people's programs that
-// add a command to helm, bring charts from places that helm does not know, or
-// change what charts render to.
+// Package plugin loads, installs and runs plugins: third-party programs that add a command
+// to helm, download charts from URLs with other schemes, or post-process rendered charts.
 //
 //	found, problems := plugin.Find(os.Getenv("HELM_PLUGINS"))
 //	...
@@ -10,11 +9,10 @@
 //		Plugin: found[0], Args: os.Args[2:], Env: os.Environ(), Out: os.Stdout, Err: os.Stderr,
 //	})
 //
-// In comes a directory with a plugin.yaml, of Helm 3's form or of Helm 4's. Out
-// comes a [Plugin], and a process where it is run. A plugin is as much trusted as
-// any program that the user starts; its manifest and the archive that it came in
-// are not. The package knows no command line, and fetches nothing by itself but
-// what git fetches.
+// A [Plugin] is a directory with a plugin.yaml in the format of Helm 3 or Helm 4. A plugin is
+// trusted like any program that the user starts; its manifest and its archive are not. The
+// package does not depend on the command line, and makes no network requests except those of
+// git.
 package plugin
 
 import (
@@ -29,26 +27,26 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// ManifestFile is what a plugin's manifest is called.
+// ManifestFile is the name of a plugin's manifest.
 const ManifestFile = "plugin.yaml"
 
-// LuaFile is what a plugin of the runtime [Lua] is written in.
+// LuaFile is the main file of a plugin with the runtime [Lua].
 const LuaFile = "main.lua"
 
-// LuaCompleteFile is what such a plugin completes command lines with.
+// LuaCompleteFile is the file that completes command lines of such a plugin.
 const LuaCompleteFile = "complete.lua"
 
-// maxManifest is the largest manifest that is read, in bytes.
+// maxManifest is the largest size of a manifest, in bytes.
 const maxManifest = 1 << 20
 
-// Plugin is a plugin in its directory.
+// Plugin is an installed plugin.
 type Plugin struct {
-	// Dir is its directory, an absolute path. It may be a symbolic link.
+	// Dir is its absolute path. It may be a symbolic link.
 	Dir string
 	Manifest
 }
 
-// A LoadError is returned for a plugin that cannot be used; Err is the reason.
+// A LoadError is returned for an invalid plugin. Err is the reason.
 type LoadError struct {
 	Path string // of the manifest
 	Err  error
@@ -57,15 +55,15 @@ type LoadError struct {
 func (e *LoadError) Error() string { return fmt.Sprintf("plugin %s: %v", e.Path, e.Err) }
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// A NotFoundError is returned for the name of a plugin that is not installed.
+// A NotFoundError is returned if a plugin is not installed.
 type NotFoundError struct {
 	Name string
-	Has  []string // the names of those that are
+	Has  []string // the names of the installed plugins
 }
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("plugin: %s not found", e.Name) }
 
-// Load reads the plugin in a directory. The error is a [*LoadError].
+// Load loads the plugin in a directory. The error is a [*LoadError].
 func Load(dir string) (*Plugin, error) {
 	name := filepath.Join(dir, ManifestFile)
 	p, err := load(dir)
@@ -99,24 +97,23 @@ func load(dir string) (*Plugin, error) {
 	return &Plugin{Dir: abs, Manifest: m}, nil
 }
 
-// hasLua is an error unless the program of a plugin in Lua is there, as a regular file
-// by the rules of [openOwn].
+// hasLua returns an error unless the main file of a Lua plugin is a regular file according to
+// [openOwn].
 func hasLua(dir string) error {
 	f, err := openOwn(dir, LuaFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is missing, which the runtime %s needs", LuaFile, Lua)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", LuaFile, bare(err))
+		return fmt.Errorf("%s: %w", LuaFile, withoutPath(err))
 	}
 	return f.Close()
 }
 
-// openOwn opens a file of a plugin that helm itself understands. In a clone it must be
-// in the plugin's directory: a link that leads out of it would have helm obey, and show,
-// files that no one has installed. Archives have no links. Any other directory is made
-// by the user or by a package manager, some of which make plugins of links to files in
-// a store of theirs; such links are followed.
+// openOwn opens a file of a plugin that helm interprets. In a clone of a git repository it
+// must be in the plugin's directory: a symbolic link could make helm read files outside of it.
+// Archives have no links. Other directories are from the user or a package manager; some of
+// those use links to files in a store, so links are followed.
 func openOwn(dir, name string) (*os.File, error) {
 	if exists(filepath.Join(dir, ".git")) {
 		return file.OpenIn(dir, name)
@@ -124,18 +121,18 @@ func openOwn(dir, name string) (*os.File, error) {
 	return file.Open(filepath.Join(dir, name))
 }
 
-// readOwn is openOwn, and reads the file.
+// readOwn reads a file like openOwn.
 func readOwn(dir, name string) ([]byte, error) {
 	if exists(filepath.Join(dir, ".git")) {
 		data, err := file.ReadIn(dir, name, maxManifest)
-		return data, bare(err)
+		return data, withoutPath(err)
 	}
 	data, err := file.Read(filepath.Join(dir, name), maxManifest)
-	return data, bare(err)
+	return data, withoutPath(err)
 }
 
-// bare is err without the path, which is told anyway.
-func bare(err error) error {
+// withoutPath returns err without its path, for errors that contain it already.
+func withoutPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return at.Err
@@ -143,11 +140,10 @@ func bare(err error) error {
 	return err
 }
 
-// Find reads the plugins below a list of directories, as PATH has them: each directory
-// with a plugin.yaml directly below one of these. They come sorted by name; of
-// two with one name, the one found first counts and the other is among the
-// errors. A plugin that is broken hides no other one: the errors are
-// [*LoadError] and [*ClashError].
+// Find loads the plugins in a list of directories in the format of PATH: each subdirectory of
+// one of them with a plugin.yaml. It returns them sorted by name. If two have the same name, the
+// first is returned and the other is an error. Invalid plugins do not affect others: the errors
+// are [*LoadError] and [*ClashError].
 func Find(paths string) ([]*Plugin, []error) {
 	var (
 		found  []*Plugin
@@ -185,14 +181,14 @@ func Find(paths string) ([]*Plugin, []error) {
 	return found, errs
 }
 
-// candidate reads the plugin in a directory, nil where there is none: other things
-// may lie beside plugins.
+// candidate loads the plugin in a directory. It returns nil if there is none, because the
+// parent may contain other files.
 func candidate(dir string) (*Plugin, error) {
 	if strings.HasPrefix(filepath.Base(dir), ".") {
-		return nil, nil // an installation that is under way, or was cut off
+		return nil, nil // an installation in progress, or an interrupted one
 	}
 	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); err != nil {
-		if errors.Is(err, fs.ErrNotExist) || isNotFolder(dir) {
+		if errors.Is(err, fs.ErrNotExist) || isNotDirectory(dir) {
 			return nil, nil
 		}
 		return nil, &LoadError{Path: filepath.Join(dir, ManifestFile), Err: err}
@@ -200,13 +196,13 @@ func candidate(dir string) (*Plugin, error) {
 	return Load(dir)
 }
 
-func isNotFolder(dir string) bool {
+func isNotDirectory(dir string) bool {
 	info, err := os.Stat(dir)
 	return err != nil || !info.IsDir()
 }
 
-// A ClashError is returned for a plugin, in Dir, whose name another one has, in With,
-// which is used.
+// A ClashError is returned for the plugin in Dir if the plugin in With has the same name and
+// is used.
 type ClashError struct{ Name, Dir, With string }
 
 func (e *ClashError) Error() string {

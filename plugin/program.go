@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A NoProgramError is returned when a plugin names no program for this platform.
+// A NoProgramError is returned if a plugin has no program for this platform.
 type NoProgramError struct {
 	Plugin string
 	What   string // "command", "install hook", "downloader"
@@ -21,9 +21,9 @@ func (e *NoProgramError) Error() string {
 	return fmt.Sprintf("plugin %q has no %s for %s/%s", e.Plugin, e.What, runtime.GOOS, runtime.GOARCH)
 }
 
-// choose is the program of a list that suits a platform best: one for its
-// system and architecture, else one for its system, else one for all. Of those
-// that suit equally the first counts.
+// choose returns the best program for a platform: one for its operating system and
+// architecture, or else for its operating system, or else for all. Of equally good ones it
+// returns the first.
 func choose(list []Program, goos, arch string) (Program, bool) {
 	best, found := 0, Program{}
 	for _, p := range list {
@@ -44,7 +44,7 @@ func choose(list []Program, goos, arch string) (Program, bool) {
 	return found, best > 0
 }
 
-// line is the program and its arguments, with variables of env for their names.
+// line returns the program and its arguments, with variables expanded from env.
 func (p Program) line(env []string) []string {
 	vars := lookup(env)
 	words := append(strings.Fields(p.Command), p.Args...)
@@ -69,9 +69,9 @@ func lookup(env []string) func(string) string {
 	}
 }
 
-// locate finds a program: what is not an absolute path lies in the plugin's directory,
-// never in the one that the user happens to be in. A mere name means a program
-// of the PATH, and where own says so one in the plugin's directory before that.
+// locate returns the path of a program. A relative path is relative to the plugin's directory,
+// never to the working directory. A name without a slash is a program in PATH, or if own is
+// set, preferably in the plugin's directory.
 func locate(dir, name string, own bool) string {
 	if filepath.IsAbs(name) {
 		return name

@@ -13,28 +13,27 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// record is what is remembered of a plugin, so that it can be updated, and its
-// source shown.
+// record is the recorded source of a plugin, for updates and for the plugin list.
 type record struct {
 	Source  string `json:"source"` // without user and password
 	Version string `json:"version,omitempty"`
 	Verify  bool   `json:"verify,omitempty"`
-	// Git reports that the source is a git repository, of which the clone is.
+	// Git is set if the plugin is a clone of a git repository.
 	Git bool `json:"git,omitempty"`
 	// Digest is the archive's SHA-256 in hex.
 	Digest string `json:"digest,omitempty"`
 }
 
-// records is the directory of records, among the plugins' directories.
+// records is the directory of records, next to the plugins.
 const records = ".sources"
 
-// recordOf is where the record of a plugin is.
+// recordOf returns the path of a plugin's record.
 func recordOf(p *Plugin) string {
 	return filepath.Join(filepath.Dir(p.Dir), records, p.Name+".json")
 }
 
-// write remembers r of a plugin; there is nothing to remember of one that came
-// from a file on this machine.
+// write writes the record of a plugin. A plugin from a local archive has no record; an old one
+// is removed.
 func (r record) write(p *Plugin) error {
 	path := recordOf(p)
 	if r.Source == "" {
@@ -50,11 +49,11 @@ func (r record) write(p *Plugin) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o600) // a URL's query may be a token
+	return os.WriteFile(path, append(data, '\n'), 0o600) // the query of the URL may be a token
 }
 
-// recall is what is remembered of a plugin, false for nothing.
-func recall(p *Plugin) (record, bool, error) {
+// readRecord returns the record of a plugin, or false if there is none.
+func readRecord(p *Plugin) (record, bool, error) {
 	path := recordOf(p)
 	data, err := file.Read(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +66,7 @@ func recall(p *Plugin) (record, bool, error) {
 	if err != nil {
 		return record{}, false, fmt.Errorf("read %s: %w", path, err)
 	}
-	// Helm, which knows no records, may have put another plugin there since.
+	// Helm does not use records and may have replaced the plugin.
 	is := archiveOf(p)
 	if r.Git {
 		is = filepath.Join(p.Dir, ".git")

@@ -8,48 +8,45 @@ import (
 	"io"
 )
 
-// Call is what a plugin is run for.
+// Call is the purpose of a run.
 type Call int
 
-// The calls. What a plugin gets as arguments, and reads and writes, depends on
-// them.
+// The calls. They determine the arguments and the use of the streams.
 const (
-	// Command: what the user typed behind the plugin's name; the user's streams.
+	// Command runs the plugin's command with the user's arguments and streams.
 	Command Call = iota
-	// Get: client certificate, its key, certificate authorities (paths, "" for
-	// none) and the URL; the content goes to Out.
+	// Get downloads from a URL. The arguments are the paths of the client certificate, its
+	// key and the certificate authorities (each may be ""), and the URL. The content is
+	// written to Out.
 	Get
-	// Render: the arguments that the user chose; objects come by In, and go to
-	// Out.
+	// Render post-processes objects, from In to Out. The arguments are the user's.
 	Render
-	// Words: what is on the command line so far; what the last of it may become
-	// goes to Out.
+	// Words completes the arguments. The completions of the last one are written to Out.
 	Words
 )
 
-// Invocation is one run of a plugin, with everything that it sees.
+// Invocation describes a run of a plugin.
 type Invocation struct {
 	Plugin *Plugin
 	Call   Call
 	Args   []string
-	// Env is the whole environment, NAME=value; of two with one name the last
-	// counts.
+	// Env is the whole environment, NAME=value. Of duplicates, the last one is used.
 	Env []string
-	// In, Out and Err are its streams; nil ones are empty, or discard.
+	// In, Out and Err are the standard streams. If nil, they are empty or discarded.
 	In       io.Reader
 	Out, Err io.Writer
-	// Debug asks for all that can be said about an error.
+	// Debug requests detailed error messages.
 	Debug bool
 }
 
-// Runtime runs plugins. It returns when the plugin has ended, and ends the
-// plugin when the context does. A plugin that ends with a code other than 0 is
-// an [*ExitError]; it has said by itself what there is to say.
+// Runtime runs plugins. Run returns when the plugin has exited, and ends the plugin when ctx is
+// done. A plugin that exits with a non-zero code is an [*ExitError]; it has already printed its
+// error message.
 type Runtime interface {
 	Run(ctx context.Context, inv Invocation) error
 }
 
-// An ExitError is returned when a plugin exits with a code other than 0.
+// An ExitError is returned if a plugin exits with a non-zero code.
 type ExitError struct {
 	Plugin string
 	Code   int

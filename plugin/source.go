@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// Kind is the kind of place that a plugin comes from.
+// Kind is the kind of a source.
 type Kind int
 
-// The kinds of places.
+// The kinds of sources.
 const (
-	Directory Kind = iota // a directory on this machine, which is linked to
-	Archive               // an archive on this machine
+	Directory Kind = iota // a local directory, which is linked to
+	Archive               // a local archive
 	Download              // an archive at an http or https URL
 	Registry              // an OCI registry
 	Git                   // a git repository
 )
 
-// Source is where a plugin comes from.
+// Source is the source of a plugin.
 type Source struct {
 	Kind Kind
-	// Location is a path, or a URL that may have a password in it.
+	// Location is a path or a URL, which may contain a password.
 	Location string
 }
 
-// A SourceError is returned for a source from which no plugin can be installed.
+// A SourceError is returned for an invalid source.
 type SourceError struct{ Source, Problem string }
 
 func (e *SourceError) Error() string {
@@ -40,12 +40,12 @@ func (e *SourceError) Error() string {
 	return fmt.Sprintf("install a plugin from %s: %s", e.Source, e.Problem)
 }
 
-// gitSchemes are the transports that git may use, without those that run
-// programs which an address names (ext::).
+// gitSchemes are the allowed transports of git. Those that run programs named in the URL
+// (ext::) are not allowed.
 var gitSchemes = []string{"https", "http", "ssh", "git", "file"}
 
-// isShort reports whether text is git's short form of an address by ssh:
-// git@host:path. No part may look like an option.
+// isShort reports whether text is git's short form of an ssh URL, git@host:path. No part may
+// start with a dash.
 func isShort(text string) bool {
 	user, rest, ok := strings.Cut(text, "@")
 	host, path, ok2 := strings.Cut(rest, ":")
@@ -55,9 +55,9 @@ func isShort(text string) bool {
 	return ok && ok2 && word(user) && word(host) && path != "" && path[0] != '-' && path[0] != ':'
 }
 
-// ParseSource says what a user means by a place: what exists on disk, else a URL.
-// An http or https URL is an archive's where it ends as archives do, and a git
-// repository's otherwise. The error is a [*SourceError].
+// ParseSource parses a source: an existing path, or else a URL. An http or https URL is an
+// archive if it has the extension of one, or else a git repository. The error is a
+// [*SourceError].
 func ParseSource(text string) (Source, error) {
 	if info, err := os.Stat(text); err == nil && text != "" {
 		abs, err := filepath.Abs(text)
@@ -78,11 +78,11 @@ func ParseSource(text string) (Source, error) {
 			"file, and it is not a URL"}
 	}
 	u, err := url.Parse(text)
-	if err != nil { // a password may be in it
+	if err != nil { // the URL may contain a password
 		return Source{}, &SourceError{"", fmt.Sprintf("the %s URL given is malformed", scheme)}
 	}
 	if strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || rest == "" {
-		return Source{}, &SourceError{u.Redacted(), "it names no host"}
+		return Source{}, &SourceError{u.Redacted(), "the URL has no valid host"}
 	}
 	return remote(text, u)
 }
@@ -112,7 +112,7 @@ func isArchive(name string) bool {
 	return strings.HasSuffix(name, ".tgz") || strings.HasSuffix(name, ".tar.gz")
 }
 
-// String is the location without a password, and without a query, which may be a
+// String returns the location without a password, and without the query, which may contain a
 // token.
 func (s Source) String() string {
 	if u, err := url.Parse(s.Location); err == nil && u.Scheme != "" {
@@ -124,13 +124,13 @@ func (s Source) String() string {
 	return s.Location
 }
 
-// plain is the location without credentials.
+// plain returns the location without credentials.
 func (s Source) plain() string {
 	u, err := url.Parse(s.Location)
 	switch {
 	case err != nil || u.Scheme == "": // git@host:path has no password
 		return s.Location
-	case s.Kind == Git && u.Scheme == "ssh" && u.User != nil: // whose user is part of the address
+	case s.Kind == Git && u.Scheme == "ssh" && u.User != nil: // the user is part of an ssh URL
 		u.User = url.User(u.User.Username())
 	default:
 		u.User = nil
@@ -138,8 +138,8 @@ func (s Source) plain() string {
 	return u.String()
 }
 
-// base is the last part of the location, the name of a directory or an archive: by it
-// Helm finds a plugin again that it should update, with the .git of a repository.
+// base returns the last element of the location. Helm finds the directory of an installed
+// repository by it when it updates a plugin.
 func (s Source) base() string {
 	if s.Kind == Directory || s.Kind == Archive {
 		return filepath.Base(s.Location)

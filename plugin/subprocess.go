@@ -16,15 +16,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/process"
 )
 
-// grace is how long a plugin that was told to end may go on.
+// grace is the grace period of a plugin between the interrupt and the kill.
 const grace = 5 * time.Second
 
-// echo is how long an interrupt may take to arrive here that has ended a plugin.
+// echo is how long helm may receive an interrupt after the plugin has exited because of it.
 const echo = 100 * time.Millisecond
 
-// Process is the runtime [Subprocess]: it starts the programs that the manifest
-// names. A file among the streams becomes the program's own, so that it may
-// be a terminal.
+// Process is the runtime [Subprocess]: it starts the programs in the manifest. If a stream is a
+// file, such as a terminal, the program gets the file itself.
 type Process struct{}
 
 // Run implements [Runtime].
@@ -36,7 +35,7 @@ func (Process) Run(ctx context.Context, inv Invocation) error {
 	return start(ctx, inv, list, what)
 }
 
-// gets is what brings the content at a URL.
+// gets returns the programs that download from a URL.
 func (p *Plugin) gets(url string) []Program {
 	scheme, _, _ := strings.Cut(url, ":")
 	for _, g := range p.Getters {
@@ -47,8 +46,7 @@ func (p *Plugin) gets(url string) []Program {
 	return nil
 }
 
-// Hook runs what a plugin wants to be run when it is installed, updated or
-// uninstalled; nothing where it wants nothing.
+// Hook runs a plugin's hook for its installation, update or uninstallation, if it has one.
 func Hook(ctx context.Context, name string, inv Invocation) error {
 	list := inv.Plugin.Hooks[name]
 	if len(list) == 0 {
@@ -57,7 +55,7 @@ func Hook(ctx context.Context, name string, inv Invocation) error {
 	err := start(ctx, inv, list, name+" hook")
 	var none *NoProgramError
 	if errors.As(err, &none) {
-		return nil // it wants something on other platforms only
+		return nil // the hook is for other platforms
 	}
 	if err != nil {
 		return &HookError{Plugin: inv.Plugin.Name, Hook: name, Err: err}
@@ -65,7 +63,7 @@ func Hook(ctx context.Context, name string, inv Invocation) error {
 	return nil
 }
 
-// A HookError is returned when a plugin's hook fails.
+// A HookError is returned if a plugin's hook fails.
 type HookError struct {
 	Plugin, Hook string
 	Err          error
@@ -93,7 +91,7 @@ func start(ctx context.Context, inv Invocation, list []Program, what string) err
 	return run(ctx, inv, name, append(line[1:], inv.Args...), nil)
 }
 
-// run starts a program, which gets files behind its streams, and waits for its end.
+// run starts a program with additional open files and waits for it.
 func run(ctx context.Context, inv Invocation, name string, args []string, files []*os.File) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.ExtraFiles = files
@@ -104,8 +102,8 @@ func run(ctx context.Context, inv Invocation, name string, args []string, files 
 	ended()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && !exit.Exited() {
-		// The key that interrupted it has interrupted helm too, which may hear of it
-		// only after the plugin is gone.
+		// The interrupt key has sent a signal to helm too, which may arrive after the
+		// plugin has exited.
 		select {
 		case <-ctx.Done():
 		case <-time.After(echo):
@@ -118,10 +116,10 @@ func run(ctx context.Context, inv Invocation, name string, args []string, files 
 		return &ExitError{Plugin: inv.Plugin.Name, Code: exit.ExitCode()}
 	case ctx.Err() != nil:
 		return fmt.Errorf("plugin %q: %w", inv.Plugin.Name, ctx.Err())
-	case exit != nil: // a signal ended it; 255 is what Helm makes of that
+	case exit != nil: // killed by a signal; Helm returns 255
 		return &ExitError{Plugin: inv.Plugin.Name, Code: 255}
 	case errors.Is(err, exec.ErrWaitDelay):
-		return nil // it has ended well, and left a process that holds its streams
+		return nil // it has exited, but left a process that keeps its streams open
 	}
 	return fmt.Errorf("plugin %q cannot be started: %w", inv.Plugin.Name, err)
 }

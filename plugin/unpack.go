@@ -17,35 +17,34 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// Bounds on archives of plugins. Plugins bring programs, which are large.
+// The limits of archives. Plugins may contain large programs.
 const (
 	// MaxArchive is the largest archive, in bytes.
 	MaxArchive = 200 << 20
-	// maxUnpacked is how many bytes its files may have together.
+	// maxUnpacked is the largest total size of the files, in bytes.
 	maxUnpacked = 512 << 20
-	// maxEntries is how many files and directories it may have.
+	// maxEntries is the maximum number of files and directories.
 	maxEntries = 50_000
 )
 
-// An EntryError is returned for an entry of an archive that a plugin must not have.
+// An EntryError is returned for an invalid entry of an archive.
 type EntryError struct{ Entry, Problem string }
 
 func (e *EntryError) Error() string {
 	return fmt.Sprintf("the archive's entry %q %s", e.Entry, e.Problem)
 }
 
-// A SizeError is returned for an archive that is larger than allowed.
+// A SizeError is returned for an archive that exceeds a limit.
 type SizeError struct{ Problem string }
 
 func (e *SizeError) Error() string { return "the archive " + e.Problem }
 
-// ErrNotArchive is returned for content that is not gzip-compressed tar archive.
+// ErrNotArchive is returned for content that is not a gzip-compressed tar archive.
 var ErrNotArchive = errors.New("it is not an archive (a gzip-compressed tar file was expected)")
 
-// unpack writes an archive's files into the directory dst, which is there, and
-// nowhere else: names that lead out of it and links are refused (CVE-2020-4053).
-// What the plugin's own directory is called in the archive does not matter; its
-// path is returned.
+// unpack extracts an archive to the existing directory dst. Names outside of dst and links are
+// errors (CVE-2020-4053). The plugin's directory in the archive may have any name; unpack
+// returns its path.
 func unpack(r io.Reader, dst string) (string, error) {
 	root, err := os.OpenRoot(dst)
 	if err != nil {
@@ -81,7 +80,7 @@ func unpack(r io.Reader, dst string) (string, error) {
 	}
 }
 
-// extract writes one entry.
+// extract extracts an entry.
 func extract(root *os.Root, h *tar.Header, body io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil
@@ -108,7 +107,7 @@ func extract(root *os.Root, h *tar.Header, body io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// entryProblem says why an entry is refused, on any platform; "" where it is not.
+// entryProblem returns why an entry is invalid on some platform, or "".
 func entryProblem(h *tar.Header) string {
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeDir:
@@ -117,7 +116,7 @@ func entryProblem(h *tar.Header) string {
 	default:
 		return "is neither a file nor a directory"
 	}
-	for key := range h.PAXRecords { // which would be large out of nothing
+	for key := range h.PAXRecords { // a sparse file could be huge
 		if strings.HasPrefix(key, "GNU.sparse.") {
 			return "is a sparse file"
 		}
@@ -126,21 +125,20 @@ func entryProblem(h *tar.Header) string {
 	case strings.ContainsAny(h.Name, "\\\x00"):
 		return "has a backslash or a zero byte in its name"
 	case h.Name == "", strings.HasPrefix(h.Name, "/"):
-		return "has an absolute path, or none"
+		return "has an absolute path or no path"
 	}
 	for part := range strings.SplitSeq(h.Name, "/") {
 		if part == ".." {
-			return "leads out of the plugin's directory"
+			return "is outside of the plugin's directory"
 		}
-		if strings.ContainsRune(part, ':') { // a drive, or another stream of a file
+		if strings.ContainsRune(part, ':') { // a drive letter or an alternate data stream
 			return "has a colon in its name"
 		}
 	}
 	return ""
 }
 
-// top finds the directory that has the manifest: the archive's top, or the only
-// directory in it.
+// top returns the directory with the manifest: the root of the archive or a directory in it.
 func top(root *os.Root, dst string) (string, error) {
 	if _, err := root.Stat(ManifestFile); err == nil {
 		return dst, nil

@@ -13,42 +13,42 @@ import (
 	"strings"
 )
 
-// A FixedError is returned for a plugin that cannot be updated where it is.
+// A FixedError is returned for a plugin that cannot be updated.
 type FixedError struct{ Plugin, Problem string }
 
 func (e *FixedError) Error() string {
 	return fmt.Sprintf("plugin %q cannot be updated: %s", e.Plugin, e.Problem)
 }
 
-// A DirtyError is returned for a plugin from git whose files were changed by hand.
+// A DirtyError is returned for a plugin from git whose files were changed.
 type DirtyError struct{ Plugin, Dir string }
 
 func (e *DirtyError) Error() string {
-	return fmt.Sprintf("plugin %q has been changed by hand in %s: undo that, or install it again", e.Plugin, e.Dir)
+	return fmt.Sprintf("plugin %q has local changes in %s: undo them, or install it again", e.Plugin, e.Dir)
 }
 
-// Update brings a plugin's newest version from where it came: for git the newest
-// of its branch, or of the range of versions that was asked for; for registries
-// and URLs what is there now. Then the update hook runs. If anything fails, the
-// old version is in its place. The plugin as it is now is returned.
+// Update updates a plugin from its source and runs its update hook: for git to the newest
+// commit of its branch or the newest version in the requested range, for registries and URLs to
+// their current content. If anything fails, the old version is restored. Update returns the
+// updated plugin.
 func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
-	r, known, err := recall(p)
+	r, known, err := readRecord(p)
 	switch {
 	case err != nil:
 		return nil, err
 	case known && !r.Git && digestOf(archiveOf(p)) == r.Digest:
 		return in.updateArchive(ctx, p, r)
 	case known && r.Git, exists(filepath.Join(p.Dir, ".git")) && !exists(archiveOf(p)):
-		// The .git of an archive is untrusted, and git would run what it says.
+		// The .git in an archive is untrusted, and git would run commands in its configuration.
 		return in.updateGit(ctx, p)
 	}
 	if to, err := os.Readlink(p.Dir); err == nil {
-		return nil, &FixedError{p.Name, fmt.Sprintf("it is a link to %s, which is always as new as that directory", to)}
+		return nil, &FixedError{p.Name, fmt.Sprintf("it is a link to %s; update that directory", to)}
 	}
-	return nil, &FixedError{p.Name, "it is not recorded where it came from; uninstall it and install it again"}
+	return nil, &FixedError{p.Name, "its source is unknown; uninstall it and install it again"}
 }
 
-// digestOf is a file's SHA-256 in hex, "" where it cannot be read.
+// digestOf returns a file's SHA-256 in hex, or "" if it cannot be read.
 func digestOf(path string) string {
 	sum := sha256.New()
 	if err := copyFile(sum, path); err != nil {
@@ -57,8 +57,7 @@ func digestOf(path string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// updateGit puts a new clone into the place of the one that is there, with the files
-// that git does not know.
+// updateGit replaces a clone by a new one and copies the untracked files.
 func (in Installer) updateGit(ctx context.Context, p *Plugin) (*Plugin, error) {
 	temp, err := os.MkdirTemp(filepath.Dir(p.Dir), staging)
 	if err != nil {
@@ -115,7 +114,7 @@ func (in Installer) updateArchive(ctx context.Context, p *Plugin, r record) (*Pl
 		return nil, err
 	}
 	if s.plugin.Name != p.Name {
-		return nil, fmt.Errorf("plugin %q: what is at %s now is the plugin %q", p.Name, source, s.plugin.Name)
+		return nil, fmt.Errorf("plugin %q: %s has another plugin now, %q", p.Name, source, s.plugin.Name)
 	}
 	if s.record.Digest == r.Digest {
 		return p, in.Hook(ctx, HookUpdate, p)
@@ -123,10 +122,9 @@ func (in Installer) updateArchive(ctx context.Context, p *Plugin, r record) (*Pl
 	return in.swap(ctx, p, s, temp)
 }
 
-// swap puts a staged plugin into the place of the one that is there, and back
-// again if its hook fails.
+// swap replaces a plugin by a staged one, and restores it if the hook fails.
 func (in Installer) swap(ctx context.Context, p *Plugin, s *staged, temp string) (*Plugin, error) {
-	old := map[string]string{} // from its place to where it waits
+	old := map[string]string{} // the temporary paths of the old files
 	for _, path := range append(kept(p), p.Dir) {
 		if exists(path) {
 			old[path] = filepath.Join(temp, "old-"+strings.TrimPrefix(filepath.Base(path), "."))

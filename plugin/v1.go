@@ -20,8 +20,8 @@ type v1 struct {
 	RuntimeConfig yaml.Node `yaml:"runtimeConfig"`
 }
 
-// cliConfig is config of a plugin of the type cli/v1, getterConfig that of a
-// getter/v1. A postrenderer/v1 has nothing to say there.
+// cliConfig is the config of a plugin of the type cli/v1, getterConfig that of a getter/v1. A
+// postrenderer/v1 has an empty config.
 type cliConfig struct {
 	Usage       string `yaml:"usage"`
 	ShortHelp   string `yaml:"shortHelp"`
@@ -33,7 +33,7 @@ type getterConfig struct {
 	Protocols []string `yaml:"protocols"`
 }
 
-// subprocessConfig is runtimeConfig of the runtime subprocess.
+// subprocessConfig is the runtimeConfig of the runtime subprocess.
 type subprocessConfig struct {
 	PlatformCommand  []program            `yaml:"platformCommand"`
 	PlatformHooks    map[string][]program `yaml:"platformHooks"`
@@ -66,14 +66,14 @@ func parseV1(data []byte) (Manifest, error) {
 			m.Getters = []GetterConfig{{Schemes: schemes}}
 		}
 	case "":
-		err = &FieldError{"runtime", "is missing; it is subprocess or lua"}
+		err = &FieldError{"runtime", "is missing: want subprocess or lua"}
 	default:
-		err = &FieldError{"runtime", fmt.Sprintf("%q is not one of those that this helm has: subprocess and lua", v.Runtime)}
+		err = &FieldError{"runtime", fmt.Sprintf("%q is not supported: want subprocess or lua", v.Runtime)}
 	}
 	return m, err
 }
 
-// configure reads config, and returns the schemes that a getter says it serves.
+// configure decodes config and returns the schemes of a getter.
 func (m *Manifest) configure(config *yaml.Node) (schemes []string, err error) {
 	switch m.Type {
 	case CLI:
@@ -99,13 +99,13 @@ func (m *Manifest) configure(config *yaml.Node) (schemes []string, err error) {
 		var none struct{}
 		return nil, decodeNode("config", config, true, &none)
 	case "":
-		return nil, &FieldError{"type", "is missing; it is cli/v1, getter/v1 or postrenderer/v1"}
+		return nil, &FieldError{"type", "is missing: want cli/v1, getter/v1 or postrenderer/v1"}
 	}
 	return nil, &FieldError{"type", fmt.Sprintf("%q is not one of cli/v1, getter/v1 and postrenderer/v1", m.Type)}
 }
 
-// subprocess reads runtimeConfig. Schemes without a command are found when they
-// are asked for.
+// subprocess decodes runtimeConfig. A scheme without a command is an error only when it is
+// used.
 func (m *Manifest) subprocess(config *yaml.Node, schemes []string) error {
 	var c subprocessConfig
 	if err := decodeNode("runtimeConfig", config, false, &c); err != nil {
@@ -127,12 +127,12 @@ func (m *Manifest) subprocess(config *yaml.Node, schemes []string) error {
 	return nil
 }
 
-// decodeNode reads a part of a manifest; one that is not there leaves into alone.
+// decodeNode decodes a part of a manifest. If it is missing, into is unchanged.
 func decodeNode(field string, n *yaml.Node, strict bool, into any) error {
 	if n.IsZero() || n.Tag == "!!null" {
 		return nil
 	}
-	text, err := yaml.MarshalV3(n) // strictness is the decoder's, which reads text
+	text, err := yaml.MarshalV3(n) // only a decoder of text can be strict
 	if err != nil {
 		return &FieldError{field, err.Error()}
 	}

@@ -14,26 +14,26 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Annotation names an object's template on its way through the program, as in
-// Helm 4, whose post-renderers may look at it.
+// Annotation contains an object's template in the input of the program. Programs may read it,
+// as with Helm 4.
 const Annotation = "postrenderer.helm.sh/postrender-filename"
 
-// added is the source of the n-th document of the program's, where that is none
-// of ours; Helm 4 calls it so.
+// added is the source of document n of the output if it has no template. The name is Helm
+// 4's.
 const added = "generated-by-postrender-%d.yaml"
 
-// packed are objects on their way.
+// packed are the objects in the input of the program.
 type packed struct {
 	documents []*manifest.Object
-	// whole leads from a document as it was sent to the objects that look so.
+	// whole maps a document to the objects with that text.
 	whole map[string][]*manifest.Object
-	// named leads from what an object is to its source.
+	// named maps the identity of an object to its source.
 	named map[identity]string
-	// places are where the objects of a source stand, of each kind and of any ("").
+	// places are the positions of the first object of a source, by kind and for any kind ("").
 	places map[place]int
 }
 
-// identity is what makes an object itself.
+// identity identifies an object.
 type identity struct{ apiVersion, kind, namespace, name string }
 
 type place struct{ source, kind string }
@@ -42,7 +42,7 @@ func identify(o *manifest.Object) identity {
 	return identity{o.APIVersion, o.Kind, o.Namespace, o.Name}
 }
 
-// pack makes the documents that are sent.
+// pack returns the input of the program.
 func pack(objs []*manifest.Object) (*packed, error) {
 	p := &packed{whole: map[string][]*manifest.Object{}, named: map[identity]string{}, places: map[place]int{}}
 	for i, o := range objs {
@@ -68,11 +68,11 @@ func pack(objs []*manifest.Object) (*packed, error) {
 
 func (p *packed) text() string { return manifest.Format(p.documents) }
 
-// unpack reads what the program has printed.
+// unpack parses the output of the program.
 func (p *packed) unpack(text string) ([]*manifest.Object, error) {
 	docs, err := manifest.ParseManifest(text)
 	if err != nil {
-		return nil, fmt.Errorf("what it printed cannot be read: %w", err)
+		return nil, fmt.Errorf("its output is invalid: %w", err)
 	}
 	var back []*manifest.Object
 	for i, doc := range docs {
@@ -85,13 +85,13 @@ func (p *packed) unpack(text string) ([]*manifest.Object, error) {
 		}
 		back = append(back, o)
 	}
-	// Templates have their order again, wherever the program has put their
-	// objects; those of one template have the program's.
+	// The templates keep their order. The objects of one template are in the order of the
+	// output.
 	slices.SortStableFunc(back, func(a, b *manifest.Object) int { return cmp.Compare(p.rank(a), p.rank(b)) })
 	return back, nil
 }
 
-// object is what the i-th document of the program's comes to.
+// object returns the object for document i of the output.
 func (p *packed) object(i int, doc *manifest.Object) (*manifest.Object, error) {
 	key := strings.TrimRight(doc.Raw, "\n")
 	if same := p.whole[key]; len(same) > 0 {
@@ -100,7 +100,7 @@ func (p *packed) object(i int, doc *manifest.Object) (*manifest.Object, error) {
 	}
 	source, ours := p.source(i, doc)
 	if !ours && (doc.Kind == "" || doc.APIVersion == "") {
-		return nil, fmt.Errorf("document %d of what it printed is not an object, it has no apiVersion and kind: %s", i+1,
+		return nil, fmt.Errorf("document %d of its output is not an object, it has no apiVersion and kind: %s", i+1,
 			start(doc.Raw))
 	}
 	if err := checkSource(source); err != nil {
@@ -118,12 +118,12 @@ func (p *packed) object(i int, doc *manifest.Object) (*manifest.Object, error) {
 		return nil, err
 	}
 	if len(objs) != 1 {
-		return nil, fmt.Errorf("document %d of what it printed is %d documents", i+1, len(objs))
+		return nil, fmt.Errorf("document %d of its output is %d documents", i+1, len(objs))
 	}
 	return objs[0], nil
 }
 
-// source finds the template of a document again; ours reports whether it has one.
+// source returns the source of a document. ours reports whether it is a template.
 func (p *packed) source(i int, doc *manifest.Object) (source string, ours bool) {
 	if s := doc.Annotations[Annotation]; s != "" {
 		return s, true
@@ -137,8 +137,8 @@ func (p *packed) source(i int, doc *manifest.Object) (source string, ours bool) 
 	return fmt.Sprintf(added, i), false
 }
 
-// checkSource refuses what could not be a file of a chart: template
-// --output-dir writes files of these names.
+// checkSource returns an error if s is not a valid path in a chart: helm template --output-dir
+// writes files with these names.
 func checkSource(s string) error {
 	clean := path.Clean(s) == s && !path.IsAbs(s) && s != "." && s != ".." && !strings.HasPrefix(s, "../")
 	if !clean || strings.ContainsFunc(s, func(r rune) bool { return r == '\\' || r == ':' || !unicode.IsPrint(r) }) {
@@ -147,8 +147,8 @@ func checkSource(s string) error {
 	return nil
 }
 
-// rank is where an object stands: with those of its kind and source, or with its
-// source, or behind all others.
+// rank returns the position of an object: that of its source and kind, or else of its source,
+// or else after all others.
 func (p *packed) rank(o *manifest.Object) int {
 	for _, at := range []place{{o.Source, o.Kind}, {o.Source, ""}} {
 		if i, known := p.places[at]; known {
@@ -158,15 +158,15 @@ func (p *packed) rank(o *manifest.Object) int {
 	return len(p.documents) + len(p.places)
 }
 
-// annotate is the text of o with the annotation, or without it where source is "".
+// annotate returns the text of o with the annotation, or without it if source is "".
 func annotate(o *manifest.Object, source string) (string, error) {
 	all, err := o.Map()
 	if err != nil {
 		return "", err
 	}
 	now := maps.Clone(all)
-	meta := child(now, "metadata")
-	annotations := child(meta, "annotations")
+	meta := mapField(now, "metadata")
+	annotations := mapField(meta, "annotations")
 	delete(annotations, Annotation)
 	if source != "" {
 		annotations[Annotation] = source
@@ -182,8 +182,8 @@ func annotate(o *manifest.Object, source string) (string, error) {
 	return manifest.Edit(o.Raw, now)
 }
 
-// child is a copy of the map below a key.
-func child(of map[string]any, key string) map[string]any {
+// mapField returns a copy of the map in a field, or an empty map.
+func mapField(of map[string]any, key string) map[string]any {
 	m, _ := of[key].(map[string]any)
 	if m == nil {
 		return map[string]any{}
@@ -191,7 +191,7 @@ func child(of map[string]any, key string) map[string]any {
 	return maps.Clone(m)
 }
 
-// start is what an error quotes of a text.
+// start returns the first line of a text, for errors.
 func start(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if len(line) > 80 {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package postrender pipes what a chart has rendered through another program
-// before anything is done with it: --post-renderer.
+// Package postrender pipes rendered objects through an external program (--post-renderer).
 //
-// In goes one stream of YAML documents, all objects and hooks, in the order in
-// which they are installed; out comes what the program makes of them, and every
-// object finds the template again that it came from: by the annotation
-// [Annotation], which each carries on its way and which is gone afterwards, as
-// Helm 4 has it, or by its "# Source:" comment, as Helm 3 writes it. What the
-// program hands back as it was stays the same object, byte for byte.
+// The program reads a stream of YAML documents, all objects and hooks in install order, and
+// writes the changed stream. The template of each object is restored from the annotation
+// [Annotation], which is added to the input and removed from the output as in Helm 4, or from
+// the comment "# Source:" as in Helm 3. An unchanged document results in the original object,
+// byte for byte.
 //
-// The package knows neither plugins nor flags: who runs the program is a
-// [Runner].
+// A [Runner] runs the program; the package does not depend on plugins.
 package postrender
 
 import (
@@ -25,32 +22,31 @@ import (
 )
 
 const (
-	// maxOutput bounds what a program may print.
+	// maxOutput is the largest output of a program.
 	maxOutput = 100 << 20
-	// maxSaid is how much is kept of what it says on standard error.
+	// maxSaid is the largest part of the standard error that is kept.
 	maxSaid = 64 << 10
 )
 
-// Runner runs a program once: it reads in, prints to out, and says what it has
-// to say on stderr. It ends when ctx does.
+// Runner runs a program once, with its standard streams, until it exits or ctx is done.
 type Runner interface {
 	Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error
 }
 
-// Renderer is a program that objects are piped through.
+// Renderer pipes objects through a program.
 type Renderer struct {
-	// Name is what errors call it.
+	// Name is the program's name in errors.
 	Name   string
 	Runner Runner
-	// Stderr gets what the program says where all goes well; nil drops it. What
-	// it says when it fails is part of the error.
+	// Stderr receives the standard error of a successful program; it may be nil. If the
+	// program fails, its standard error is part of the error.
 	Stderr io.Writer
 
-	most int // tests print less than maxOutput
+	most int // the limit in tests, instead of maxOutput
 }
 
-// Render pipes objs through the program. Documents that hold comments only stay
-// behind, as in Helm. An error is an [*Error], or ctx's own.
+// Render pipes objs through the program. As in Helm, documents with only comments are dropped.
+// An error is an [*Error], or that of ctx.
 func (r Renderer) Render(ctx context.Context, objs []*manifest.Object) ([]*manifest.Object, error) {
 	sent, err := pack(objs)
 	if err != nil {
@@ -72,12 +68,12 @@ func (r Renderer) Render(ctx context.Context, objs []*manifest.Object) ([]*manif
 		return nil, &Error{Name: r.Name, Stderr: strings.TrimSpace(string(said.text)), Err: err}
 	}
 	if remark := strings.TrimRight(string(said.text), "\r\n"); r.Stderr != nil && remark != "" {
-		_, _ = io.WriteString(r.Stderr, remark+"\n") // a remark that is lost is not a reason to fail
+		_, _ = io.WriteString(r.Stderr, remark+"\n") // not a reason to fail
 	}
 	return back, nil
 }
 
-// run returns what the program prints.
+// run returns the program's output.
 func (r Renderer) run(ctx context.Context, in string, said *bounded) (string, error) {
 	most := r.most
 	if most == 0 {
@@ -88,18 +84,18 @@ func (r Renderer) run(ctx context.Context, in string, said *bounded) (string, er
 	flood := fmt.Errorf("it printed more than %d MiB", most>>20)
 	out := &bounded{most: most, full: func() { end(flood) }}
 	err := r.Runner.Run(ctx, strings.NewReader(in), out, said)
-	if context.Cause(ctx) == flood { //nolint:errorlint // it is the very one
+	if context.Cause(ctx) == flood { //nolint:errorlint // compares identity
 		return "", flood
 	}
 	return string(out.text), err
 }
 
-// bounded keeps the first of what is written to it. It has no method but Write:
-// copying goes around a limit where there is another way in.
+// bounded keeps the first bytes written to it. It implements only Write, so that io.Copy
+// cannot bypass the limit.
 type bounded struct {
 	text []byte
 	most int
-	full func() // called when there is more
+	full func() // called if the limit is exceeded
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -112,10 +108,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Error reports that a post-renderer has not done its work.
+// Error is returned if a post-renderer fails.
 type Error struct {
 	Name string
-	// Stderr is what the program has said, without white space around it.
+	// Stderr is the program's standard error without surrounding white space.
 	Stderr string
 	Err    error
 }
@@ -123,7 +119,7 @@ type Error struct {
 func (e *Error) Error() string {
 	text := fmt.Sprintf("post-renderer %q: %s", e.Name, e.Err)
 	if e.Stderr != "" {
-		text += "; it says:\n" + e.Stderr
+		text += "; its standard error:\n" + e.Stderr
 	}
 	return text
 }

@@ -197,10 +197,10 @@ func TestFailuresNameTheProgram(t *testing.T) {
 		do   func(string) (string, error)
 		want string
 	}{
-		{"it fails", func(string) (string, error) { return "", errors.New("it failed with exit code 3") }, "post-renderer \"x\": it failed with exit code 3; it says:\na remark"},
+		{"it fails", func(string) (string, error) { return "", errors.New("it failed with exit code 3") }, "post-renderer \"x\": it failed with exit code 3; its standard error:\na remark"},
 		{"it prints nothing", func(string) (string, error) { return " \n", nil }, "printed nothing"},
-		{"it prints no YAML", func(string) (string, error) { return "a: b: c\n", nil }, "cannot be read: YAML parse error: error converting YAML to JSON: yaml: line 1: mapping values"},
-		{"it prints words", func(string) (string, error) { return "hello\n", nil }, "cannot be read: YAML parse error"},
+		{"it prints no YAML", func(string) (string, error) { return "a: b: c\n", nil }, "its output is invalid: YAML parse error: error converting YAML to JSON: yaml: line 1: mapping values"},
+		{"it prints words", func(string) (string, error) { return "hello\n", nil }, "its output is invalid: YAML parse error"},
 		{"it prints a remark", func(s string) (string, error) { return "warning: old\n" + s, nil }, `not an object, it has no apiVersion and kind: "warning: old"`},
 		{"it leaves the chart", func(s string) (string, error) {
 			return strings.ReplaceAll(s, Annotation+": web/", Annotation+": ../../"), nil

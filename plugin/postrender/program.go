@@ -11,22 +11,21 @@ import (
 	"time"
 )
 
-// Program is a [Runner] that starts an executable, with the environment of this
-// process.
+// Program is a [Runner] that starts an executable with the environment of this process.
 type Program struct {
 	Path string
 	Args []string
 }
 
-// patience is how long a program has to end once it was told to, and how long
-// what it has left running may hold its output.
-const patience = 2 * time.Second
+// gracePeriod is how long a program may run after the interrupt, and how long a process that
+// it has started may keep its output open.
+const gracePeriod = 2 * time.Second
 
 // Run implements [Runner].
 func (p Program) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, stderr
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = gracePeriod
 	cmd.Cancel = func() error { return interrupt(cmd.Process) }
 	err := cmd.Run()
 	var exit *exec.ExitError
@@ -34,9 +33,9 @@ func (p Program) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) e
 	case errors.As(err, &exit) && exit.Exited():
 		return fmt.Errorf("it failed with exit code %d", exit.ExitCode())
 	case errors.As(err, &exit):
-		return fmt.Errorf("it was ended: %w", err)
+		return fmt.Errorf("it was killed: %w", err)
 	case errors.Is(err, exec.ErrWaitDelay):
-		return errors.New("it has ended, but something that it started still holds its output")
+		return errors.New("it has exited, but a process that it started keeps its output open")
 	}
 	return err
 }

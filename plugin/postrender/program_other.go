@@ -6,5 +6,5 @@ package postrender
 
 import "os"
 
-// interrupt ends a program: here it cannot be asked to.
+// interrupt kills a program, because this system has no interrupts.
 func interrupt(p *os.Process) error { return p.Kill() }

@@ -9,5 +9,5 @@ import (
 	"syscall"
 )
 
-// interrupt asks a program to end.
+// interrupt asks a program to exit.
 func interrupt(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
