@@ -156,7 +156,7 @@ func TestRepositoriesHangingServer(t *testing.T) {
 	c := home(t).Collection()
 	c.Timeout = 20 * time.Millisecond
 	var late *repo.TimeoutError
-	if _, err := c.Add(t.Context(), repo.Entry{Name: "slow", URL: s.URL}, false, false); !errors.As(err, &late) || !strings.Contains(err.Error(), "not arrived within 20ms") {
+	if _, err := c.Add(t.Context(), repo.Entry{Name: "slow", URL: s.URL}, false, false); !errors.As(err, &late) || !strings.Contains(err.Error(), "not received within 20ms") {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(c.Cache.Dir); len(left) > 0 {
