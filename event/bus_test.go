@@ -43,7 +43,7 @@ func (l *list) Load(context.Context, *event.ChartResolved) error {
 
 func (l *list) Functions(context.Context, *event.PreRender) { *l.got = append(*l.got, "functions") }
 
-func TestHandlersRunByPriority(t *testing.T) {
+func TestEmitPriority(t *testing.T) {
 	var got []string
 	note := func(name string) func(context.Context, *event.PreRender) error {
 		return func(context.Context, *event.PreRender) error { got = append(got, name); return nil }
@@ -69,7 +69,7 @@ func TestHandlersRunByPriority(t *testing.T) {
 	}
 }
 
-func TestSourcesLoadAndOfferFunctions(t *testing.T) {
+func TestSourceLoadAndFunctions(t *testing.T) {
 	var got []string
 	bus := &event.Bus{}
 	bus.Use(&list{got: &got})
@@ -82,7 +82,7 @@ func TestSourcesLoadAndOfferFunctions(t *testing.T) {
 	}
 }
 
-func TestResponders(t *testing.T) {
+func TestHandleCore(t *testing.T) {
 	for name, bus := range map[string]*event.Bus{"no bus": nil, "a fork of no bus": (*event.Bus)(nil).Fork(), "a bus": {}} {
 		t.Run(name, func(t *testing.T) {
 			err := bus.HandleCore(t.Context(), &event.PreInstall{}, event.CRDs, func(context.Context) error { return errors.New("port must be a number") })
@@ -97,7 +97,7 @@ func TestResponders(t *testing.T) {
 	}
 }
 
-func TestARespondersContextMayBeOver(t *testing.T) {
+func TestHandleCoreCanceledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := (&event.Bus{}).HandleCore(ctx, &event.PreInstall{}, event.Record, func(context.Context) error { t.Error("it ran"); return nil })
@@ -106,7 +106,7 @@ func TestARespondersContextMayBeOver(t *testing.T) {
 	}
 }
 
-func TestARespondersStepIsTraced(t *testing.T) {
+func TestTraceHandleCore(t *testing.T) {
 	var steps []event.Step
 	bus := &event.Bus{}
 	bus.Trace(func(s event.Step) { steps = append(steps, s) })
@@ -122,7 +122,7 @@ func TestARespondersStepIsTraced(t *testing.T) {
 }
 
 // Go handlers may write into values as deep as they like.
-func TestGoHandlersOwnTheValues(t *testing.T) {
+func TestOnCopiesValues(t *testing.T) {
 	defaults := map[string]any{"image": map[string]any{"tag": "1"}}
 	bus := &event.Bus{}
 	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreRender) error {
@@ -150,7 +150,7 @@ func parse(t *testing.T, text string) []*manifest.Object {
 	return objs
 }
 
-func TestATraceTellsWhatEachHandlerChanged(t *testing.T) {
+func TestTraceChanges(t *testing.T) {
 	var steps []event.Step
 	bus := &event.Bus{}
 	bus.Trace(func(s event.Step) { steps = append(steps, s) })
@@ -182,7 +182,7 @@ func TestATraceTellsWhatEachHandlerChanged(t *testing.T) {
 	}
 }
 
-func TestATraceOfObjectsHidesWhatSecretsHold(t *testing.T) {
+func TestTraceHidesSecrets(t *testing.T) {
 	var steps []event.Step
 	bus := &event.Bus{}
 	bus.Trace(func(s event.Step) { steps = append(steps, s) })
@@ -200,7 +200,7 @@ func TestATraceOfObjectsHidesWhatSecretsHold(t *testing.T) {
 		`objects: + ConfigMap/web-extra`, `objects: - Job/gone`)
 }
 
-func TestATraceHasAnEnd(t *testing.T) {
+func TestTraceLimit(t *testing.T) {
 	var steps []event.Step
 	bus := &event.Bus{}
 	bus.Trace(func(s event.Step) { steps = append(steps, s) })
@@ -230,7 +230,7 @@ func wantChanges(t *testing.T, s event.Step, want ...string) {
 	}
 }
 
-func TestEveryNameHasAType(t *testing.T) {
+func TestNamesHaveTypes(t *testing.T) {
 	types := []event.Event{
 		&event.ChartLoaded{}, &event.PreCreate{}, &event.PostCreate{}, &event.PreDependencyBuild{}, &event.PostDependencyBuild{},
 		&event.PreRender{}, &event.PostRender{}, &event.PreInstall{}, &event.PostInstall{}, &event.PreUpgrade{}, &event.PostUpgrade{},

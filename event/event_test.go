@@ -32,7 +32,7 @@ func Example() {
 	// Output: 3
 }
 
-func TestHandlersRunByPriorityThenByRegistration(t *testing.T) {
+func TestEmitRegistrationOrder(t *testing.T) {
 	bus := &event.Bus{}
 	var got []string
 	for _, h := range []struct {
@@ -56,7 +56,7 @@ func TestHandlersRunByPriorityThenByRegistration(t *testing.T) {
 	}
 }
 
-func TestTheFirstErrorStopsAndNamesWhoseItIs(t *testing.T) {
+func TestEmitStopsAtError(t *testing.T) {
 	bus := &event.Bus{}
 	no := errors.New("no")
 	event.On(bus, "policy", 0, func(context.Context, *event.PreDelete) error { return no })
@@ -74,7 +74,7 @@ func TestTheFirstErrorStopsAndNamesWhoseItIs(t *testing.T) {
 	}
 }
 
-func TestABusWithoutHandlersDoesNothing(t *testing.T) {
+func TestEmitWithoutHandlers(t *testing.T) {
 	var none *event.Bus
 	for _, bus := range []*event.Bus{none, {}} {
 		if err := bus.Emit(t.Context(), &event.PostRender{}); err != nil {
@@ -83,7 +83,7 @@ func TestABusWithoutHandlersDoesNothing(t *testing.T) {
 	}
 }
 
-func TestAnInterruptStopsBetweenHandlers(t *testing.T) {
+func TestEmitStopsAtInterrupt(t *testing.T) {
 	bus := &event.Bus{}
 	ctx, cancel := context.WithCancel(t.Context())
 	event.On(bus, "interrupted", 0, func(context.Context, *event.PostDelete) error { cancel(); return nil })
@@ -96,7 +96,7 @@ func TestAnInterruptStopsBetweenHandlers(t *testing.T) {
 	}
 }
 
-func TestNamesAreTheWordsOfScriptsAndAnnotations(t *testing.T) {
+func TestNamesMatchHookEvents(t *testing.T) {
 	for want, e := range map[string]event.Event{
 		"pre-render": &event.PreRender{}, "post-render": &event.PostRender{},
 		"pre-install": &event.PreInstall{}, "post-install": &event.PostInstall{},
@@ -111,7 +111,7 @@ func TestNamesAreTheWordsOfScriptsAndAnnotations(t *testing.T) {
 }
 
 // A handler may register others and emit; they count from the next event on.
-func TestRegisteringAndEmittingAtOnce(t *testing.T) {
+func TestOnAndEmitConcurrently(t *testing.T) {
 	bus := &event.Bus{}
 	var calls atomic.Int64
 	event.On(bus, "nested", 0, func(ctx context.Context, _ *event.PreInstall) error {

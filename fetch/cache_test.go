@@ -79,7 +79,7 @@ func TestCacheKeepsByDigest(t *testing.T) {
 	}
 }
 
-func TestDamagedContentIsNotUsed(t *testing.T) {
+func TestCacheLookupRemovesDamaged(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, file string) error{
 		"changed": func(_ *testing.T, file string) error { return os.WriteFile(file, []byte("wev"), 0o600) },
 		"cut":     func(_ *testing.T, file string) error { return os.Truncate(file, 1) },
@@ -149,7 +149,7 @@ func TestCacheStaysInItsDirectory(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotWholeIsNotKept(t *testing.T) {
+func TestCacheAddFailure(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	broken := errors.New("broken")
 	_, _, err := c.Add(func(w io.Writer) error {
@@ -166,7 +166,7 @@ func TestWhatIsNotWholeIsNotKept(t *testing.T) {
 	}
 }
 
-func TestWithoutADirectoryACacheLastsAsLongAsTheRun(t *testing.T) {
+func TestCacheFallback(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestWithoutADirectoryACacheLastsAsLongAsTheRun(t *testing.T) {
 	}
 }
 
-func TestManyAddAtOnce(t *testing.T) {
+func TestCacheAddConcurrently(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -213,7 +213,7 @@ func TestManyAddAtOnce(t *testing.T) {
 	}
 }
 
-func TestOldPartsAreSwept(t *testing.T) {
+func TestCacheSweep(t *testing.T) {
 	c := &Cache{Dir: filepath.Join(t.TempDir(), "[a-z]*")} // no pattern
 	if err := os.Mkdir(c.Dir, 0o755); err != nil {
 		t.Skip(err)

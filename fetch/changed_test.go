@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestGetChangedAsksWhetherThereIsSomethingNew(t *testing.T) {
+func TestGetChanged(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		name           string
@@ -60,7 +60,7 @@ func TestGetChangedAsksWhetherThereIsSomethingNew(t *testing.T) {
 }
 
 // A server that was asked nothing has no business to say that nothing changed.
-func TestUnaskedNotModifiedIsAnError(t *testing.T) {
+func TestGetUnexpectedNotModified(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNotModified) }))
 	defer server.Close()
 	var c Client

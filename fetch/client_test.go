@@ -159,7 +159,7 @@ func TestCredentialsStayWithTheirHost(t *testing.T) {
 	}
 }
 
-func TestSamePlace(t *testing.T) {
+func TestSameOrigin(t *testing.T) {
 	for _, c := range []struct {
 		home, other string
 		want        bool
@@ -190,7 +190,7 @@ func TestSamePlace(t *testing.T) {
 }
 
 // CVE-2019-1010275: a server that cannot prove who it is is not spoken to.
-func TestCertificatesAreChecked(t *testing.T) {
+func TestCertificates(t *testing.T) {
 	s := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "secret") })
 	foreign := serve(t, func(http.ResponseWriter, *http.Request) {})
 	ca := writePEM(t, "CERTIFICATE", s.Certificate().Raw)
@@ -235,7 +235,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 	}
 }
 
-func TestTransportsAreShared(t *testing.T) {
+func TestTransportShared(t *testing.T) {
 	c := hurried(t)
 	one, err := c.Transport(t.Context(), HostOptions{Username: "a", SkipTLS: true})
 	if err != nil {
@@ -257,7 +257,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestSizesAreBounded(t *testing.T) {
+func TestGetSizeLimit(t *testing.T) {
 	const limit = 1 << 20
 	packed := func(w http.ResponseWriter, n int64) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -305,7 +305,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestPatienceEnds(t *testing.T) {
+func TestGetTimeouts(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/silent":
@@ -349,7 +349,7 @@ func tear(w http.ResponseWriter, part bool) {
 	panic(http.ErrAbortHandler)
 }
 
-func TestWhatPassesIsTriedAgain(t *testing.T) {
+func TestGetRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(try int, w http.ResponseWriter, r *http.Request)
 		want   string // content, or "error: " and a part of it
@@ -446,7 +446,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 }
 
 // Some servers say that an archive is text packed for the way.
-func TestArchivesAreTakenAsTheyAre(t *testing.T) {
+func TestGetKeepsArchiveEncoding(t *testing.T) {
 	var archive bytes.Buffer
 	z := gzip.NewWriter(&archive)
 	fmt.Fprint(z, "tar")
@@ -465,7 +465,7 @@ func TestArchivesAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotUnpackIsAnError(t *testing.T) {
+func TestGetInvalidEncoding(t *testing.T) {
 	var good bytes.Buffer
 	z := gzip.NewWriter(&good)
 	fmt.Fprint(z, "index")
@@ -491,7 +491,7 @@ func TestWhatDoesNotUnpackIsAnError(t *testing.T) {
 	}
 }
 
-func TestProgressIsTold(t *testing.T) {
+func TestGetProgress(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/nowhere" {
 			http.NotFound(w, r)
@@ -527,7 +527,7 @@ func TestProgressIsTold(t *testing.T) {
 	}
 }
 
-func TestGetEndsWithItsContext(t *testing.T) {
+func TestGetCanceled(t *testing.T) {
 	started := make(chan struct{})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(make([]byte, 1000))
@@ -546,7 +546,7 @@ func TestGetEndsWithItsContext(t *testing.T) {
 }
 
 // What could hold a secret is in no error.
-func TestErrorsTellNoSecrets(t *testing.T) {
+func TestErrorsHideSecrets(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/lead":

@@ -62,7 +62,7 @@ func document(ctx context.Context, location string) ([]byte, error) {
 	return c.Text(ctx, location)
 }
 
-func TestTextBringsADocument(t *testing.T) {
+func TestText(t *testing.T) {
 	s := server(t)
 	for location, want := range map[string]string{
 		s.URL + "/values.yaml": "agent: moonhelm\nuser: \"\"\npassword: \"\"\n",
@@ -78,7 +78,7 @@ func TestTextBringsADocument(t *testing.T) {
 	}
 }
 
-func TestTextRefuses(t *testing.T) {
+func TestTextErrors(t *testing.T) {
 	s := server(t)
 	secret := strings.Replace(s.URL, "//", "//anna:hunter2@", 1)
 	for location, want := range map[string]string{
@@ -103,7 +103,7 @@ func TestTextRefuses(t *testing.T) {
 	}
 }
 
-func TestTextEndsWithItsContext(t *testing.T) {
+func TestTextCanceled(t *testing.T) {
 	s := server(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -186,7 +186,7 @@ func TestFindInRepositories(t *testing.T) {
 	}
 }
 
-func TestFindRefuses(t *testing.T) {
+func TestFindErrors(t *testing.T) {
 	s := newSite(t, map[string]string{"/web.tgz": tgz("web"), "/page.tgz": "<!DOCTYPE html>login", "/empty.tgz": "", "/text.tgz": "text"})
 	repo := shelf{Repository{Name: "r", URL: s.URL}, []Entry{
 		{Name: "wrong", Version: "1.0.0", URLs: []string{"web.tgz"}, Digest: digestOf("other")},
@@ -225,7 +225,7 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
-func TestContentIsFetchedOnce(t *testing.T) {
+func TestFindUsesCache(t *testing.T) {
 	s := newSite(t, map[string]string{"/web.tgz": tgz("web")})
 	f := finder(t, shelf{Repository{Name: "r", URL: s.URL}, []Entry{{Name: "web", Version: "1.0.0", URLs: []string{"web.tgz"}, Digest: digestOf(tgz("web"))}}})
 	find := func() *Archive {
@@ -253,7 +253,7 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	}
 }
 
-func TestThoseWhoWantTheSameShareIt(t *testing.T) {
+func TestFindSharesDownload(t *testing.T) {
 	var asked atomic.Int64
 	wait := make(chan struct{})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -296,7 +296,7 @@ func TestThoseWhoWantTheSameShareIt(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedDownloadLeavesNothing(t *testing.T) {
+func TestFindInterrupted(t *testing.T) {
 	began := make(chan struct{})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(append([]byte(tgz("")), make([]byte, 100000)...))
@@ -538,7 +538,7 @@ func TestFindInRegistries(t *testing.T) {
 	}
 }
 
-func TestRegistriesAreAskedOnlyWhatIsNotHere(t *testing.T) {
+func TestFindInRegistriesUsesCache(t *testing.T) {
 	manifest := "sha256:" + digestOf(manifestOf(tgz("web")))
 	reg := &fakeRegistry{prov: []byte("signed web-1.1.0.tgz " + digestOf(tgz("web")))}
 	f := finder(t)
@@ -575,7 +575,7 @@ func TestRegistriesAreAskedOnlyWhatIsNotHere(t *testing.T) {
 	}
 }
 
-func TestRegistriesThatLieAreNotBelieved(t *testing.T) {
+func TestFindInRegistriesVerifiesDigests(t *testing.T) {
 	for name, lie := range map[string]func(*registry.Pulled){
 		"about the archive":  func(p *registry.Pulled) { p.Digest = digestOf("x") },
 		"about the manifest": func(p *registry.Pulled) { p.Manifest = "sha256:" + digestOf("x") },
@@ -624,7 +624,7 @@ func (b bucket) Get(_ context.Context, url string, a HostOptions, w io.Writer) e
 	return err
 }
 
-func TestPluginsBringWhatTheyServe(t *testing.T) {
+func TestFindWithPlugins(t *testing.T) {
 	s := newSite(t, map[string]string{"/web.tgz": tgz("web")})
 	f := finder(t, shelf{Repository{Name: "r", URL: "s3://bucket/charts", Host: HostOptions{Username: "anna"}}, []Entry{
 		{Name: "web", Version: "1.0.0", URLs: []string{"web-1.0.0.tgz"}},
@@ -709,7 +709,7 @@ func FuzzBelow(f *testing.F) {
 }
 
 // An error that names the archive need not be told which one it is about.
-func TestAnArchiveIsNamedOnce(t *testing.T) {
+func TestProvenanceErrorNamesArchiveOnce(t *testing.T) {
 	for want, err := range map[string]error{
 		"web.tgz is altered":                        &ProvenanceError{Archive: "web.tgz", Err: altered("web.tgz")},
 		"web.tgz cannot be verified: b is altered":  &ProvenanceError{Archive: "web.tgz", Err: altered("b")},

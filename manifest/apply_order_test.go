@@ -8,7 +8,7 @@ import (
 )
 
 // The story of the charts document: chart A depends on chart B.
-func TestApplyOrderIsByKindThenName(t *testing.T) {
+func TestApplyOrder(t *testing.T) {
 	given := []*Object{
 		{Kind: "StatefulSet", Name: "a"}, {Kind: "Service", Name: "b"}, {Kind: "ReplicaSet", Name: "b"},
 		{Kind: "Namespace", Name: "b"}, {Kind: "Service", Name: "a"}, {Kind: "Namespace", Name: "a"},

@@ -19,7 +19,7 @@ func FuzzDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed []byte) { compareHelm(t, yamltest.Document(yamltest.Kubernetes, seed)) })
 }
 
-func TestObjectsAreReadAsHelmReadsThem(t *testing.T) {
+func TestParseLikeHelm(t *testing.T) {
 	for _, text := range append(yamltest.Samples(),
 		"a: .inf\n", "a: {b: [-.Inf]}\n", "kind: .nan\n", "a: +.INF\n", "12345678901234567890: a\n", ".inf: a\n-.Inf: b\n.NaN: c\n", "1e40: a\n",
 		"a: !!binary /////w==\n", "a: 2.0\nb: -0.0\nc: 1e21\nd: 1e20\ne: 9223372036854775808\n", "a: |\n  x", "a: >+\n  x\n\n", "+0e2: 1\n",
@@ -81,7 +81,7 @@ func compareHelm(t *testing.T, text string) {
 }
 
 // Of several keys that become the same text, the same one wins every time.
-func TestKeysOfTheSameTextAreStable(t *testing.T) {
+func TestMapStableKeys(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
 		want       map[string]any

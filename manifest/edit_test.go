@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestEditOfATextWhoseLastLineHasNoEnd(t *testing.T) {
+func TestEditWithoutFinalNewline(t *testing.T) {
 	for _, c := range []struct{ name, raw, want string }{
 		{"a key behind a scalar", "a: 1\nb: 2", "a: 1"},
 		{"a key behind an empty line", "a: 1\n\nb: 2", "a: 1\n"},

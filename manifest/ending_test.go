@@ -6,7 +6,7 @@ import "testing"
 
 // What is applied must be what the record says: Format ends every document's
 // last line, which a block scalar at the end can see.
-func TestABlockScalarAtTheEndHasItsLastLine(t *testing.T) {
+func TestMapFinalBlockScalar(t *testing.T) {
 	objs, err := Parse("web/templates/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: |\n    hello")
 	if err != nil || len(objs) != 1 {
 		t.Fatalf("%v, %v", objs, err)

@@ -78,7 +78,7 @@ func TestFlattenKeepsTheList(t *testing.T) {
 	}
 }
 
-func TestFlattenRefusesItemsThatAreNoObjects(t *testing.T) {
+func TestFlattenRejectsOtherItems(t *testing.T) {
 	for text, want := range map[string]string{
 		"{kind: List, items: [a]}":                        "a.yaml: List: items[0] must be an object, it is ",
 		"{kind: List, items: [{kind: List, items: [1]}]}": "items[0]: items[0] must be an object",

@@ -92,7 +92,7 @@ metadata: {name: 3}
 	}
 }
 
-func TestHeadsOfDocumentsThatTheQuickDecoderLeaves(t *testing.T) {
+func TestHeadsFullDecoder(t *testing.T) {
 	objs, err := Parse("x", "kind: &k Pod\nmetadata: {name: *k, annotations: {<<: {a: b}}}\n---\n---\n\"kind\": >\n  A\n  B\n")
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestManifestTextComesBack(t *testing.T) {
+func TestFormatRoundTrip(t *testing.T) {
 	objs, err := Parse("web/templates/x.yaml", "kind: A\nmetadata: {name: a}\n\n---\n# only words\n---\nkind: B\ndata: |\n  x\n  ---\n")
 	if err != nil {
 		t.Fatal(err)

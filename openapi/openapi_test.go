@@ -138,7 +138,7 @@ spec.port: must be an integer or a string, not true or false`},
 	}
 }
 
-func TestProblemsKeepSecrets(t *testing.T) {
+func TestCheckHidesValues(t *testing.T) {
 	d, err := Parse("v1", []byte(core))
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestProblemsKeepSecrets(t *testing.T) {
 	}
 }
 
-func TestParseOfWhatIsNoDocument(t *testing.T) {
+func TestParseRejectsInvalid(t *testing.T) {
 	for _, text := range []string{"", "[]", `{"components": 7}`, `{"components": {"schemas": {"a": 7}}}`} {
 		if _, err := Parse("v1", []byte(text)); err == nil || !strings.Contains(err.Error(), "OpenAPI document of v1") {
 			t.Errorf("%q: %v", text, err)

@@ -52,7 +52,7 @@ func put(t *testing.T, dir, name, text string, mode os.FileMode) {
 
 // Every program that the plugin has started may have written to its clone's
 // configuration, in which git finds commands to run.
-func TestUpdateObeysNothingOfTheClonesConfiguration(t *testing.T) {
+func TestUpdateIgnoresCloneConfiguration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -102,7 +102,7 @@ func TestUpdateObeysNothingOfTheClonesConfiguration(t *testing.T) {
 	}
 }
 
-func TestUpdateRefusesAnOriginThatRunsPrograms(t *testing.T) {
+func TestUpdateRejectsExtOrigin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -132,7 +132,7 @@ func TestUpdateRefusesAnOriginThatRunsPrograms(t *testing.T) {
 	}
 }
 
-func TestUpdateKeepsWhatGitDoesNotKnow(t *testing.T) {
+func TestUpdateKeepsUntrackedFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -162,7 +162,7 @@ func TestUpdateKeepsWhatGitDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestUpdateFromGitRefuses(t *testing.T) {
+func TestUpdateFromGitErrors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -213,7 +213,7 @@ func TestUpdateFromGitRefuses(t *testing.T) {
 }
 
 // A checkout of the user's own that is linked to is the user's to update.
-func TestUpdateLeavesALinkedCheckoutAlone(t *testing.T) {
+func TestUpdateLinkedCheckout(t *testing.T) {
 	_, p, _ := cloned(t)
 	b := newBench(t)
 	linked, err := b.install(t, p.Dir, "", false)

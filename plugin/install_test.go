@@ -108,7 +108,7 @@ func pluginArchive(t *testing.T, name, version string) []byte {
 	return archiveOfEntries(t, entry{Name: name + "/plugin.yaml", Text: "name: " + name + "\nversion: " + version + "\ncommand: echo\n"})
 }
 
-func TestInstallFromAFolder(t *testing.T) {
+func TestInstallFromDirectory(t *testing.T) {
 	b := newBench(t)
 	dir := writePlugin(t, filepath.Join(t.TempDir(), "helm-a"), "name: a\nversion: 1.0.0\n")
 	p, err := b.install(t, dir, "", true)
@@ -143,7 +143,7 @@ func TestInstallFromAFolder(t *testing.T) {
 }
 
 // Hidden directories are no one's plugin, and .sources is where records are.
-func TestNoPluginIsHidden(t *testing.T) {
+func TestInstallRejectsHiddenName(t *testing.T) {
 	b := newBench(t)
 	for name, directory := range map[string]string{"a": ".helm-a", "b": records, "c": staging + "c"} {
 		dir := writePlugin(t, filepath.Join(t.TempDir(), directory), "name: "+name+"\n")
@@ -159,7 +159,7 @@ func TestNoPluginIsHidden(t *testing.T) {
 func exists2(dir string) bool { return exists(filepath.Join(dir, ManifestFile)) }
 
 // A link to a directory that is gone, and what was killed long ago, are in no one's way.
-func TestLeftoversAreInNobodysWay(t *testing.T) {
+func TestInstallRemovesLeftovers(t *testing.T) {
 	b := newBench(t)
 	dir := writePlugin(t, filepath.Join(t.TempDir(), "a"), "name: a\n")
 	killed, busy := filepath.Join(b.Dir, ".install-1"), filepath.Join(b.Dir, ".install-2")
@@ -175,7 +175,7 @@ func TestLeftoversAreInNobodysWay(t *testing.T) {
 }
 
 // Whatever fails, nothing stays behind.
-func TestAFailedInstallLeavesNothing(t *testing.T) {
+func TestInstallFailureLeavesNoFiles(t *testing.T) {
 	outside := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(outside, name)
@@ -218,7 +218,7 @@ func TestAFailedInstallLeavesNothing(t *testing.T) {
 
 // CVE-2026-35205: what is to be verified, and is not signed as it should be, is
 // refused; what is signed is kept with its signature.
-func TestArchivesAreVerified(t *testing.T) {
+func TestInstallVerifiesArchive(t *testing.T) {
 	data := pluginArchive(t, "a", "1.0.0")
 	const url = "https://me:pw@example.com/a-1.0.0.tgz?x=1"
 	good := fmt.Appendf(nil, "a-1.0.0.tgz has %d bytes", len(data))
@@ -269,7 +269,7 @@ func TestArchivesAreVerified(t *testing.T) {
 	b.wantFiles(t)
 }
 
-func TestUpdateFromAURL(t *testing.T) {
+func TestUpdateFromURL(t *testing.T) {
 	const url = "https://example.com/a.tgz"
 	b := newBench(t)
 	b.web[url] = pluginArchive(t, "a", "1.0.0")
@@ -319,7 +319,7 @@ func TestUpdateFromAURL(t *testing.T) {
 }
 
 // An update runs nothing that an archive says in the place of git's own files.
-func TestGitDoesNotReadWhatCameInAnArchive(t *testing.T) {
+func TestUpdateIgnoresGitInArchive(t *testing.T) {
 	b := newBench(t)
 	mark := filepath.Join(t.TempDir(), "mark")
 	const url = "https://example.com/a.tgz"
@@ -348,7 +348,7 @@ func TestGitDoesNotReadWhatCameInAnArchive(t *testing.T) {
 	}
 }
 
-func TestAnArchiveFromDiskHasNoUpdates(t *testing.T) {
+func TestUpdateLocalArchive(t *testing.T) {
 	b := newBench(t)
 	path := filepath.Join(t.TempDir(), "a.tgz")
 	if err := os.WriteFile(path, pluginArchive(t, "a", "1.0.0"), 0o644); err != nil {
@@ -491,7 +491,7 @@ func TestUpdateFromGit(t *testing.T) {
 }
 
 // What git says does not tell passwords.
-func TestGitTellsNoPasswords(t *testing.T) {
+func TestGitErrorHidesPassword(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")
 	}

@@ -37,7 +37,7 @@ downloaders:
     protocols: [S3, gs]
 `
 
-func TestParseHelm3sForm(t *testing.T) {
+func TestParseHelm3(t *testing.T) {
 	m, err := Parse([]byte(legacyText))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestParseHelm3sForm(t *testing.T) {
 	}
 }
 
-func TestParseHelm4sForm(t *testing.T) {
+func TestParseHelm4(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want Manifest
@@ -105,9 +105,9 @@ func TestParseHelm4sForm(t *testing.T) {
 	}
 }
 
-// TestHostileManifests: CVE-2020-15186 and -15187 (names, duplicate keys),
+// TestParseRejectsInvalid: CVE-2020-15186 and -15187 (names, duplicate keys),
 // CVE-2024-26147 (empty files), CVE-2026-35204 (versions that are paths).
-func TestHostileManifests(t *testing.T) {
+func TestParseRejectsInvalid(t *testing.T) {
 	const head = "apiVersion: v1\ntype: cli/v1\nname: a\nversion: 1.0.0\nruntime: subprocess\n"
 	for text, want := range map[string]string{
 		"":                   "it is empty",
@@ -162,7 +162,7 @@ func TestHostileManifests(t *testing.T) {
 }
 
 // Helm 3's plugins have all kinds of versions.
-func TestVersionsOfOldPlugins(t *testing.T) {
+func TestParseHelm3Versions(t *testing.T) {
 	for _, version := range []string{"", "version: v1.2.3\n", "version: 1.2\n", "version: '1'\n", "version: 1.2.3+meta\n"} {
 		if _, err := Parse([]byte("name: a\n" + version)); err != nil {
 			t.Errorf("%q: %v", version, err)
@@ -171,7 +171,7 @@ func TestVersionsOfOldPlugins(t *testing.T) {
 }
 
 // CVE-2021-21303: what a manifest says cannot steer the terminal.
-func TestTextsAreNeutral(t *testing.T) {
+func TestParseRemovesControlCharacters(t *testing.T) {
 	m, err := Parse([]byte("name: a\nusage: \"x\\e[2J\\r\\ny\"\ndescription: \"a\\n\\e]0;title\\a b\\u202e\"\n"))
 	if err != nil || m.Short != "x[2J y" || m.Long != "a\n]0;title b" {
 		t.Errorf("%q %q %v", m.Short, m.Long, err)
@@ -193,7 +193,7 @@ func writePlugin(t *testing.T, dir, manifest string, more ...string) string {
 	return dir
 }
 
-func TestFindHidesNothing(t *testing.T) {
+func TestFindErrors(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	writePlugin(t, filepath.Join(one, "b"), "name: b\n")
 	writePlugin(t, filepath.Join(one, "helm-a"), "name: a\n")
@@ -226,7 +226,7 @@ func TestFindHidesNothing(t *testing.T) {
 	}
 }
 
-func TestManifestsAreBounded(t *testing.T) {
+func TestLoadSizeLimit(t *testing.T) {
 	dir := writePlugin(t, t.TempDir(), "name: a\n# "+strings.Repeat("x", maxManifest))
 	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 		t.Error(err)
@@ -236,7 +236,7 @@ func TestManifestsAreBounded(t *testing.T) {
 // What the manifest of a clone says must be the clone's: a link could have helm obey a
 // file that no one has installed, and change its mind later. Package managers (Nix) make
 // directories of links to plugins in their store.
-func TestFilesOfACloneDoNotLeadOutOfIt(t *testing.T) {
+func TestLoadRejectsSymlinkInClone(t *testing.T) {
 	const manifest = "apiVersion: v1\ntype: cli/v1\nname: a\nversion: 1.0.0\nruntime: lua\n"
 	outside := t.TempDir()
 	for name, text := range map[string]string{ManifestFile: manifest, LuaFile: "", completionFile: "name: a\n"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-func TestTheProgramForThePlatformIsChosen(t *testing.T) {
+func TestChoose(t *testing.T) {
 	all := Program{Command: "all"}
 	linux := Program{OS: "linux", Command: "linux"}
 	exact := Program{OS: "Linux", Arch: "AMD64", Command: "exact"}
@@ -40,7 +40,7 @@ func TestTheProgramForThePlatformIsChosen(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
+func TestProgramLine(t *testing.T) {
 	env := []string{"DIR=/old", "DIR=/a b", "NAME=n"}
 	for _, c := range []struct {
 		p    Program
@@ -58,7 +58,7 @@ func TestLines(t *testing.T) {
 
 // What is meant to be the plugin's own program is never one of the directory that the
 // user happens to be in.
-func TestProgramsAreLookedForInThePluginsFolder(t *testing.T) {
+func TestLocate(t *testing.T) {
 	dir := writePlugin(t, t.TempDir(), "name: a\n", "get.sh", "#!/bin/sh\n")
 	for _, c := range []struct {
 		name string
@@ -92,7 +92,7 @@ func shell(t *testing.T, script string) *Plugin {
 	}}
 }
 
-func TestAPluginGetsArgumentsStreamsAndEnvironment(t *testing.T) {
+func TestRunArgumentsStreamsEnvironment(t *testing.T) {
 	p := shell(t, `for a in "$@"; do echo "[$a]"; done; cat; echo "$GREETING" >&2`)
 	var out, stderr bytes.Buffer
 	err := Process{}.Run(t.Context(), Invocation{
@@ -126,7 +126,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 // An interrupt ends the plugin and what it has started.
-func TestTheContextEndsAPluginAndItsChildren(t *testing.T) {
+func TestRunCanceled(t *testing.T) {
 	if tty, err := os.Open("/dev/tty"); err == nil {
 		tty.Close()
 		t.Skip("with a terminal, its interrupt key reaches the children")
@@ -156,7 +156,7 @@ func await(t *testing.T, path string) {
 }
 
 // A plugin may leave a program behind that holds its streams.
-func TestAPluginThatLeavesAChildBehindEnds(t *testing.T) {
+func TestRunLeavesChild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -168,7 +168,7 @@ func TestAPluginThatLeavesAChildBehindEnds(t *testing.T) {
 	}
 }
 
-func TestGetCallsTheProgramOfTheScheme(t *testing.T) {
+func TestRunGet(t *testing.T) {
 	var out bytes.Buffer
 	inv := Invocation{Plugin: shell(t, `echo "$# $4"`), Call: Get, Args: []string{"c", "k", "ca", "X://y"}, Env: os.Environ(), Out: &out}
 	if err := (Process{}).Run(t.Context(), inv); err != nil || out.String() != "4 X://y\n" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestSources(t *testing.T) {
+func TestParseSource(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a-1.0.0.tgz")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
@@ -41,7 +41,7 @@ func TestSources(t *testing.T) {
 }
 
 // What would make git run a program is refused, and passwords are not repeated.
-func TestHostileSources(t *testing.T) {
+func TestParseSourceErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         "no such directory",
 		"./nowhere":                "no such directory",

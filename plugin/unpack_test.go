@@ -50,9 +50,9 @@ func archiveOfEntries(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// TestHostileArchives: CVE-2020-4053. What leads out of the plugin's directory is
+// TestUnpackRejectsInvalid: CVE-2020-4053. What leads out of the plugin's directory is
 // refused, and nothing is written there.
-func TestHostileArchives(t *testing.T) {
+func TestUnpackRejectsInvalid(t *testing.T) {
 	good := entry{Name: "a/plugin.yaml", Text: "name: a\n"}
 	for _, c := range []struct {
 		name string
@@ -92,7 +92,7 @@ func TestHostileArchives(t *testing.T) {
 }
 
 // A link that an earlier entry has made is not followed by a later one.
-func TestLinksDoNotLeadOut(t *testing.T) {
+func TestUnpackStaysInDirectory(t *testing.T) {
 	outer := t.TempDir()
 	dst := filepath.Join(outer, "dst")
 	if err := errors.Join(os.Mkdir(dst, 0o755), os.Symlink(outer, filepath.Join(dst, "a"))); err != nil {
@@ -106,7 +106,7 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 	}
 }
 
-func TestUnpackFindsThePlugin(t *testing.T) {
+func TestUnpackFindsPlugin(t *testing.T) {
 	for _, c := range []struct{ directory, want string }{{"", "."}, {"a/", "a"}, {"helm-a-1.2.3/", "helm-a-1.2.3"}, {"./", "."}} {
 		dst := t.TempDir()
 		dir, err := unpack(bytes.NewReader(archiveOfEntries(t,

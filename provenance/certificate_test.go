@@ -40,7 +40,7 @@ func verdict(k *Keyring, prov []byte) string {
 
 // GnuPG imports copies of a key into one, and verifies with that: the reference is what
 // it makes of the same copies.
-func TestCopiesOfAKeyAreOneKeyAsInGnuPG(t *testing.T) {
+func TestReadMergesCopies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -242,7 +242,7 @@ func clearAt(t testing.TB, when time.Time, text string, key *openpgp.Entity) []b
 	return clearWith(t, c, text, key)
 }
 
-func TestASignatureOlderThanItsKeyIsRefused(t *testing.T) {
+func TestVerifyRejectsSignatureBeforeKey(t *testing.T) {
 	c := config()
 	c.Time = at(noon.Add(time.Hour))
 	late := newKey(t, "Late", c)
@@ -309,7 +309,7 @@ func selfSignature(e *openpgp.Entity, kind packet.SignatureType, when time.Time,
 	return s
 }
 
-func TestTheNewestSelfSignatureCounts(t *testing.T) {
+func TestNewestSelfSignature(t *testing.T) {
 	e := newKey(t, "Ann", config())
 	eve := newKey(t, "Eve", config())
 	var primary bytes.Buffer
@@ -360,7 +360,7 @@ func TestTheNewestSelfSignatureCounts(t *testing.T) {
 	}
 }
 
-func TestSecretAndPublicCopiesAreOneKey(t *testing.T) {
+func TestReadMergesSecretKey(t *testing.T) {
 	ann := newKey(t, "Ann", config())
 	for name, data := range map[string][]byte{
 		"public first": append(packets(t, ann), secretPackets(t, ann)...), "secret first": append(secretPackets(t, ann), packets(t, ann)...),
@@ -387,7 +387,7 @@ func used(f func()) uint64 {
 }
 
 // A file of 256 MB that is not a keyring took 600 MB and more.
-func TestWhatIsNoKeyringCostsLittle(t *testing.T) {
+func TestReadRejectsInvalidFast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -437,7 +437,7 @@ func TestWhatIsNoKeyringCostsLittle(t *testing.T) {
 	}
 }
 
-func TestLoadReadsNoMoreThanAKeyringHas(t *testing.T) {
+func TestLoadSizeLimit(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sparse files and devices")
 	}

@@ -128,7 +128,7 @@ func TestGnuPG(t *testing.T) {
 	}
 }
 
-func TestGnuPGTellsWhyItDoesNotSign(t *testing.T) {
+func TestGnuPGErrors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -183,7 +183,7 @@ func packetsOf(k *Keyring) []byte {
 }
 
 // Keys that were revoked, or whose subkeys sign, as GnuPG writes them.
-func TestGnuPGsOtherKeys(t *testing.T) {
+func TestGnuPGOtherKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}

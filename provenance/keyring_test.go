@@ -154,7 +154,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // GnuPG 2.1 made pubring.kbx of pubring.gpg; all manuals still name the latter.
-func TestLoadTakesTheKeyboxWhereTheOldKeyringIsGone(t *testing.T) {
+func TestLoadKeyboxInsteadOfOldKeyring(t *testing.T) {
 	dir := t.TempDir()
 	ann, bob := newKey(t, "Ann", config()), newKey(t, "Bob", config())
 	old, box := filepath.Join(dir, "pubring.gpg"), filepath.Join(dir, "pubring.kbx")
@@ -193,7 +193,7 @@ func TestLoadTakesTheKeyboxWhereTheOldKeyringIsGone(t *testing.T) {
 	}
 }
 
-func TestReadFileIsBounded(t *testing.T) {
+func TestReadFileSizeLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "huge.prov")
 	f, err := os.Create(path)
 	if err != nil {
@@ -208,7 +208,7 @@ func TestReadFileIsBounded(t *testing.T) {
 	}
 }
 
-func TestFindAKey(t *testing.T) {
+func TestFindKey(t *testing.T) {
 	joann, ann, bob := newKey(t, "Joann", config()), newKey(t, "Ann", config()), newKey(t, "Bob", config())
 	brief := config()
 	brief.KeyLifetimeSecs = 1
@@ -289,7 +289,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-func TestSignRefuses(t *testing.T) {
+func TestSignErrors(t *testing.T) {
 	brief := config()
 	brief.KeyLifetimeSecs = 1
 	expired := newKey(t, "Old", brief)
@@ -379,7 +379,7 @@ func TestLockedKeys(t *testing.T) {
 }
 
 // GnuPG before 2.1 kept secret keys in a file beside the public ones.
-func TestSecretKeysOfOldGnuPG(t *testing.T) {
+func TestOldGnuPGSecretKeys(t *testing.T) {
 	dir := t.TempDir()
 	ann := newKey(t, "Ann", config())
 	for name, data := range map[string][]byte{"pubring.gpg": packets(t, ann), "secring.gpg": secretPackets(t, newKey(t, "Bob", config()), ann)} {

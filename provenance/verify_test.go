@@ -120,7 +120,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-func TestVerifyFailsClosed(t *testing.T) {
+func TestVerifyRejectsInvalid(t *testing.T) {
 	ann, eve := newKey(t, "Ann", config()), newKey(t, "Eve", config())
 	prov := string(signedBy(t, body(t), ann))
 	signed := func(from, to string) string { return string(signedBy(t, strings.Replace(body(t), from, to, 1), ann)) }
@@ -177,7 +177,7 @@ func TestVerifyFailsClosed(t *testing.T) {
 }
 
 // The files in testdata were made by gpg 2.2 with one key, over different hashes.
-func TestVerifyWantsAStrongHash(t *testing.T) {
+func TestVerifyRejectsWeakHash(t *testing.T) {
 	k, err := Load(t.Context(), filepath.Join("testdata", "rita.asc"))
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestVerifyWantsAStrongHash(t *testing.T) {
 	}
 }
 
-func TestVerifyLooksAtTheKey(t *testing.T) {
+func TestVerifyChecksKey(t *testing.T) {
 	short := config()
 	short.KeyLifetimeSecs = 60
 	brief := newKey(t, "Brief", short)
@@ -243,7 +243,7 @@ func TestVerifyLooksAtTheKey(t *testing.T) {
 	}
 }
 
-func TestErrorsTellWhatTheyAre(t *testing.T) {
+func TestErrorTypes(t *testing.T) {
 	ann := newKey(t, "Ann", config())
 	prov := signedBy(t, body(t), ann)
 	var (
@@ -273,7 +273,7 @@ type broken struct{ err error }
 func (b *broken) Read([]byte) (int, error) { return 0, b.err }
 
 // CVE-2021-21303: a name cannot pretend to be a line of ours.
-func TestANameStaysOnItsLine(t *testing.T) {
+func TestSignatureStringLines(t *testing.T) {
 	const name = "Eve\nSigned by: Ann"
 	e := &openpgp.Entity{Identities: map[string]*openpgp.Identity{name: {Name: name}}}
 	if got := (&Signature{Signers: userIDs(e)}).String(); !strings.HasPrefix(got, "Signed by: Eve") || strings.Contains(got, "\nSigned by") {

@@ -30,7 +30,7 @@ func (f *fake) pullAs(c *Client, path string) (string, error) {
 	return b.String(), err
 }
 
-func TestPasswordsAreSentWhenAskedFor(t *testing.T) {
+func TestAuthBasic(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "the archive")
 	if text, err := f.pullAs(f.as("ann", "secret"), "web:1.0.0"); err != nil || text != "the archive" || len(f.secrets()) != 0 {
@@ -82,7 +82,7 @@ func (s *tokens) serve(f *fake, realm, token string) {
 	}
 }
 
-func TestTokensAreFetchedOnce(t *testing.T) {
+func TestAuthTokenFetchedOnce(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "the archive")
 	s := &tokens{answer: `{"token":"abc"}`}
@@ -113,7 +113,7 @@ func TestTokensAreFetchedOnce(t *testing.T) {
 	}
 }
 
-func TestIdentityTokensArePosted(t *testing.T) {
+func TestAuthIdentityToken(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "the archive")
 	s := &tokens{answer: `{"access_token":"abc"}`}
@@ -126,7 +126,7 @@ func TestIdentityTokensArePosted(t *testing.T) {
 	}
 }
 
-func TestTokenServersThatGiveNone(t *testing.T) {
+func TestAuthInvalidToken(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "x")
 	s := &tokens{}
@@ -141,7 +141,7 @@ func TestTokenServersThatGiveNone(t *testing.T) {
 }
 
 // CVE-2021-32690: what a registry says leads no one's password to another host.
-func TestCredentialsStayWithTheirRegistry(t *testing.T) {
+func TestAuthOtherHosts(t *testing.T) {
 	other := newFake(t)
 	localhost := "http://localhost:" + portOf(mustURL(t, other.URL)) // the same machine under another name
 	for name, lead := range map[string]func(f *fake) func(http.ResponseWriter, *http.Request) bool{
@@ -234,7 +234,7 @@ func (c through) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // CVE-2021-32690: a client certificate, too, is for the registry alone.
-func TestOtherHostsHaveATransportOfTheirOwn(t *testing.T) {
+func TestClientElsewhere(t *testing.T) {
 	other, f := newFake(t), newFake(t)
 	archive := f.chart("web", "1.0.0", "the archive")
 	other.blobs[archive.Digest] = []byte("the archive")
@@ -268,7 +268,7 @@ func (a alone) RoundTrip(req *http.Request) (*http.Response, error) {
 	return a.RoundTripper.RoundTrip(req)
 }
 
-func TestContentMayBeOnAnotherHost(t *testing.T) {
+func TestPullFromOtherHost(t *testing.T) {
 	other, f := newFake(t), newFake(t)
 	archive := f.chart("web", "1.0.0", "the archive")
 	other.blobs[archive.Digest] = []byte("the archive")
@@ -333,7 +333,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestRealmsOverHTTP(t *testing.T) {
+func TestAuthPlainHTTPRealm(t *testing.T) {
 	for _, test := range []struct {
 		plain     bool
 		realm, of string
@@ -381,7 +381,7 @@ func FuzzParseChallenges(f *testing.F) {
 	})
 }
 
-func TestLoginAsksBeforeItStores(t *testing.T) {
+func TestLogin(t *testing.T) {
 	f := newFake(t)
 	f.handle = wantBasic("ann", "secret")
 	file := t.TempDir() + "/registry/config.json"

@@ -47,7 +47,7 @@ func auths(keys ...string) string {
 	return string(text)
 }
 
-func TestTheLongestPathGoesFirst(t *testing.T) {
+func TestCredentialsLongestPath(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		ours, docker string
@@ -83,7 +83,7 @@ func TestTheLongestPathGoesFirst(t *testing.T) {
 	}
 }
 
-func TestFormsOfStoredCredentials(t *testing.T) {
+func TestCredentialsFormats(t *testing.T) {
 	for entry, want := range map[string]secret{
 		`{"username":"ann","password":"x"}`:                                    {user: "ann", password: "x"},
 		`{"auth":"` + encoded("ann", "a:b") + `"}`:                             {user: "ann", password: "a:b"},
@@ -101,7 +101,7 @@ func TestFormsOfStoredCredentials(t *testing.T) {
 }
 
 // What cannot be read makes us no one, and is told only where that does not do.
-func TestUnreadableCredentialsAreToldWhereTheyMatter(t *testing.T) {
+func TestCredentialsUnreadable(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON": "secret: hunter2", "another JSON": `{"auths":["hunter2"]}`,
 		"no base64": `{"auths":{"HOST":{"auth":"hunter2!"}}}`, "no colon": `{"auths":{"HOST":{"auth":"aHVudGVyMg=="}}}`,
@@ -127,7 +127,7 @@ func TestUnreadableCredentialsAreToldWhereTheyMatter(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreStoredAsHelmStoresThem(t *testing.T) {
+func TestCredentialsSaveLikeHelm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // no helper programs
 	file := filepath.Join(t.TempDir(), "registry", "config.json")
 	c := &Credentials{File: file}
@@ -170,7 +170,7 @@ func same(t *testing.T, file, want string) {
 	}
 }
 
-func TestLinksToTheFileAreKept(t *testing.T) {
+func TestCredentialsSaveKeepsSymlink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a right of its own there")
 	}
@@ -255,7 +255,7 @@ func TestHelperPrograms(t *testing.T) {
 	}
 }
 
-func TestHelperProgramsKeepPathsAndTokens(t *testing.T) {
+func TestHelperPathsAndTokens(t *testing.T) {
 	dir := helperProgram(t, "mine")
 	t.Setenv("USERNAME_OF_HELPER", identityUser)
 	file := write(t, `{"credsStore":"mine"}`)
@@ -275,7 +275,7 @@ func TestHelperProgramsKeepPathsAndTokens(t *testing.T) {
 
 // As in Helm, the first login goes to the system's keychain where a program for
 // it is installed.
-func TestTheFirstLoginFindsTheSystemsKeychain(t *testing.T) {
+func TestLoginUsesSystemHelper(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs the system's own program")
 	}
@@ -296,7 +296,7 @@ func TestTheFirstLoginFindsTheSystemsKeychain(t *testing.T) {
 	same(t, file, "{\n\t\"auths\": {},\n\t\"credsStore\": \"secretservice\"\n}")
 }
 
-func TestAHelperThatFailsIsNamed(t *testing.T) {
+func TestHelperError(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the helper of this test is a shell script")
 	}
@@ -312,7 +312,7 @@ func TestAHelperThatFailsIsNamed(t *testing.T) {
 	}
 }
 
-func TestAHelperThatDoesNotAnswerIsEnded(t *testing.T) {
+func TestHelperTimeout(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -356,7 +356,7 @@ func TestAHelperThatDoesNotAnswerIsEnded(t *testing.T) {
 	}
 }
 
-func TestAHelperEndsWithTheCommand(t *testing.T) {
+func TestHelperCanceled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the helper of this test is a shell script")
 	}

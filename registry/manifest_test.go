@@ -14,7 +14,7 @@ import (
 
 // The manifests are what Helm 4.3.1 and 3.22.0 push for the same charts; only
 // test/registry compares with the binary itself.
-func TestManifestsAreHelmsToTheByte(t *testing.T) {
+func TestNewManifestLikeHelm(t *testing.T) {
 	archive := descriptor{contentType, "sha256:b4a245300a0971e49c1e0e2b1cfd80c33a4a03876840de242b0fd387b05ee5f4", 5017}
 	prov := descriptor{provenanceType, "sha256:33a4fa6f27b1cdafb36860082aa3768a2fdbf400c448ef18a639ed15c6f958dd", 9}
 	created := time.Date(2020, 1, 1, 7, 0, 0, 5e8, time.FixedZone("", -5*3600))
@@ -44,7 +44,7 @@ func TestManifestsAreHelmsToTheByte(t *testing.T) {
 	}
 }
 
-func TestManifestsThatAreNoChart(t *testing.T) {
+func TestParseManifestRejectsInvalid(t *testing.T) {
 	config := `"config":{"mediaType":"` + configType + `","digest":"` + someDigest + `","size":2}`
 	layer := `{"mediaType":"` + contentType + `","digest":"` + someDigest + `","size":2}`
 	for text, want := range map[string]string{

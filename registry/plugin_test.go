@@ -80,7 +80,7 @@ func TestPullPlugin(t *testing.T) {
 	}
 }
 
-func TestManifestsOfPluginsAreChecked(t *testing.T) {
+func TestPullPluginRejectsInvalid(t *testing.T) {
 	good := pluginLayer("a-1.0.0.tgz", []byte("x"))
 	large := pluginLayer("a-1.0.0.tgz", nil)
 	large["size"] = int64(1) << 40

@@ -25,7 +25,7 @@ func pull(f *fake, path string, o PullOptions) (string, *Pulled, error) {
 	return b.String(), p, err
 }
 
-func TestPushedChartsArePulled(t *testing.T) {
+func TestPushAndPull(t *testing.T) {
 	f := newFake(t)
 	meta := &chart.Metadata{Name: "web", Version: "1.2.3+b.5", Description: "shows pages"}
 	pushed, err := f.client().Push(context.Background(), f.ref("charts"), Artifact{
@@ -56,7 +56,7 @@ func TestPushedChartsArePulled(t *testing.T) {
 	}
 }
 
-func TestWhatIsHereIsNotTransferred(t *testing.T) {
+func TestPushAndPullSkipExisting(t *testing.T) {
 	f := newFake(t)
 	archive := f.chart("web", "1.0.0", "the archive")
 	text, p, err := pull(f, "web:1.0.0", PullOptions{Have: func(digest string) bool { return "sha256:"+digest == archive.Digest }})
@@ -65,7 +65,7 @@ func TestWhatIsHereIsNotTransferred(t *testing.T) {
 	}
 }
 
-func TestTagAndDigestMustAgree(t *testing.T) {
+func TestPullTagAndDigest(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "one")
 	f.chart("web", "2.0.0", "two")
@@ -79,7 +79,7 @@ func TestTagAndDigestMustAgree(t *testing.T) {
 	}
 }
 
-func TestOnlyChartsArePulled(t *testing.T) {
+func TestPullRejectsOtherKinds(t *testing.T) {
 	f := newFake(t)
 	image := `{"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"` + someDigest + `","size":1},"layers":[]}`
 	f.put("image", "1", imageManifest, []byte(image))
@@ -102,7 +102,7 @@ func TestOnlyChartsArePulled(t *testing.T) {
 	}
 }
 
-func TestArchivesOfTheExperimentArePulled(t *testing.T) {
+func TestPullLegacyMediaType(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "the archive")
 	data := bytes.Replace(f.manifests["web:1.0.0"], []byte(contentType), []byte(legacyType), 1)
@@ -112,7 +112,7 @@ func TestArchivesOfTheExperimentArePulled(t *testing.T) {
 	}
 }
 
-func TestDamagedContentIsNoticed(t *testing.T) {
+func TestPullDamaged(t *testing.T) {
 	for name, damage := range map[string]func(f *fake, archive descriptor){
 		"another archive":       func(f *fake, a descriptor) { f.blobs[a.Digest] = []byte("THE ARCHIVE") },
 		"a longer archive":      func(f *fake, a descriptor) { f.blobs[a.Digest] = []byte("the archive and more") },
@@ -160,7 +160,7 @@ func swapConfig(f *fake, text string) {
 	f.put("web", "1.0.0", imageManifest, data)
 }
 
-func TestSizesAreBounded(t *testing.T) {
+func TestPullSizeLimits(t *testing.T) {
 	f := newFake(t)
 	archive := f.chart("web", "1.0.0", "the archive")
 	huge := bytes.Replace(f.manifests["web:1.0.0"], fmt.Appendf(nil, `"size":%d`, archive.Size), []byte(`"size":99999999999`), 1)
@@ -182,7 +182,7 @@ func TestSizesAreBounded(t *testing.T) {
 	}
 }
 
-func TestABrokenConnectionGoesOnWhereItWas(t *testing.T) {
+func TestPullResumes(t *testing.T) {
 	f := newFake(t)
 	content := strings.Repeat("0123456789", 100_000)
 	archive := f.chart("web", "1.0.0", content)
@@ -213,7 +213,7 @@ func TestABrokenConnectionGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestOurOwnWriterIsNotTheRegistrysFault(t *testing.T) {
+func TestPullWriterError(t *testing.T) {
 	f := newFake(t)
 	archive := f.chart("web", "1.0.0", "the archive")
 	full := errors.New("the disk is full")
@@ -227,7 +227,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-func TestTagsAreVersions(t *testing.T) {
+func TestTags(t *testing.T) {
 	f := newFake(t)
 	for _, v := range []string{"1.0.0", "1.2.3+b.5", "2.0.0-rc.1", "latest", "v3.0.0", "1.2", "3"} {
 		f.chart("web", v, "x")
@@ -260,7 +260,7 @@ func TestTagsAreVersions(t *testing.T) {
 
 // Where a list of tags goes on is what the registry says, but never on another
 // host (CVE-2021-32690).
-func TestTagsComeInPages(t *testing.T) {
+func TestTagsPages(t *testing.T) {
 	f := newFake(t)
 	elsewhere := newFake(t)
 	f.handle = func(w http.ResponseWriter, r *http.Request) bool {
@@ -284,7 +284,7 @@ func TestTagsComeInPages(t *testing.T) {
 
 // What is too long for a tag is none, or a few thousand pages with one each would
 // fill the memory.
-func TestTagsThatAreTooLongAreNotKept(t *testing.T) {
+func TestTagsInvalid(t *testing.T) {
 	f := newFake(t)
 	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
 		fmt.Fprintf(w, `{"tags":["1.0.0","1.0.0-%s","1.0.0-\u001b"]}`, strings.Repeat("a", 1<<20))
@@ -312,7 +312,7 @@ func (f *fake) pageTags(page func(n int) (tags []string, next string)) {
 	}
 }
 
-func TestTagsThatTakeTooLongAreGivenUp(t *testing.T) {
+func TestTagsTimeout(t *testing.T) {
 	f := newFake(t)
 	f.pageTags(func(n int) ([]string, string) {
 		time.Sleep(10 * time.Millisecond)
@@ -326,7 +326,7 @@ func TestTagsThatTakeTooLongAreGivenUp(t *testing.T) {
 	}
 }
 
-func TestTagsWithoutEndAreRefused(t *testing.T) {
+func TestTagsLimit(t *testing.T) {
 	f := newFake(t)
 	page := slices.Repeat([]string{"x"}, 50_000)
 	f.pageTags(func(n int) ([]string, string) { return page, fmt.Sprintf("last=%d", n) })
@@ -337,7 +337,7 @@ func TestTagsWithoutEndAreRefused(t *testing.T) {
 }
 
 // A page that leads to itself took 4,000 requests and three minutes.
-func TestTagsThatGoInACircleAreRefused(t *testing.T) {
+func TestTagsLoop(t *testing.T) {
 	for name, test := range map[string]struct {
 		page func(n int) ([]string, string)
 		most int // requests
@@ -375,7 +375,7 @@ func TestTagsThatGoInACircleAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatPassesIsAskedAgain(t *testing.T) {
+func TestRetries(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "the archive")
 	busy := 2
@@ -394,7 +394,7 @@ func TestWhatPassesIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestErrorsTellTheRegistrysWords(t *testing.T) {
+func TestErrorMessages(t *testing.T) {
 	f := newFake(t)
 	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
 		http.Error(w, `{"errors":[{"code":"X","message":"no charts on sundays"},{"message":"`+strings.Repeat("x", 1000)+`"}]}`, http.StatusTeapot)
@@ -407,7 +407,7 @@ func TestErrorsTellTheRegistrysWords(t *testing.T) {
 	}
 }
 
-func TestAStalledRegistryIsGivenUp(t *testing.T) {
+func TestStalled(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "x")
 	release := make(chan struct{})
@@ -433,7 +433,7 @@ func TestAStalledRegistryIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestATricklingRegistryIsGivenUp(t *testing.T) {
+func TestTrickling(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -458,7 +458,7 @@ func TestATricklingRegistryIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestWhoSpeaksHTTPOnlyIsToldSo(t *testing.T) {
+func TestPlainHTTPError(t *testing.T) {
 	f := newFake(t)
 	var plain *PlainHTTPError
 	if _, err := (&Client{}).Tags(context.Background(), f.ref("web")); !errors.As(err, &plain) {
@@ -466,7 +466,7 @@ func TestWhoSpeaksHTTPOnlyIsToldSo(t *testing.T) {
 	}
 }
 
-func TestPushTellsWhatIsWrong(t *testing.T) {
+func TestPushErrors(t *testing.T) {
 	f := newFake(t)
 	art := func(name, version string) Artifact {
 		return Artifact{Metadata: &chart.Metadata{Name: name, Version: version}, Archive: strings.NewReader("x")}
@@ -505,7 +505,7 @@ func TestPushTellsWhatIsWrong(t *testing.T) {
 }
 
 // No tag appears before everything is there.
-func TestAFailedPushLeavesNoTag(t *testing.T) {
+func TestPushFailureLeavesNoTag(t *testing.T) {
 	f := newFake(t)
 	f.handle = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && r.ContentLength == 11 {

@@ -32,7 +32,7 @@ func TestParseRef(t *testing.T) {
 	}
 }
 
-func TestParseRefTellsWhatIsWrong(t *testing.T) {
+func TestParseRefErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"oci://":           "is not a host",
 		"oci:///web":       "is not a host",
@@ -61,7 +61,7 @@ func TestParseRefTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestPasswordsInReferencesAreNotRepeated(t *testing.T) {
+func TestParseRefHidesPassword(t *testing.T) {
 	_, err := ParseRef("oci://ann:hunter2@example.com/web")
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
@@ -69,7 +69,7 @@ func TestPasswordsInReferencesAreNotRepeated(t *testing.T) {
 }
 
 // Grammar by regular expression would be compiled at every start of helm.
-func TestPathsAreWhatTheSpecificationSays(t *testing.T) {
+func TestIsPath(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a": true, "a/b/c": true, "a.b": true, "a_b": true, "a__b": true, "a---b": true, "0": true,
 		"": false, "a_": false, "_a": false, "a___b": false, "a._b": false, "a.-b": false, "a/": false, "/a": false, "A": false, "ä": false, "a-_b": false,

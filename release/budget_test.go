@@ -36,7 +36,7 @@ func bomb(t *testing.T, head, part string, n int, tail string) []byte {
 	return out.Bytes()
 }
 
-func TestWhatRecordsComeTo(t *testing.T) {
+func TestWeight(t *testing.T) {
 	const start = `{"name":"web","info":{"status":"deployed"},"chart":{"metadata":{"name":"c","version":"1"}},`
 	for name, text := range map[string][]byte{
 		"values of a map":        bomb(t, start+`"config":{"a":[`, `{},`, 100_000, `{}]}}`),
@@ -63,7 +63,7 @@ func TestWhatRecordsComeTo(t *testing.T) {
 	}
 }
 
-func TestABudgetIsForAllRecords(t *testing.T) {
+func TestBudgetIsShared(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -98,7 +98,7 @@ func TestABudgetIsForAllRecords(t *testing.T) {
 }
 
 // What usual records come to is free.
-func TestUsualRecordsCostNothing(t *testing.T) {
+func TestBudgetFreeSize(t *testing.T) {
 	r := New("web", "ns", 1, nil)
 	for i := range 3000 {
 		r.Manifest += fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c-%d, uid: %x}\n", i, i*2654435761)
@@ -122,7 +122,7 @@ func TestUsualRecordsCostNothing(t *testing.T) {
 	runtime.KeepAlive(kept)
 }
 
-func TestASummaryKeepsLittle(t *testing.T) {
+func TestSummarizeMemory(t *testing.T) {
 	const end = `"status":"deployed"},"chart":{"metadata":{"name":"c","version":"1"}}}`
 	for name, c := range map[string]struct {
 		text []byte
@@ -155,7 +155,7 @@ func TestASummaryKeepsLittle(t *testing.T) {
 	}
 }
 
-func TestABudgetBoundsWhatListsLookThrough(t *testing.T) {
+func TestBudgetSummarize(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}

@@ -29,7 +29,7 @@ func annotated(t testing.TB, kind, name string, annotations ...string) *manifest
 }
 
 // What Helm 4.3.1 makes of annotations, observed by a dry run.
-func TestAnnotationsAreReadAsHelmReadsThem(t *testing.T) {
+func TestParseHookLikeHelm(t *testing.T) {
 	for _, test := range []struct {
 		annotations []string
 		want        string // events weight delete-policies log-policies; "" is skipped
@@ -71,7 +71,7 @@ func TestAnnotationsAreReadAsHelmReadsThem(t *testing.T) {
 	}
 }
 
-func TestSplitKeepsTheRestAndSortsHooksByKind(t *testing.T) {
+func TestSplitHooks(t *testing.T) {
 	labelled := annotated(t, "ConfigMap", "plain")
 	labelled.Labels = map[string]string{HookAnnotation: "pre-install"}
 	hooks, rest := SplitHooks([]*manifest.Object{
@@ -95,7 +95,7 @@ func TestSplitKeepsTheRestAndSortsHooksByKind(t *testing.T) {
 	}
 }
 
-func TestUnknownEventsAreNamed(t *testing.T) {
+func TestUnknownHookEvents(t *testing.T) {
 	o := annotated(t, "ConfigMap", "h", HookAnnotation, "pre-install, someday,test,")
 	if got := UnknownHookEvents(o); !slices.Equal(got, []string{" someday", ""}) {
 		t.Errorf("got %q", got)
@@ -105,7 +105,7 @@ func TestUnknownEventsAreNamed(t *testing.T) {
 	}
 }
 
-func TestHooksRunByWeightThenName(t *testing.T) {
+func TestSortHooks(t *testing.T) {
 	hooks := []*Hook{{Name: "b"}, {Name: "z", Weight: -5}, {Name: "a", Weight: 1}, {Name: "a", Kind: "Job", Path: "first"}, {Name: "a", Kind: "Job", Path: "second"}, {Name: "a", Kind: "Secret", Path: "secret"}}
 	SortHooks(hooks)
 	var got []string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWarnings(t *testing.T) {
+func TestHookWarnings(t *testing.T) {
 	const events = "pre-install, post-install, pre-delete, post-delete, pre-upgrade, post-upgrade, pre-rollback, post-rollback, test"
 	for _, test := range []struct {
 		name        string

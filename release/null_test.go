@@ -4,7 +4,7 @@ package release
 
 import "testing"
 
-func TestNullHooksAreDropped(t *testing.T) {
+func TestDecodeDropsNullHooks(t *testing.T) {
 	r, err := Decode([]byte("eyJuYW1lIjoid2ViIiwiaG9va3MiOltudWxsXX0=")) // {"name":"web","hooks":[null]}
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ const helm4 = `{"name":"web","info":{"last_deployed":"2026-01-02T03:04:05.5+09:0
 	`"chart":{"metadata":{"name":"nginx","version":"1.2.3"},"modtime":"2026-01-01T00:00:00Z"},"version":1,"namespace":"prod","apply_method":"ssa","sequence":["one \" two",{"x":null}],` +
 	`"hooks":[{"name":"h","last_run":{"phase":"Failed","tries":3},"shade":true}]}`
 
-func TestDecodeReadsBothGenerations(t *testing.T) {
+func TestDecodeHelm3AndHelm4(t *testing.T) {
 	r, err := Decode(pack(t, helm3))
 	if err != nil {
 		t.Fatal(err)
@@ -70,14 +70,14 @@ func TestDecodeReadsBothGenerations(t *testing.T) {
 	}
 }
 
-func TestDecodeReadsUncompressedRecords(t *testing.T) {
+func TestDecodeUncompressed(t *testing.T) {
 	r, err := Decode([]byte(base64.StdEncoding.EncodeToString([]byte(helm3))))
 	if err != nil || r.Name != "web" {
 		t.Errorf("read %v, %v", r, err)
 	}
 }
 
-func TestAStatusChangeKeepsWhatANewerHelmWrote(t *testing.T) {
+func TestEncodeKeepsUnknownKeys(t *testing.T) {
 	r, err := Decode(pack(t, helm4))
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 
 // Helm reads past the keys of its own that it does not know, and a record of
 // Helm's has none of them.
-func TestWhatOnlyMoonhelmWritesIsReadBack(t *testing.T) {
+func TestEncodeMoonhelmKeys(t *testing.T) {
 	r := New("web", "prod", 3, nil)
 	r.PendingDeletions = []PendingDeletion{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "old"}, {APIVersion: "v1", Kind: "Namespace", Name: "wide"}}
 	r.Order = json.RawMessage(`{"charts":{"":{"app":["db"]}}}`)
@@ -150,7 +150,7 @@ func TestWhatOnlyMoonhelmWritesIsReadBack(t *testing.T) {
 	}
 }
 
-func TestKeysThatOnlyMoonhelmWritesMayBeMissingOrNull(t *testing.T) {
+func TestDecodeMissingMoonhelmKeys(t *testing.T) {
 	for _, text := range []string{`{"name":"x"}`, `{"name":"x","orphans":null,"order":null,"info":{"rollback_revision":0}}`, `{"name":"x","orphans":[]}`} {
 		r, err := Decode(pack(t, text))
 		if err != nil {
@@ -173,7 +173,7 @@ func TestKeysThatOnlyMoonhelmWritesMayBeMissingOrNull(t *testing.T) {
 	}
 }
 
-func TestACloneIsItsOwn(t *testing.T) {
+func TestClone(t *testing.T) {
 	r := New("web", "prod", 3, nil)
 	r.Labels, r.Holder, r.Hooks = map[string]string{"a": "b"}, "anna", []*Hook{{Name: "h"}}
 	r.PendingDeletions, r.Order = []PendingDeletion{{Name: "o"}}, json.RawMessage(`{}`)
@@ -184,7 +184,7 @@ func TestACloneIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestZeroTimesAreLeftOut(t *testing.T) {
+func TestEncodeOmitsZeroTimes(t *testing.T) {
 	got, err := json.Marshal(New("web", "prod", 1, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestZeroTimesAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestANewRecordIsReadBack(t *testing.T) {
+func TestEncodeRoundTrip(t *testing.T) {
 	c := &chart.Chart{
 		Metadata:  &chart.Metadata{Name: "nginx", Version: "1.2.3", AppVersion: "9"},
 		Templates: []*chart.File{{Name: "templates/a.yaml", Data: []byte("a: <b>\n")}},
@@ -261,7 +261,7 @@ func TestSummarizeStopsEarly(t *testing.T) {
 	}
 }
 
-func TestSummarizeReadsKeysInAnyOrder(t *testing.T) {
+func TestSummarizeKeyOrder(t *testing.T) {
 	for _, text := range []string{
 		`{"version":1,"chart":{"values":{"a":[1,{}]},"metadata":{"name":"c","version":"1"},"files":[1]},"info":{"status":"failed"},"name":"x"}`,
 		`{"chart":null,"x":[[],{}],"name":"x","info":{"status":"failed"}}`,
@@ -274,7 +274,7 @@ func TestSummarizeReadsKeysInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestABombIsRefused(t *testing.T) {
+func TestDecodeRejectsBomb(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -299,7 +299,7 @@ func TestABombIsRefused(t *testing.T) {
 	}
 }
 
-func TestBadRecordsAreErrors(t *testing.T) {
+func TestDecodeRejectsInvalid(t *testing.T) {
 	for _, text := range []string{"", "x", "{", `{"name"`, `{"name":}`, `{"name":1}`, `{"a":"\"`, `{"a" "b"}`, `[]`, `null`,
 		`{"info":{"last_deployed":"yesterday"}}`, `{"hooks":[1]}`, `{"a":[}`, `{"a":1 "b":2}`, `{1:2}`} {
 		if r, err := Decode(pack(t, text)); err == nil {

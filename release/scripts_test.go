@@ -20,7 +20,7 @@ func scripted(name, script string, below ...*chart.Chart) *chart.Chart {
 	return c
 }
 
-func TestARecordKeepsTheScriptsOfTheWholeTree(t *testing.T) {
+func TestSetScriptsIncludesSubcharts(t *testing.T) {
 	web := scripted("web", "-- web", scripted("plain", ""), scripted("db", "", scripted("metrics", "-- metrics")))
 	r := release.New("web", "default", 1, web)
 	if err := r.SetScripts(web); err != nil {
@@ -58,7 +58,7 @@ func TestARecordKeepsTheScriptsOfTheWholeTree(t *testing.T) {
 }
 
 // Helm drops keys it does not know; the chart's own files are left then.
-func TestWhereHelmWroteTheRecordTheTopChartsScriptsAreLeft(t *testing.T) {
+func TestScriptsAfterHelmRewrite(t *testing.T) {
 	text, err := json.Marshal(release.New("web", "default", 1, scripted("web", "-- web")))
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestWhereHelmWroteTheRecordTheTopChartsScriptsAreLeft(t *testing.T) {
 	}
 }
 
-func TestAReleaseWithoutScriptsHasNone(t *testing.T) {
+func TestScriptsNone(t *testing.T) {
 	c := scripted("web", "", scripted("db", ""))
 	r := release.New("web", "default", 1, c)
 	if err := r.SetScripts(c); err != nil {
@@ -88,7 +88,7 @@ func TestAReleaseWithoutScriptsHasNone(t *testing.T) {
 	}
 }
 
-func TestForgedScriptsAreRefused(t *testing.T) {
+func TestScriptsRejectsForged(t *testing.T) {
 	for _, scripts := range []string{
 		`7`, `{}`, `{"metadata":null}`,
 		strings.Repeat(`{"metadata":{"name":"a"},"charts":[`, 200) + strings.Repeat(`]}`, 200),

@@ -153,7 +153,7 @@ func TestAddAndRemove(t *testing.T) {
 	}
 }
 
-func TestExpiredRepositoriesAreAddedOnlyOnDemand(t *testing.T) {
+func TestAddExpired(t *testing.T) {
 	const old = "https://kubernetes-charts.storage.googleapis.com"
 	c := collection(t, &site{pages: map[string]string{old + "/index.yaml": small}})
 	if _, err := c.Add(t.Context(), Entry{Name: "stable", URL: old}, false, false); !errors.As(err, new(*ExpiredError)) {
@@ -164,7 +164,7 @@ func TestExpiredRepositoriesAreAddedOnlyOnDemand(t *testing.T) {
 	}
 }
 
-func TestUpdateHidesNothing(t *testing.T) {
+func TestUpdateErrors(t *testing.T) {
 	s := &site{pages: map[string]string{}}
 	c := collection(t, s)
 	for i := range 20 {
@@ -203,7 +203,7 @@ func TestUpdateHidesNothing(t *testing.T) {
 	}
 }
 
-func TestUpdateAsksOnlyForWhatIsNew(t *testing.T) {
+func TestUpdateNotModified(t *testing.T) {
 	const url = "http://a/index.yaml"
 	s := &site{pages: map[string]string{url: small}, marks: map[string]fetch.Validator{url: {ETag: `"1"`}}}
 	c := collection(t, s)
@@ -296,7 +296,7 @@ entries:
 	}
 }
 
-func TestNothingIsLeftOfWhatWasBrokenOff(t *testing.T) {
+func TestAddInterrupted(t *testing.T) {
 	s := &site{pages: map[string]string{"http://a/index.yaml": small}, slow: time.Hour}
 	c := collection(t, s)
 	c.Timeout = 10 * time.Millisecond
@@ -334,7 +334,7 @@ func TestNothingIsLeftOfWhatWasBrokenOff(t *testing.T) {
 	}
 }
 
-func TestTwentyAreAddedAtOnce(t *testing.T) {
+func TestAddConcurrently(t *testing.T) {
 	s := &site{pages: map[string]string{}}
 	for i := range 20 {
 		s.pages[fmt.Sprintf("http://host%d/index.yaml", i)] = small
@@ -379,7 +379,7 @@ func TestTwentyAreAddedAtOnce(t *testing.T) {
 	}
 }
 
-func TestLockIsHelms(t *testing.T) {
+func TestLockLikeHelm(t *testing.T) {
 	for path, want := range map[string]string{
 		"/a/repositories.yaml": "/a/repositories.lock", "/a/noext": "/a/noext.lock", "/a.b/noext": "/a.b/noext.lock", "/a/.repos": "/a/.lock", "a.b.c": "a.b.lock",
 	} {
@@ -391,7 +391,7 @@ func TestLockIsHelms(t *testing.T) {
 	}
 }
 
-func TestUpdateOfTheFileStopsWithItsContext(t *testing.T) {
+func TestUpdateFileCanceled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "repositories.yaml")
 	inside, out := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -419,7 +419,7 @@ func TestUpdateOfTheFileStopsWithItsContext(t *testing.T) {
 
 // An index that a server gives to those only who say who they are is not for every user
 // of the machine; and neither is one that Helm has fetched.
-func TestIndexesOfPrivateRepositoriesArePrivate(t *testing.T) {
+func TestCacheMode(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs modes")
 	}
@@ -479,7 +479,7 @@ func (unchanged) Get(context.Context, Entry, string, fetch.Validator, io.Writer)
 	return fetch.Validator{}, fetch.ErrNotModified
 }
 
-func TestTheLockNamesItsHolder(t *testing.T) {
+func TestLockedErrorHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "repositories.yaml")
 	held, err := defaultWait(nil).take(t.Context(), lockPath(path))
 	if err != nil {
@@ -506,7 +506,7 @@ func TestTheLockNamesItsHolder(t *testing.T) {
 }
 
 // Names in a file that someone has edited must not lead out of the cache.
-func TestNamesStayInTheCache(t *testing.T) {
+func TestCachePathInDirectory(t *testing.T) {
 	s := &site{pages: map[string]string{"http://a/index.yaml": small}}
 	c := collection(t, s)
 	for _, name := range []string{"../out", "a/../../out", `..\out`, "/etc/out", "a\x00"} {
@@ -538,7 +538,7 @@ func TestNamesStayInTheCache(t *testing.T) {
 }
 
 // CVE-2021-21303: names come from a stranger's index.
-func TestChartNamesAreOnALineEach(t *testing.T) {
+func TestCacheCharts(t *testing.T) {
 	if got := list([]string{"web", "a\nb", "\x1b[2J", "api"}); got != "web\napi\n" {
 		t.Errorf("%q", got)
 	}
@@ -551,7 +551,7 @@ func TestChartNamesAreOnALineEach(t *testing.T) {
 	}
 }
 
-func TestACacheThatCannotBe(t *testing.T) {
+func TestCacheErrors(t *testing.T) {
 	c := collection(t, &site{pages: map[string]string{"http://a/index.yaml": small}})
 	c.Cache.Dir = filepath.Join(write(t, "a file"), "cache")
 	var cache *CacheError
@@ -566,7 +566,7 @@ func TestACacheThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestFetchLeavesNothing(t *testing.T) {
+func TestFetchLeavesNoFiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c := collection(t, &site{pages: map[string]string{"http://a/index.yaml": small}})
 	x, err := c.Fetch(t.Context(), Entry{URL: "http://a"})
@@ -592,7 +592,7 @@ func (g getter) Get(_ context.Context, e Entry, _ string, _ fetch.Validator, w i
 
 // While an update fetches, others remove the repository or give its name to
 // another: that one's index must not be taken for this one's.
-func TestAnUpdateDoesNotBringBackWhatIsGone(t *testing.T) {
+func TestUpdateRemoved(t *testing.T) {
 	s := &site{pages: map[string]string{"http://a/index.yaml": small, "http://other/index.yaml": strings.ReplaceAll(small, "web", "shop")}}
 	c := collection(t, s)
 	a := Entry{Name: "a", URL: "http://a"}
@@ -623,7 +623,7 @@ func TestAnUpdateDoesNotBringBackWhatIsGone(t *testing.T) {
 }
 
 // What is wrong here is not said to be the repository's fault.
-func TestOurOwnFaultsAreOurs(t *testing.T) {
+func TestAddLocalErrors(t *testing.T) {
 	c := collection(t, nil)
 	full := func(e Entry, _ io.Writer) error {
 		parts, err := filepath.Glob(filepath.Join(c.Cache.Dir, ".*.part"))
@@ -649,7 +649,7 @@ func TestOurOwnFaultsAreOurs(t *testing.T) {
 	}
 }
 
-func TestAnIndexThatIsNotHere(t *testing.T) {
+func TestIndexUncached(t *testing.T) {
 	c := Cache{Dir: t.TempDir()}
 	if _, err := c.Index("a"); err == nil || err.Error() != `no cached repo found. (try 'helm repo update'): the index of repository "a" is not cached` {
 		t.Error(err)

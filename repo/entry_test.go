@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWhatCanBeAdded(t *testing.T) {
+func TestEntryCheck(t *testing.T) {
 	for _, test := range []struct {
 		name, url string
 		want      any
@@ -65,7 +65,7 @@ func TestIndexURL(t *testing.T) {
 	}
 }
 
-func TestPasswordsAreNotShown(t *testing.T) {
+func TestShownHidesPassword(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://host/a":             "http://host/a",
 		"http://me:hunter2@host/a":  "http://me:xxxxx@host/a",

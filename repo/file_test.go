@@ -46,7 +46,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-func TestFilesAreWrittenAsHelmWritesThem(t *testing.T) {
+func TestSaveLikeHelm(t *testing.T) {
 	f := &File{}
 	f.Set(Entry{Name: "n", URL: "http://127.0.0.1:44525"})
 	f.Set(Entry{
@@ -73,7 +73,7 @@ func TestFilesAreWrittenAsHelmWritesThem(t *testing.T) {
 	}
 }
 
-func TestWhatWeDoNotKnowIsKept(t *testing.T) {
+func TestSaveKeepsUnknownKeys(t *testing.T) {
 	path := write(t, `apiVersion: v1
 generated: 2020-01-01T00:00:00.1+01:00
 future: {a: [1, 2]}
@@ -106,7 +106,7 @@ repositories:
 	}
 }
 
-func TestSaveGoesThroughASymbolicLink(t *testing.T) {
+func TestSaveSymlink(t *testing.T) {
 	dir := t.TempDir()
 	link, resolved := filepath.Join(dir, "repositories.yaml"), filepath.Join(dir, "dotfiles.yaml")
 	if err := os.WriteFile(resolved, nil, 0o600); err != nil {
@@ -131,7 +131,7 @@ func TestSaveGoesThroughASymbolicLink(t *testing.T) {
 	}
 }
 
-func TestFilesThatMeanNothing(t *testing.T) {
+func TestLoadRejectsInvalid(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                      "",
 		"null\n":                "",

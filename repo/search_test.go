@@ -98,7 +98,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func TestSearchesThatMakeNoSense(t *testing.T) {
+func TestSearchRejectsInvalid(t *testing.T) {
 	for _, s := range []Search{{Word: "[", Regexp: true}, {Want: "bogus.."}, {Want: "bogus..", Versions: true}} {
 		if _, err := s.Query(); err == nil {
 			t.Errorf("%+v is taken", s)
@@ -107,7 +107,7 @@ func TestSearchesThatMakeNoSense(t *testing.T) {
 }
 
 // Entries that are not looked at cannot hurt: only the newest are decoded.
-func TestSearchDecodesTheNewestOnly(t *testing.T) {
+func TestSearchDecodesNewestOnly(t *testing.T) {
 	x, err := index.Parse([]byte("apiVersion: v1\nentries:\n  web:\n  - name: web\n    version: 2.0.0\n    urls: [a]\n  - name: web\n    version: 1.0.0\n    description: {a: [1]}\n    urls: [a]\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func rendered(t *testing.T) []*manifest.Object {
 	)
 }
 
-func TestWhatComesBackUnchangedIsTheSameObject(t *testing.T) {
+func TestRenderUnchanged(t *testing.T) {
 	objs := rendered(t)
 	var said bytes.Buffer
 	sent := ""
@@ -111,7 +111,7 @@ data: {x: "1"}
 	}
 }
 
-func TestObjectsFindTheirTemplatesAgain(t *testing.T) {
+func TestRenderRestoresSource(t *testing.T) {
 	without := func(text string) string {
 		var out []string
 		for _, line := range strings.Split(text, "\n") {
@@ -180,7 +180,7 @@ func TestObjectsFindTheirTemplatesAgain(t *testing.T) {
 }
 
 // An object that had no annotations has none afterwards.
-func TestTheAnnotationLeavesNothingBehind(t *testing.T) {
+func TestRenderRemovesAnnotation(t *testing.T) {
 	r := Renderer{Name: "x", Runner: filter(func(s string) (string, error) { return strings.ReplaceAll(s, `"1"`, `"2"`), nil })}
 	back, err := r.Render(context.Background(), parse(t, "web/templates/a.yaml", web))
 	if err != nil {
@@ -191,7 +191,7 @@ func TestTheAnnotationLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestFailuresNameTheProgram(t *testing.T) {
+func TestRenderErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(string) (string, error)
@@ -222,7 +222,7 @@ func TestFailuresNameTheProgram(t *testing.T) {
 }
 
 // A chart that renders to nothing may stay that way.
-func TestNothingMayBecomeNothing(t *testing.T) {
+func TestRenderEmpty(t *testing.T) {
 	r := Renderer{Name: "x", Runner: filter(func(s string) (string, error) { return s, nil })}
 	if back, err := r.Render(context.Background(), nil); err != nil || len(back) != 0 {
 		t.Errorf("%v, %v", back, err)
@@ -230,7 +230,7 @@ func TestNothingMayBecomeNothing(t *testing.T) {
 }
 
 // A program that never ends, ends with the operation.
-func TestAnInterruptEndsIt(t *testing.T) {
+func TestRenderCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := Renderer{Name: "x", Runner: hanging{cancel}}
 	began := time.Now()

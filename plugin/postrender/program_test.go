@@ -49,7 +49,7 @@ func TestProgram(t *testing.T) {
 }
 
 // Memory and time are bounded whatever the program prints.
-func TestAFloodIsStopped(t *testing.T) {
+func TestRenderOutputLimit(t *testing.T) {
 	r := Renderer{Name: "p", most: 1 << 20, Runner: Program{Path: program(t, "while :; do echo flooooooooooooooooooooooooooood; done")}}
 	if _, err := r.Render(context.Background(), rendered(t)); err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {
 		t.Errorf("got %v", err)
@@ -61,7 +61,7 @@ func TestAFloodIsStopped(t *testing.T) {
 	}
 }
 
-func TestAHangingProgramEndsWithTheOperation(t *testing.T) {
+func TestProgramCanceled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}

@@ -125,7 +125,7 @@ func TestBuildURLs(t *testing.T) {
 
 // CVE-2025-32386: what unpacks to too much is left alone, and so is every
 // archive that is not a chart, with a word about each.
-func TestBuildSkipsWhatIsNoChart(t *testing.T) {
+func TestBuildSkipsOtherArchives(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -218,7 +218,7 @@ entries:
 }
 
 // What is written is what sigs.k8s.io/yaml makes of the whole, as Helm does.
-func TestWriteYAMLAgreesWithTheEncoder(t *testing.T) {
+func TestWriteYAMLMatchesEncoder(t *testing.T) {
 	l := &Listing{Generated: now, Entries: map[string][]*Entry{}}
 	for i, s := range []string{"plain", "", "true", "12", "1.10", "a: b", "it's", "# x", "- x", " x ", "two\nlines\n", "two\n\nlines", "é\u2028\x07", strings.Repeat("long words ", 30), strings.Repeat("x", 200), "~", "<a&b>", "\t", "@x", "2001-01-01"} {
 		name := []string{"web10", "web9", "123", "true", "Web"}[i%5]

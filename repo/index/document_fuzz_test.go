@@ -23,7 +23,7 @@ func FuzzDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed []byte) { compareHelm(t, yamltest.Document(yamltest.ChartIndex, seed)) })
 }
 
-func TestIndexesAreReadAsHelmReadsThem(t *testing.T) {
+func TestParseLikeHelm(t *testing.T) {
 	for _, text := range append(shapes(),
 		"entries:\n  web:\n  - description: |\n      a", "entries:\n  web:\n  - description: |+\n      a\n\n", "entries:\n  web:\n  - description: >-\n      a\n      b",
 		"entries:\n  web:\n  - x: {"+strings.Repeat("k", 1025)+": 1}\n    name: web\n",

@@ -62,7 +62,7 @@ func inAllForms(t *testing.T, text string, test func(t *testing.T, x *Index)) {
 	}
 }
 
-func TestFindDecodesWhatStandsThere(t *testing.T) {
+func TestFindDecodesScalars(t *testing.T) {
 	text := index("  web:\n", `  - annotations:
       note: |
         two
@@ -129,7 +129,7 @@ generated: "2026-02-03T04:05:06Z"
 }
 
 // The fields of an entry are those of chart.Metadata, all of them.
-func TestEveryFieldOfMetadataIsRead(t *testing.T) {
+func TestFindMetadataFields(t *testing.T) {
 	for _, c := range []struct {
 		of   reflect.Type
 		open string
@@ -209,7 +209,7 @@ func TestFindChooses(t *testing.T) {
 // An entry of which Helm 4.3.1 says "skipping loading invalid entry", and one of
 // a wrong type, for which it refuses the index, leave the others alone. CVE-2022-23525,
 // CVE-2020-15184, CVE-2025-55198, CVE-2024-25620.
-func TestBadEntriesDoNotHideTheOthers(t *testing.T) {
+func TestInvalidEntries(t *testing.T) {
 	for _, c := range []struct{ bad, problem string }{
 		{"  -\n", "number 1 is left out: is empty"},
 		{"  - ~\n", "is empty"},
@@ -261,7 +261,7 @@ func TestBadEntriesDoNotHideTheOthers(t *testing.T) {
 	}
 }
 
-func TestBadChartsDoNotHideTheOthers(t *testing.T) {
+func TestInvalidCharts(t *testing.T) {
 	for _, bad := range []string{"  web: hello\n", "  web:\n    name: web\n    version: 1.0.0\n", "  web:\n    hello\n", "  a/b:\n" + entry("1.0.0"), "  ..:\n" + entry("1.0.0"), "  \"\":\n" + entry("1.0.0")} {
 		x := parse(t, index(bad, "  zoo:\n", entry("0.1.0")))
 		unusable, err := x.Unusable()
@@ -313,7 +313,7 @@ func TestLenience(t *testing.T) {
 }
 
 // CVE-2020-15185: two readers may take one each of keys that stand twice.
-func TestDuplicateKeysRefuse(t *testing.T) {
+func TestParseRejectsDuplicateKeys(t *testing.T) {
 	good := index("  web:\n", entry("1.2.0"), entry("1.1.0"))
 	for _, c := range []struct {
 		text, key string
@@ -353,7 +353,7 @@ func TestDuplicateKeysRefuse(t *testing.T) {
 }
 
 // CVE-2024-26147, CVE-2022-23525: nothing, and what is not an index.
-func TestWhatIsNoIndexIsRefused(t *testing.T) {
+func TestParseRejectsInvalid(t *testing.T) {
 	deep := strings.Repeat("[", 9000)
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'k'; c++ {
@@ -420,7 +420,7 @@ func TestSelect(t *testing.T) {
 }
 
 // A few bytes an entry must not come to hundreds of bytes each.
-func TestTooManyEntriesRefuse(t *testing.T) {
+func TestParseRejectsTooManyEntries(t *testing.T) {
 	for form, text := range map[string]string{
 		"quick": index("  web:\n", strings.Repeat("  -\n", mostEntries+1)),
 		"full":  index("  web: &a\n", strings.Repeat("  -\n", mostEntries+1)),
@@ -444,7 +444,7 @@ func TestTooManyEntriesRefuse(t *testing.T) {
 
 // Packed, all of these are a few hundred kilobytes; each byte must not come to
 // tens of bytes here.
-func TestTooMuchRefuses(t *testing.T) {
+func TestParseLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -493,7 +493,7 @@ func TestWindowsLineEnds(t *testing.T) {
 	}
 }
 
-func TestManyUnusableEntriesTakeNoTime(t *testing.T) {
+func TestUnusableIsFast(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(index("  web:\n"))
 	for i := range 20_000 {
@@ -526,7 +526,7 @@ func FuzzNewest(f *testing.F) {
 	})
 }
 
-func TestOpenedIndexOutlivesItsFile(t *testing.T) {
+func TestOpenSurvivesReplace(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "index.yaml"), filepath.Join(dir, "other")
 	write := func(path, text string) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Carriage returns before line feeds mean nothing to YAML.
-func TestLineEndsMeanTheSame(t *testing.T) {
+func TestLineEnds(t *testing.T) {
 	for _, text := range shapes() {
 		if strings.Contains(text, "\r") {
 			continue
@@ -225,7 +225,7 @@ func shapes() []string {
 	return out
 }
 
-func TestQuickAgreesWithTheFullParser(t *testing.T) {
+func TestQuicklyMatchesFullParser(t *testing.T) {
 	taken := 0
 	for _, text := range shapes() {
 		if judge(t, text) {
@@ -245,7 +245,7 @@ func FuzzIndex(f *testing.F) {
 }
 
 // What is read in pieces from a file is what is read at once from memory.
-func TestOpenAgreesWithParse(t *testing.T) {
+func TestOpenMatchesParse(t *testing.T) {
 	long := "apiVersion: v1\nentries:\n  web:\n  - description: " + strings.Repeat("long ", chunk/2) + "\n    version: 1.0.0\n    name: web\n"
 	for _, text := range append(shapes(), string(bigIndex(3, 400)), long) {
 		path := filepath.Join(t.TempDir(), "index.yaml")
