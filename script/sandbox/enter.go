@@ -14,13 +14,13 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Enter is the life of the process for scripts. It takes the protocol away from
-// standard input and output, so that nothing in the engine can write into it by
-// mistake, and runs serve on it; the result is the exit code.
+// Enter runs the script process and returns its exit code. It moves the protocol from
+// standard input and output to other descriptors, so that nothing in the engine can write
+// into it by mistake, and calls serve with them.
 //
-// serve must call confine once it knows what the scripts' charts were granted
-// together and what the limits are, and before it compiles a script. An error
-// of it means that the process must not run them.
+// serve must call confine with the permissions granted to all charts together and with the
+// limits, before it compiles a script. If confine returns an error, serve must not run
+// scripts.
 func Enter(serve func(r io.Reader, w io.Writer, confine func(grants []string, l wire.Limits) error) error) int {
 	os.Clearenv()
 	closeInherited()
@@ -31,8 +31,8 @@ func Enter(serve func(r io.Reader, w io.Writer, confine func(grants []string, l 
 		return 1
 	}
 	c.watch = newWatchdog()
-	// Enter is called while packages initialise, and Go ties that to the first
-	// thread; a goroutine of its own is cheaper to switch to.
+	// Enter is called while packages initialise, which Go locks to the first thread;
+	// switching to another goroutine is cheaper.
 	end := make(chan error, 1)
 	go func() {
 		end <- serve(bufio.NewReaderSize(c, 64<<10), c.out, c.confine)
@@ -44,14 +44,14 @@ func Enter(serve func(r io.Reader, w io.Writer, confine func(grants []string, l 
 	return 0
 }
 
-// child is this process. Reading from it reads the protocol.
+// child is this process. Its Read reads the protocol.
 type child struct {
 	in, out *os.File
 	watch   *watchdog
 	free    atomic.Bool // scripts may start programs
 }
 
-// enter moves the protocol to where nothing else writes.
+// enter moves the protocol to descriptors that nothing else writes to.
 func enter() (*child, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -62,44 +62,44 @@ func enter() (*child, error) {
 		return nil, err
 	}
 	os.Stdin, os.Stdout = null, null
-	forbidCores()
+	disableCoreDumps()
 	return &child{in: in, out: out}, nil
 }
 
-// Read reads the protocol. Its end is the end of helm, and of what scripts have
-// started: the watchdog may come too late for that, as the process ends by
-// itself once no one listens.
+// Read reads the protocol. At its end helm has exited; Read then kills the programs that
+// scripts have started, since this process may exit before the watchdog does it.
 func (c *child) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
 	if err != nil && c.free.Load() {
-		endFamily()
+		killGroup()
 	}
 	return n, err
 }
 
-// confine puts up the walls. See the package's comment.
+// confine confines the process; see the package's comment.
 func (c *child) confine(grants []string, l wire.Limits) error {
 	free := slices.Contains(grants, "io") || slices.Contains(grants, "os")
 	if free && len(os.Args) > 1 && os.Args[1] != "" {
-		// Paths that a user's script names are meant from where the user is.
+		// Paths in scripts are relative to the user's working directory.
 		if err := os.Chdir(os.Args[1]); err != nil {
-			return fmt.Errorf("confine the scripts' process: %w", err)
+			return fmt.Errorf("confine the script process: %w", err)
 		}
 	}
 	c.free.Store(free)
 	if l.Memory > 0 {
 		debug.SetMemoryLimit(l.Memory)
 	}
-	// The watchdog first: it needs what cannot be opened any more behind the walls.
+	// The watchdog first: it opens files, which is not possible later.
 	c.watch.start(l)
-	if err := wall(walls{free: free, network: slices.Contains(grants, "network"), limits: l}); err != nil {
-		return fmt.Errorf("confine the scripts' process: %w", err)
+	limits := confinement{free: free, network: slices.Contains(grants, "network"), limits: l}
+	if err := applyConfinement(limits); err != nil {
+		return fmt.Errorf("confine the script process: %w", err)
 	}
 	return nil
 }
 
-// walls says which walls to put up.
-type walls struct {
+// confinement is what applyConfinement enforces.
+type confinement struct {
 	free    bool // files and programs were granted
 	network bool
 	limits  wire.Limits

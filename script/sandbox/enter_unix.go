@@ -15,8 +15,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// takePipes moves the protocol from descriptors 0 and 1 to others, which no
-// program that is started inherits, and puts null in their places.
+// takePipes moves the protocol from descriptors 0 and 1 to others that are closed on exec,
+// and replaces 0 and 1 by null.
 func takePipes(null *os.File) (in, out *os.File, err error) {
 	var fds [2]int
 	for i := range fds {
@@ -30,10 +30,9 @@ func takePipes(null *os.File) (in, out *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "from helm"), os.NewFile(uintptr(fds[1]), "to helm"), nil
 }
 
-// closeInherited closes what helm was started with beyond standard input, output
-// and error: a secret that a shell has open, a build's pipe. Whatever this process
-// has opened itself is marked to be closed when a program starts, which no
-// descriptor is that came through one.
+// closeInherited closes the descriptors beyond 2 that helm was started with: a secret that a
+// shell has open, a build's pipe. They are those without FD_CLOEXEC, which Go sets on every
+// descriptor that it opens.
 func closeInherited() {
 	for _, fd := range descriptors() {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
@@ -43,8 +42,8 @@ func closeInherited() {
 	}
 }
 
-// descriptors are those that are open. Where the system does not list them, they
-// are all that may be.
+// descriptors returns the open descriptors, or all possible ones if the system does not
+// list them.
 func descriptors() []int {
 	var out []int
 	entries, err := os.ReadDir("/dev/fd")
@@ -68,10 +67,10 @@ func descriptors() []int {
 	return out
 }
 
-// forbidCores keeps what scripts know out of core dumps.
-func forbidCores() { _ = lower(unix.RLIMIT_CORE, 0, 0) }
+// disableCoreDumps keeps values that scripts have out of core dumps.
+func disableCoreDumps() { _ = lower(unix.RLIMIT_CORE, 0, 0) }
 
-// lower sets a limit, no higher than it is.
+// lower sets a resource limit, but never raises it.
 func lower(which int, soft, hard uint64) error {
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(which, &now); err != nil {
@@ -85,11 +84,10 @@ func lower(which int, soft, hard uint64) error {
 	return syscall.Setrlimit(which, &limit)
 }
 
-// assign bridges the systems, which differ in the sign of limits.
+// assign hides that systems differ in the sign of limits.
 func assign[T int64 | uint64](to *T, v uint64) { *to = T(v) }
 
-// lowerCPU lets the system end what its own watchdog did not: a process whose
-// Go does not run any more.
+// lowerCPU sets RLIMIT_CPU, for a process in which the watchdog cannot run any more.
 func lowerCPU(l wire.Limits) error {
 	limit := cpuLimit(l)
 	if limit == 0 {
@@ -99,17 +97,17 @@ func lowerCPU(l wire.Limits) error {
 	return lower(unix.RLIMIT_CPU, seconds, seconds)
 }
 
-// parent is the process that this one belongs to: another one once helm is gone.
+// parent returns the ID of the parent process, which changes when helm exits.
 func parent() int { return os.Getppid() }
 
-// endFamily ends this process and what it started, where it may.
-func endFamily() {
+// killGroup kills this process and the programs it started, if it leads a process group.
+func killGroup() {
 	if pid := os.Getpid(); syscall.Getpgrp() == pid {
 		_ = syscall.Kill(0, syscall.SIGKILL)
 	}
 }
 
-// cpuUsed is the CPU time of this process.
+// cpuUsed returns the CPU time of this process.
 func cpuUsed() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// takePipes keeps the protocol's handles, which are not inheritable, and makes
-// null what the system knows as standard input and output.
+// takePipes returns the protocol's handles, made not inheritable, and sets null as the
+// system's standard input and output.
 func takePipes(null *os.File) (in, out *os.File, err error) {
 	in, out = os.Stdin, os.Stdout
 	for _, which := range []uint32{windows.STD_INPUT_HANDLE, windows.STD_OUTPUT_HANDLE} {
@@ -28,30 +28,30 @@ func takePipes(null *os.File) (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// closeInherited has nothing to do: a process inherits what it is given by name.
+// closeInherited does nothing: a process inherits only the handles that are named.
 func closeInherited() {}
 
-// forbidCores has nothing to do.
-func forbidCores() {}
+// disableCoreDumps does nothing.
+func disableCoreDumps() {}
 
-// wall puts the process into a job with limits, inside the one that helm made.
-// The job's handle stays open for as long as the process is there.
-func wall(w walls) error {
+// applyConfinement puts the process into a job with limits, within the job that helm
+// created. The job's handle stays open as long as the process runs.
+func applyConfinement(c confinement) error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
-		return fmt.Errorf("make a job: %w", err)
+		return fmt.Errorf("create a job: %w", err)
 	}
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	basic := &info.BasicLimitInformation
-	if memory := w.limits.Memory; memory > 0 {
+	if memory := c.limits.Memory; memory > 0 {
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_PROCESS_MEMORY
 		info.ProcessMemoryLimit = uintptr(memory) + uintptr(mapped(memorySamples())) + systemMemory
 	}
-	if cpu := cpuLimit(w.limits); cpu > 0 {
+	if cpu := cpuLimit(c.limits); cpu > 0 {
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_PROCESS_TIME
 		basic.PerProcessUserTimeLimit = int64((cpu + time.Second) / 100) // of 100 ns
 	}
-	if !w.free {
+	if !c.free {
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS
 		basic.ActiveProcessLimit = 1
 	}
@@ -66,13 +66,13 @@ func wall(w walls) error {
 	return nil
 }
 
-// parent is no one: the job ends with helm, and the number would never change.
+// parent returns 0: the job ends with helm, and the parent's ID never changes.
 func parent() int { return 0 }
 
-// endFamily has nothing to do: the end of helm closes the job.
-func endFamily() {}
+// killGroup does nothing: the job is closed when helm exits.
+func killGroup() {}
 
-// cpuUsed is the CPU time of this process.
+// cpuUsed returns the CPU time of this process.
 func cpuUsed() time.Duration {
 	var created, exited, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user); err != nil {

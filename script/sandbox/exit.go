@@ -12,28 +12,25 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// ExitError tells how the process ended when it did not end well.
+// An ExitError is returned by [Process.Wait] when the process did not exit with status 0.
 type ExitError struct {
-	// Limit is what it ran into: "cpu", "memory", "stack", or nothing that is
-	// known.
+	// Limit is the limit that the process exceeded: "cpu", "memory", "stack", or "" if it
+	// exceeded none.
 	Limit string
-	// Killed reports that it was ended by [Process.Kill], or by the end of the
-	// context it was started with.
+	// Killed is set if [Process.Kill] or the cancelled context of [Start] ended it.
 	Killed bool
-	// Text is what it wrote to its standard error, as it wrote it, 64 KiB at
-	// most: a crash of Go, or nothing.
+	// Text is the first 64 KiB of its standard error: empty, or a crash of Go.
 	Text string
-	// Status is how the system describes the end: "exit status 2".
+	// Status is the operating system's description: "exit status 2".
 	Status string
 
 	limits wire.Limits
 }
 
-// Exceeded is the limit that was hit, for those who do not know this package.
+// Exceeded returns e.Limit. Callers find it through an interface (see wire.Process).
 func (e *ExitError) Exceeded() string { return e.Limit }
 
-// Error is a sentence about the scripts where a limit was hit, which is what
-// their user can do something about, and otherwise how the process ended.
+// Error names the limit that the scripts exceeded, or else describes how the process ended.
 func (e *ExitError) Error() string {
 	switch e.Limit {
 	case limitCPU:
@@ -54,9 +51,9 @@ func firstLine(text string) string {
 	return line[:min(len(line), 200)]
 }
 
-// judge tells how a process ended. What the process wrote is evidence for the
-// words of the error only.
-func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) error {
+// exitError returns the error of a process that ended, or nil if it succeeded. Its output
+// decides only about the error's text and limit, never about success.
+func exitError(state *os.ProcessState, text string, killed bool, l wire.Limits) error {
 	if state == nil {
 		return &ExitError{Killed: killed, Text: text, Status: "in an unknown way", limits: l}
 	}
@@ -79,10 +76,10 @@ func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) erro
 	case killed:
 		e.Killed = true
 	case code == -1 && l.CPU > 0 && state.UserTime()+state.SystemTime() >= l.CPU:
-		e.Limit = limitCPU // the system's last word on it is a kill
+		e.Limit = limitCPU // the system enforces RLIMIT_CPU by killing
 	case (code == -1 || code == 2 && !strings.HasPrefix(text, "panic:")) && l.Memory > 0 && peakMemory(state) >= l.Memory:
-		// The machine ran out before the limit did, or Go's runtime stumbled over
-		// memory that it did not get.
+		// The machine had less memory than the limit, or Go's runtime failed after an
+		// allocation was refused.
 		e.Limit = limitMemory
 	}
 	return e
@@ -97,41 +94,41 @@ func contains(text string, words ...string) bool {
 	return false
 }
 
-// maxComplaint bounds what is kept of the child's standard error: its
-// beginning, where Go says what went wrong.
-const maxComplaint = 64 << 10
+// maxStderr bounds what is kept of the child's standard error: the beginning, which has
+// Go's description of a crash.
+const maxStderr = 64 << 10
 
-// complaint keeps what the child writes to its standard error.
-type complaint struct {
+// stderrReader reads the child's standard error.
+type stderrReader struct {
 	text   []byte
 	source chan *os.File
 	done   chan struct{}
 }
 
-func newComplaint() *complaint {
-	return &complaint{source: make(chan *os.File, 1), done: make(chan struct{})}
+func newStderr() *stderrReader {
+	return &stderrReader{source: make(chan *os.File, 1), done: make(chan struct{})}
 }
 
-// listen reads f to its end and closes it. What is too much is read all the
-// same: the child must not hang in a write to no one.
-func (c *complaint) listen(f *os.File) {
-	c.source <- f
-	c.text, _ = io.ReadAll(io.LimitReader(f, maxComplaint))
+// read reads f to its end and closes it. What exceeds maxStderr is read and discarded, so
+// that the child never blocks in a write.
+func (r *stderrReader) read(f *os.File) {
+	r.source <- f
+	r.text, _ = io.ReadAll(io.LimitReader(f, maxStderr))
 	_, _ = io.Copy(io.Discard, f)
 	f.Close()
-	close(c.done)
+	close(r.done)
 }
 
-// end returns what was written once the child is gone. Something that the child
-// started may still hold the other end; it gets a moment only.
-func (c *complaint) end(patience time.Duration) string {
-	timer := time.NewTimer(patience)
+// finish returns what was read once the child has exited. A program that the child
+// started may still hold the pipe open: finish closes it after timeout.
+func (r *stderrReader) finish(timeout time.Duration) string {
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
-	case <-c.done:
+	case <-r.done:
 	case <-timer.C:
-		(<-c.source).Close()
-		<-c.done
+		(<-r.source).Close()
+		<-r.done
 	}
-	return string(c.text)
+	return string(r.text)
 }

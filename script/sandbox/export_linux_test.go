@@ -4,10 +4,10 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// Each wall alone, for tests.
+// Each mechanism alone, for tests.
 
-func OnlyLandlock() { closeWithLandlock(walls{}) }
+func OnlyLandlock() { restrictWithLandlock(confinement{}) }
 
-func OnlySeccomp() { closeWithSeccomp() }
+func OnlySeccomp() { restrictWithSeccomp() }
 
 func OnlyDescriptors() error { return lower(unix.RLIMIT_NOFILE, 0, 0) }

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sandbox is the process around the scripts of charts: [Start] starts
-// it, on the side of helm, and [Enter] is its life, on the other side of two
-// pipes. What it runs is told to it; what the two sides say to each other is
-// none of its business: it knows neither charts nor Lua nor events.
+// Package sandbox runs the scripts of charts in a confined process. [Start] starts the
+// process, from helm; [Enter] is what the process runs, on the other side of two pipes.
+//
+//	p, err := sandbox.Start(ctx, "", wire.DefaultLimits())
+//	...
+//	defer p.Kill()
+//	conn := wire.NewConn(p, p)
+//
+// The package has no part in the protocol on those pipes: it does not know charts, Lua or
+// events.
 //
 // The process is helm's own binary, started again under the name [ChildName].
-// It gets no environment, a working directory that is empty and already
-// removed, three pipes and nothing else that is open. Before it compiles a
-// script it confines itself, for good. What holds where:
+// It has no environment, an empty working directory that is already removed, and no open
+// files but three pipes. Before it compiles a script it confines itself irrevocably. What
+// enforces which limit:
 //
 //	                              Linux            macOS         Windows    elsewhere
 //	memory                        RLIMIT_DATA,     watchdog      job,       watchdog
@@ -25,54 +31,48 @@
 //	no other programs             seccomp,         RLIMIT_NPROC  job        RLIMIT_NPROC
 //	                              Landlock         0                        0
 //	no signals to others          seccomp          (nothing)     (nothing)  (nothing)
-//	ends with helm                watchdog, pipe   the same      job, pipe  watchdog, pipe
-//	Ctrl-C is helm's, which       a process group  the same      a process  a process group
-//	kills all that was started    of its own                     group, job of its own
+//	exits with helm               watchdog, pipe   the same      job, pipe  watchdog, pipe
+//	no Ctrl-C; helm kills it      a process group  the same      a process  a process group
+//	and what it started           of its own                     group, job of its own
 //
-// The walls against files, network and programs stand where neither io nor os
-// was granted; with one of them the process sees the file system as the user
-// does, from the user's own working directory, and may start programs. TCP
-// stays closed on Linux (for programs that it starts, too) unless network was
-// granted as well. The permission network alone opens nothing: helm makes those
-// requests itself and hands over the answers. Programs that are started inherit
-// the limits, each for itself, and on Linux gain no privileges (no sudo) while
-// TCP is closed; they end with the process, unless they leave its process group
-// (setsid), which nothing keeps them from. Writing to the pipes is open to who
-// may use files (/proc/self/fd): io is as much as the user's own permissions, in the
-// name of every chart of the tree.
+// Files, network and programs are closed unless io or os was granted. With one of them the
+// process has the user's access to files, starts in the user's working directory, and may
+// start programs. TCP stays closed on Linux (also for those programs) unless network was
+// granted too. The permission network alone opens nothing in the process: helm makes the
+// requests and passes the responses. Programs that are started inherit the limits, each for
+// itself, and on Linux gain no privileges (no sudo) while TCP is closed. They end with the
+// process unless they leave its process group (setsid), which nothing prevents. A script
+// with access to files can also write to the pipes (/proc/self/fd): the permission io
+// amounts to the user's own permissions, for every chart of the tree.
 //
-// seccomp is there for amd64 and arm64. It and Landlock are best effort: a
-// kernel without one of them runs the scripts behind the other. Where nothing
-// stands in the way of files, what keeps scripts from them is that their engine
-// offers no function that opens one.
+// seccomp is used on amd64 and arm64. seccomp and Landlock are best effort: on a kernel
+// without one of them, the other remains. Where nothing of the system protects files,
+// scripts are kept from them by an engine that has no function to open one.
 package sandbox
 
-// ChildName is the name, in argv[0], under which a binary runs scripts instead
-// of doing what it otherwise does.
+// ChildName is the argv[0] with which helm starts itself to run scripts.
 const ChildName = "helm-chart-scripts"
 
-// Exit codes of the child: it ended itself because a limit was reached. Go
-// itself uses 2.
+// Exit codes of a child that the watchdog ended. Go uses 2 for crashes.
 const (
-	exitMemory = 91
-	exitCPU    = 92
-	exitOrphan = 93
+	exitMemory     = 91
+	exitCPU        = 92
+	exitParentDied = 93
 )
 
-// The names of limits, as the protocol knows them.
+// The names of limits in the protocol.
 const (
 	limitCPU    = "cpu"
 	limitMemory = "memory"
 	limitStack  = "stack"
 )
 
-// maxStack bounds the stack of one goroutine: metamethods that call themselves
-// without end overflow Go's stack, which nothing in the process can catch.
+// maxStack bounds the stack of a goroutine: endlessly recursive metamethods overflow Go's
+// stack, which cannot be recovered from.
 const maxStack = 64 << 20
 
-// What the process may use over the scripts' limit on memory: by its own
-// account, and by the system's, where stacks of threads count in full that Go
-// does not know of (8 MiB each, with cgo).
+// The memory that the process may use beyond the scripts' limit: as Go counts it, and as the
+// system does, which includes the whole stacks of threads (8 MiB each, with cgo).
 const (
 	ownMemory    = 96 << 20
 	systemMemory = 128 << 20

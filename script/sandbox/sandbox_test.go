@@ -257,5 +257,5 @@ func TestABinaryThatIsNotThere(t *testing.T) {
 	if err == nil {
 		t.Fatal("it started")
 	}
-	wantText(t, err.Error(), "start the process for scripts")
+	wantText(t, err.Error(), "start the script process")
 }

@@ -11,11 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are the system calls that Go's runtime needs once a program is up, and
-// reading and writing what is open. Everything else is refused with EPERM:
-// nothing can be opened, connected, started or signalled. The list is short
-// because the others are not known to be harmless, not because they are known
-// to do harm.
+// calls returns the allowed system calls: those that Go's runtime needs in a running
+// program, and reading and writing open descriptors. All others fail with EPERM, so nothing
+// can be opened, connected, started or signalled.
 func calls() []uint32 {
 	return append([]uint32{
 		unix.SYS_FUTEX, unix.SYS_READ, unix.SYS_WRITE, unix.SYS_EPOLL_PWAIT, unix.SYS_NANOSLEEP,
@@ -30,7 +28,7 @@ func calls() []uint32 {
 	}, archCalls...)
 }
 
-// condition allows a call whose argument, masked, is as it should be.
+// condition allows a call if its argument, masked, equals want.
 type condition struct {
 	call, arg, mask, want uint32
 }
@@ -47,14 +45,14 @@ func conditions() []condition {
 	}
 }
 
-// Where seccomp's data has what (struct seccomp_data).
+// Offsets in struct seccomp_data.
 const (
 	offsetCall = 0
 	offsetArch = 4
 	offsetArgs = 16 // eight bytes each, the lower half first
 )
 
-// seccompFilter is the program that the kernel runs for each system call.
+// seccompFilter returns the BPF program that the kernel runs for each system call.
 func seccompFilter() []unix.SockFilter {
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -67,7 +65,7 @@ func seccompFilter() []unix.SockFilter {
 	out := []unix.SockFilter{
 		{Code: load, K: offsetArch},
 		{Code: equal, K: auditArch, Jt: 1},
-		{Code: end, K: unix.SECCOMP_RET_KILL_PROCESS}, // numbers would mean something else
+		{Code: end, K: unix.SECCOMP_RET_KILL_PROCESS}, // another architecture's numbers mean other calls
 		{Code: load, K: offsetCall},
 	}
 	for _, call := range calls() {
@@ -81,14 +79,14 @@ func seccompFilter() []unix.SockFilter {
 			unix.SockFilter{Code: equal, K: c.want, Jf: 1},
 			allow, refuse)
 	}
-	// The C library falls back to clone, whose flags can be looked at.
+	// After ENOSYS the C library falls back to clone, whose flags the filter can check.
 	return append(out,
 		unix.SockFilter{Code: equal, K: unix.SYS_CLONE3, Jf: 1},
 		unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
 		refuse)
 }
 
-// installSeccomp makes filter the law for all threads.
+// installSeccomp applies filter to all threads.
 func installSeccomp(filter []unix.SockFilter) error {
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,

@@ -17,22 +17,22 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Process is the scripts' process, seen from helm. Read gives what it says
-// (buffered), Write tells it something. One goroutine may read while another
-// writes and any number call Kill and Wait.
+// Process is a running script process. Read reads its standard output (buffered), Write
+// writes to its standard input. One goroutine may read while another writes; Kill and Wait
+// are safe for concurrent use.
 //
-// Kill must be called in the end, also where the process has ended by itself:
-// it frees the pipes.
+// The caller must call Kill in the end, even after the process has exited: it closes the
+// pipes.
 type Process struct {
 	cmd    *exec.Cmd
-	family family
+	group  group
 	limits wire.Limits
 	dir    string
 
-	in    *os.File
-	out   *os.File
-	said  *bufio.Reader
-	moans *complaint
+	in     *os.File
+	out    *os.File
+	output *bufio.Reader
+	stderr *stderrReader
 
 	mu     sync.Mutex
 	killed bool
@@ -42,28 +42,28 @@ type Process struct {
 	err  error // once done is closed
 }
 
-// Start starts a process for one operation's scripts. The process lives until
-// its Kill is called, ctx is done, or helm itself is gone.
-// binary is a helm, or another program that calls worker.Main; empty means
-// the program that is running. Of the limits only those are used here that tell
-// how the process ended: what the child keeps to it is told in the protocol.
+// Start starts a process for the scripts of one operation. The process ends when Kill is
+// called, ctx is done, or this program exits.
+//
+// binary is the path of helm or of another program that calls worker.Main; empty means the
+// running program. l only serves to describe how the process ended: the limits that the
+// process enforces on itself reach it through the protocol.
 func Start(ctx context.Context, binary string, l wire.Limits) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if os.Args[0] == ChildName {
-		// A binary that is told to run scripts and knows nothing of it would
-		// start itself again, and that one again.
-		return nil, errors.New("start the process for scripts: this is such a process already; name a helm " +
-			"binary to run scripts with")
+		// A program that does not call worker.Main would start itself forever.
+		return nil, errors.New("start the script process: this is a script process already; set the path of a helm " +
+			"binary that runs scripts")
 	}
 	path, err := program(binary)
 	if err != nil {
-		return nil, fmt.Errorf("start the process for scripts: %w", err)
+		return nil, fmt.Errorf("start the script process: %w", err)
 	}
-	p := &Process{limits: l, moans: newComplaint(), done: make(chan struct{})}
+	p := &Process{limits: l, stderr: newStderr(), done: make(chan struct{})}
 	if err := p.start(path); err != nil {
-		return nil, fmt.Errorf("start the process for scripts: %w", err)
+		return nil, fmt.Errorf("start the script process: %w", err)
 	}
 	release := context.AfterFunc(ctx, func() { _ = p.Kill() })
 	go func() {
@@ -73,9 +73,8 @@ func Start(ctx context.Context, binary string, l wire.Limits) (*Process, error) 
 	return p, nil
 }
 
-// program is the path to start for binary. On Linux the running program is
-// named by what the kernel knows of it, so that it does not matter whether the
-// file was replaced meanwhile.
+// program returns the path to start for binary. On Linux the running program is
+// /proc/self/exe, which stays valid when the file is replaced by an update.
 func program(binary string) (string, error) {
 	own, err := os.Executable()
 	switch {
@@ -93,7 +92,7 @@ func program(binary string) (string, error) {
 	return own, nil
 }
 
-// start makes the pipes and the directory and starts the program at path.
+// start creates the pipes and the directory and starts the program at path.
 func (p *Process) start(path string) error {
 	var pipes [3][2]*os.File
 	var err error
@@ -103,14 +102,14 @@ func (p *Process) start(path string) error {
 			return err
 		}
 	}
-	// Without a directory to be had, the root is as good: it is a fallback for
-	// machines with nowhere to write.
+	// On a machine without a writable temporary directory the process starts in the root
+	// directory.
 	if p.dir, err = os.MkdirTemp("", "helm-scripts-"); err != nil {
 		p.dir = ""
 	}
 	p.cmd = &exec.Cmd{
 		Path:   path,
-		Args:   []string{ChildName, workingFolder()},
+		Args:   []string{ChildName, workingDir()},
 		Env:    environment(),
 		Dir:    p.dir,
 		Stdin:  pipes[0][0],
@@ -118,11 +117,11 @@ func (p *Process) start(path string) error {
 		Stderr: pipes[2][1],
 	}
 	if p.dir == "" {
-		p.cmd.Dir = rootFolder
+		p.cmd.Dir = rootDir
 	}
-	err = p.family.start(p.cmd)
+	err = p.group.start(p.cmd)
 	if err != nil || removeEarly {
-		p.removeFolder()
+		p.removeDir()
 	}
 	if err != nil {
 		closeAll(pipes)
@@ -132,8 +131,8 @@ func (p *Process) start(path string) error {
 		f.Close()
 	}
 	p.in, p.out = pipes[0][1], pipes[1][0]
-	p.said = bufio.NewReaderSize(p.out, 64<<10)
-	go p.moans.listen(pipes[2][0])
+	p.output = bufio.NewReaderSize(p.out, 64<<10)
+	go p.stderr.read(pipes[2][0])
 	return nil
 }
 
@@ -147,8 +146,8 @@ func closeAll(pipes [3][2]*os.File) {
 	}
 }
 
-// workingFolder is where a child that may see the file system goes.
-func workingFolder() string {
+// workingDir returns the directory of a child that has access to files, or "".
+func workingDir() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return ""
@@ -156,44 +155,43 @@ func workingFolder() string {
 	return dir
 }
 
-// environment is all that the child gets to know from the environment: what
-// Go's runtime reads as it starts. The child forgets it at once.
+// environment returns the child's whole environment: settings of Go's runtime, which the
+// child deletes when it has started.
 func environment() []string {
 	return []string{
 		"GOMAXPROCS=2",     // one for the script, one for the collector and the watchdog
-		"GOTRACEBACK=none", // a crash says why, not where
-		"GOGC=400",         // short lives; the memory limit bounds it
+		"GOTRACEBACK=none", // print the reason of a crash, not the stacks
+		"GOGC=400",         // the process is short-lived; the memory limit bounds the heap
 	}
 }
 
-func (p *Process) removeFolder() {
+func (p *Process) removeDir() {
 	if p.dir != "" {
-		_ = os.Remove(p.dir) // empty; what cannot be removed is not a reason to fail
+		_ = os.Remove(p.dir) // it is empty; an error is not a reason to fail
 	}
 }
 
-// Read reads what the process says. At its end it is [io.EOF]; [Process.Wait]
-// tells why.
+// Read reads from the process's standard output. It returns [io.EOF] when the process has
+// ended; [Process.Wait] returns the reason.
 func (p *Process) Read(b []byte) (int, error) {
-	n, err := p.said.Read(b)
+	n, err := p.output.Read(b)
 	if errors.Is(err, os.ErrClosed) {
 		err = io.EOF // killed
 	}
 	return n, err
 }
 
-// Write tells the process something.
+// Write writes to the process's standard input.
 func (p *Process) Write(b []byte) (int, error) { return p.in.Write(b) }
 
-// Kill ends the process and all that it started, at once, and frees its pipes.
-// What stands in them is lost. It may be called again, and after the process
-// has ended.
+// Kill kills the process and the programs that it started, and closes its pipes; unread
+// output is lost. Kill may be called repeatedly, also after the process has ended.
 func (p *Process) Kill() error {
 	p.mu.Lock()
 	var err error
 	if !p.ended {
 		p.killed = true
-		err = p.family.kill(p.cmd.Process)
+		err = p.group.kill(p.cmd.Process)
 	}
 	p.mu.Unlock()
 	p.in.Close()
@@ -201,38 +199,39 @@ func (p *Process) Kill() error {
 	return err
 }
 
-// Wait waits for the end of the process and tells how it came: nil if all was
-// well, an [*ExitError] otherwise. It may be called by many and again.
+// Wait waits for the process to end. It returns nil if the process exited with status 0 and
+// an [*ExitError] otherwise. It may be called repeatedly and concurrently.
 func (p *Process) Wait() error {
 	<-p.done
 	return p.err
 }
 
-// reap waits for the process, ends what it left behind and says how it went.
-// It runs whether anybody waits or not: nothing stays a zombie.
+// reap waits for the process, kills the programs that it left running and sets p.err. It
+// runs whether Wait is called or not, so that no zombie remains.
 func (p *Process) reap() {
-	if p.family.await(p.cmd.Process) {
-		p.bury()
+	if p.group.waitExited(p.cmd.Process) {
+		p.markEnded()
 	}
-	_ = p.cmd.Wait() // its state says it better
-	killed := p.bury()
-	p.family.close()
-	text := p.moans.end(100 * time.Millisecond)
+	_ = p.cmd.Wait() // exitError reads the state
+	killed := p.markEnded()
+	p.group.close()
+	text := p.stderr.finish(100 * time.Millisecond)
 	if !removeEarly {
-		p.removeFolder()
+		p.removeDir()
 	}
-	p.err = judge(p.cmd.ProcessState, text, killed, p.limits)
+	p.err = exitError(p.cmd.ProcessState, text, killed, p.limits)
 	close(p.done)
 }
 
-// bury ends what a process that has ended left behind, and lets no later Kill
-// touch its number. It reports whether the process had been killed.
-func (p *Process) bury() bool {
+// markEnded kills the programs that an exited process left running, and keeps later calls
+// of Kill from using a process ID that may have been reused. It reports whether the process
+// had been killed.
+func (p *Process) markEnded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
 		p.ended = true
-		_ = p.family.kill(p.cmd.Process)
+		_ = p.group.kill(p.cmd.Process)
 	}
 	return p.killed
 }

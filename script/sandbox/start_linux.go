@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// await returns when the process has ended and is not yet forgotten: until
-// then no other can have its number, and its group can be killed safely. It
-// reports whether that is so.
-func (family) await(p *os.Process) bool {
+// waitExited waits until the process has exited, without reaping it: until it is reaped its
+// process ID is not reused, so its group can be killed safely. It reports whether it could
+// wait.
+func (group) waitExited(p *os.Process) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
@@ -22,8 +22,8 @@ func (family) await(p *os.Process) bool {
 	}
 }
 
-// peakMemory is the most memory that a process used, in bytes, where that is
-// known: the number starts out with what its parent used as it started it.
+// peakMemory returns the peak resident memory of a process in bytes, or 0 if that is
+// unknown: Linux starts the count with the parent's size at the time of the fork.
 func peakMemory(state *os.ProcessState) int64 {
 	var own syscall.Rusage
 	usage, ok := state.SysUsage().(*syscall.Rusage)

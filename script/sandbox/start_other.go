@@ -6,10 +6,9 @@ package sandbox
 
 import "os"
 
-// await would return when the process has ended and still has its number. There
-// is not a portable way to learn that; so its group is killed an instant after
-// its number was given back, and numbers are not given again so soon.
-func (family) await(*os.Process) bool { return false }
+// waitExited returns false: no portable call waits without reaping. The group is killed
+// right after the process was reaped, before its ID is likely to be reused.
+func (group) waitExited(*os.Process) bool { return false }
 
-// peakMemory is not known in a unit that all systems share.
+// peakMemory returns 0: the unit of Maxrss differs between these systems.
 func peakMemory(*os.ProcessState) int64 { return 0 }

@@ -11,28 +11,28 @@ import (
 	"syscall"
 )
 
-// A directory in use can be removed: then nothing is ever left behind, and
-// nothing can be made in it.
+// Unix allows to remove a working directory: nothing is left behind, and no file can be
+// created in it.
 const removeEarly = true
 
-const rootFolder = "/"
+const rootDir = "/"
 
-// family is a process and all that it starts: a process group, so that Ctrl-C
-// in the terminal reaches helm, which decides, and not the scripts.
-type family struct{}
+// group is the process group of a process and the programs that it starts. Being another
+// group than helm's, it does not receive Ctrl-C of the terminal.
+type group struct{}
 
-func (family) start(cmd *exec.Cmd) error {
+func (group) start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd.Start()
 }
 
-func (family) kill(p *os.Process) error {
+func (group) kill(p *os.Process) error {
 	if err := syscall.Kill(-p.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) &&
 		!errors.Is(err, syscall.EPERM) {
-		// EPERM is what some systems say of a group of zombies.
+		// Some systems return EPERM for a group of zombies.
 		return err
 	}
 	return nil
 }
 
-func (family) close() {}
+func (group) close() {}

@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Windows lets no one remove a directory that a process works in.
+// Windows does not allow to remove the working directory of a process.
 const removeEarly = false
 
-const rootFolder = `C:\`
+const rootDir = `C:\`
 
-// family is a process and all that it starts: a job that ends with its last
-// handle, which is helm's, so that the end of helm is its end too.
-type family struct{ job windows.Handle }
+// group is the job of a process and the programs that it starts. Windows ends it when its
+// last handle is closed, which is helm's.
+type group struct{ job windows.Handle }
 
-func (f *family) start(cmd *exec.Cmd) error {
+func (f *group) start(cmd *exec.Cmd) error {
 	// In a process group of its own Ctrl-C does not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	// A system that refuses the job still ends the child with the pipe. The
-	// child waits for its first message, so nothing can have been started yet.
+	// If the job cannot be created, the child still ends with its pipe. The child waits for
+	// its first message, so it cannot have started programs yet.
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil
@@ -52,23 +52,23 @@ func (f *family) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-func (f *family) kill(p *os.Process) error {
+func (f *group) kill(p *os.Process) error {
 	if f.job != 0 {
 		return windows.TerminateJobObject(f.job, 1)
 	}
-	_ = p.Kill() // an error says that it has ended
+	_ = p.Kill() // it fails if the process has ended
 	return nil
 }
 
-// close gives the job back. kill must not be called after it.
-func (f *family) close() {
+// close closes the job. kill must not be called after it.
+func (f *group) close() {
 	if f.job != 0 {
 		_ = windows.CloseHandle(f.job)
 	}
 }
 
-// await is not needed: a job has no number that another could get.
-func (f *family) await(*os.Process) bool { return false }
+// waitExited returns false: a job needs no process ID.
+func (f *group) waitExited(*os.Process) bool { return false }
 
-// peakMemory is told by the exit code of the child alone.
+// peakMemory returns 0: the exit code names the limit.
 func peakMemory(*os.ProcessState) int64 { return 0 }

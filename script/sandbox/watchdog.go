@@ -10,21 +10,21 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// How often the watchdog looks: while the process works, and while it waits.
+// How often the watchdog checks a process that works, and one that waits.
 const (
-	beat = 20 * time.Millisecond
-	idle = 100 * time.Millisecond
+	busyInterval = 20 * time.Millisecond
+	idleInterval = 100 * time.Millisecond
 )
 
-// watchdog ends the process, from within, that uses more than it may or whose
-// parent is gone. It works on every system, says which limit it was, and is not
-// to be relied on alone: what is quicker than its beat, and what stops all of
-// Go, is for the system's limits and for helm's own watchdog.
+// watchdog ends the process it runs in when that exceeds a limit or its parent has exited.
+// It works on every system and reports which limit it was. It does not suffice alone: the
+// system's limits and the watchdog in helm's process cover what happens within an interval
+// or stops Go's scheduler.
 //
-// It never rests: whether a script runs cannot be told from here, as the
-// process reads ahead while one does.
+// It checks all the time, because the process reads ahead and the watchdog cannot detect
+// whether a script is running.
 type watchdog struct {
-	memory  uint64 // bytes; 0 is not a limit
+	memory  uint64 // bytes; 0 means no limit
 	samples []metrics.Sample
 	cpu     time.Duration
 	parent  int
@@ -32,7 +32,7 @@ type watchdog struct {
 
 func newWatchdog() *watchdog { return &watchdog{parent: parent()} }
 
-// start makes the watchdog keep to l.
+// start starts the watchdog with the limits l.
 func (w *watchdog) start(l wire.Limits) {
 	w.samples = memorySamples()
 	if used := mapped(w.samples); l.Memory > 0 {
@@ -40,21 +40,21 @@ func (w *watchdog) start(l wire.Limits) {
 	}
 	w.cpu = cpuLimit(l)
 	go func() {
-		for before, wait := cpuUsed(), beat; ; {
+		for before, wait := cpuUsed(), busyInterval; ; {
 			time.Sleep(wait)
 			now := cpuUsed()
-			w.look(now)
-			if wait = beat; now-before < beat/20 {
-				wait = idle
+			w.check(now)
+			if wait = busyInterval; now-before < busyInterval/20 {
+				wait = idleInterval
 			}
 			before = now
 		}
 	}()
 }
 
-// cpuLimit is the CPU time the process may use. It is more than the scripts'
-// own limit, because the garbage collector's second thread counts here, and
-// because the engine, which gets there first, can name the place.
+// cpuLimit returns the CPU time that the process may use, or 0 for no limit. It exceeds the
+// scripts' own limit because it includes the garbage collector's thread, and because the
+// engine, which checks the scripts' limit, can name the line.
 func cpuLimit(l wire.Limits) time.Duration {
 	if l.CPU <= 0 {
 		return 0
@@ -62,13 +62,13 @@ func cpuLimit(l wire.Limits) time.Duration {
 	return l.CPU + l.CPU/2 + 200*time.Millisecond
 }
 
-// look ends the process where cpu, the time that it has used, or something else
-// is too much. It allocates nothing: there may be nothing left.
-func (w *watchdog) look(cpu time.Duration) {
+// check ends the process if it exceeds a limit; cpu is the CPU time it has used. check does
+// not allocate, since memory may be exhausted.
+func (w *watchdog) check(cpu time.Duration) {
 	switch {
 	case parent() != w.parent:
-		endFamily()
-		os.Exit(exitOrphan)
+		killGroup()
+		os.Exit(exitParentDied)
 	case w.memory > 0 && mapped(w.samples) > w.memory:
 		_, _ = os.Stderr.WriteString("out of memory: the scripts' limit was reached\n")
 		os.Exit(exitMemory)
@@ -78,12 +78,12 @@ func (w *watchdog) look(cpu time.Duration) {
 	}
 }
 
-// memorySamples are what [mapped] reads.
+// memorySamples returns the metrics that [mapped] reads.
 func memorySamples() []metrics.Sample {
 	return []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 }
 
-// mapped is the memory that Go holds, in bytes.
+// mapped returns the memory that Go has mapped, in bytes.
 func mapped(samples []metrics.Sample) uint64 {
 	metrics.Read(samples)
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()

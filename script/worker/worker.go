@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package worker lets a program run the scripts of charts in a process of its own: the
-// program is started once more, and that process takes over before main does anything.
+// Package worker runs the scripts of charts in a process of their own: the running program
+// starts itself again, and in that process [Main] takes over.
 //
 //	func main() {
 //		worker.Main() // returns, unless this process is to run scripts
@@ -11,8 +11,8 @@
 //		}
 //	}
 //
-// What the process can reach is the matter of package sandbox, what scripts can do of
-// package engine. The command helm runs its scripts in the same way.
+// Package sandbox confines the process, package engine interprets the scripts. The command
+// helm runs scripts in the same way.
 package worker
 
 import (
@@ -27,13 +27,13 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// called reports whether this program can be its own worker.
+// called is set by [Main].
 var called atomic.Bool
 
-// Main runs scripts and ends the process where [Start] has started it, and returns
-// without effect in any other process. Call it first thing in main, and in TestMain of
-// tests that run scripts. The earlier it is called, the sooner scripts run: an init
-// function of a package that imports little else precedes the start-up of the rest.
+// Main runs scripts and exits if [Start] has started this process; otherwise it returns at
+// once. Call it first in main, and in the TestMain of tests that run scripts. Calling it
+// from an init function of a package that imports little starts scripts sooner, since the
+// other packages' initialisation is skipped.
 func Main() {
 	called.Store(true)
 	if len(os.Args) > 0 && os.Args[0] == sandbox.ChildName {
@@ -41,11 +41,11 @@ func Main() {
 	}
 }
 
-// Start starts this program again to run scripts; it is a script.Starter. A program that
-// has not called [Main] would do its own work a second time, and gets an error instead.
+// Start starts this program again to run scripts; it is a script.Starter. It returns an error
+// if the program has not called [Main]: the process would repeat the program's own work.
 func Start(ctx context.Context, limits wire.Limits) (wire.Process, error) {
 	if !called.Load() {
-		return nil, errors.New("start the process for scripts: the program has to call worker.Main first thing in main")
+		return nil, errors.New("start the script process: the program has to call worker.Main first thing in main")
 	}
 	p, err := sandbox.Start(ctx, "", limits)
 	if err != nil {
@@ -54,7 +54,7 @@ func Start(ctx context.Context, limits wire.Limits) (wire.Process, error) {
 	return p, nil
 }
 
-// serve runs the engine behind the walls that its first message asks for.
+// serve runs the engine, confined as its first message demands.
 func serve(r io.Reader, w io.Writer, confine func(grants []string, l wire.Limits) error) error {
 	return engine.Serve(context.Background(), r, w, engine.Options{
 		Confine: func(first wire.Message) error { return confine(engine.Needs(first)) },

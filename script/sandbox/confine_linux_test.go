@@ -198,7 +198,7 @@ func TestNothingCanBeReachedFromBehindTheWalls(t *testing.T) {
 	}
 }
 
-// Each wall stands alone, for the systems that have only that one.
+// Each mechanism suffices alone, for systems that have only that one.
 func TestEachWallStandsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -206,29 +206,29 @@ func TestEachWallStandsAlone(t *testing.T) {
 	o := newOutside(t)
 	files := []string{"read " + o.file, "list " + o.directory, "write " + o.directory + "/new", "run true", "dial tcp " + o.tcp}
 	for _, tt := range []struct {
-		wall, says string
-		refused    []string
+		mechanism, wantErr string
+		refused            []string
 	}{
 		{"only Landlock", "permission denied", append(files, "remove "+o.file, "link "+o.directory)},
 		{"only seccomp", "operation not permitted", append(files, "remove "+o.file, "stat "+o.file, "chmod "+o.file, "dial udp "+o.udp, "dial unix "+o.unix, "fork ", "pipe ")},
 		{"only descriptors", "too many open files", append(files, "dial udp "+o.udp, "dial unix "+o.unix, "pipe ")},
 	} {
-		t.Run(tt.wall, func(t *testing.T) {
+		t.Run(tt.mechanism, func(t *testing.T) {
 			switch abi := landlockABI(); {
-			case tt.wall == "only seccomp":
+			case tt.mechanism == "only seccomp":
 				needSeccomp(t)
-			case tt.wall == "only Landlock" && abi < 4:
+			case tt.mechanism == "only Landlock" && abi < 4:
 				t.Skipf("this kernel has version %d of Landlock, 4 is the first to know of TCP", abi)
 			}
 			p := begin(t, wire.DefaultLimits())
-			if _, err := p.do(tt.wall, ""); err != nil {
+			if _, err := p.do(tt.mechanism, ""); err != nil {
 				t.Fatal(err)
 			}
 			for _, what := range tt.refused {
 				act, arg, _ := strings.Cut(what, " ")
 				_, err := p.do(act, arg)
 				var refused *refusedError
-				if !errors.As(err, &refused) || !strings.Contains(refused.text, tt.says) {
+				if !errors.As(err, &refused) || !strings.Contains(refused.text, tt.wantErr) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -253,7 +253,7 @@ func needSeccomp(t *testing.T) {
 	}
 }
 
-// Before the walls are up, and where io or os was granted, all that works: the
+// Before the process is confined, and with io or os granted, all that works: the
 // test before this one does not pass by accident.
 func TestGrantsOpenWhatTheySay(t *testing.T) {
 	o := newOutside(t)
@@ -293,9 +293,8 @@ func landlockABI() int {
 	return int(v)
 }
 
-// All threads are behind the walls, those that were there before and those that
-// come.
-func TestTheWallsAreAroundEveryThread(t *testing.T) {
+// All threads are confined: those that exist and those that start later.
+func TestConfinementCoversThreads(t *testing.T) {
 	needSeccomp(t)
 	p := begin(t, wire.DefaultLimits())
 	if _, err := p.confined(nil, "threads", ""); err != nil {
