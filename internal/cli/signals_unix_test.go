@@ -90,7 +90,7 @@ func TestSecondHangupIsIgnored(t *testing.T) {
 	plugin := filepath.Join(cmd.Env[2][len("HELM_PLUGINS="):], "ends-slowly")
 	for name, text := range map[string]string{
 		"plugin.yaml": "name: ends-slowly\nversion: 0.1.0\nusage: end\ndescription: ends slowly\ncommand: $HELM_PLUGIN_DIR/run.sh\n",
-		"run.sh":      "#!/bin/sh\ntrap 'echo ending; read -r line; echo $line; exit 3' TERM\necho ready\nwhile :; do sleep 0.05; done\n",
+		"run.sh":      "#!/bin/sh\ntrap 'echo ending; read -r line; echo $line; exit 3' TERM\necho ready\nfor i in $(seq 2000); do sleep 0.05; done\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.MkdirAll(plugin, 0o755); err != nil {
