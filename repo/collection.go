@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
@@ -175,7 +175,7 @@ func (f *File) Pick(names ...string) ([]Entry, error) {
 	if missing != nil {
 		have := f.Names()
 		return nil, &NamesNotFoundError{Names: missing,
-			Suggestion: near.Pick(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
+			Suggestion: suggest.Similar(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
 	}
 	return entries, nil
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/file"
-	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
 )
@@ -176,7 +176,7 @@ func (f *File) Names() []string {
 // Unknown returns the error for the name of a repository that does not exist.
 func (f *File) Unknown(name string) *NotFoundError {
 	names := f.Names()
-	return &NotFoundError{Name: name, Suggestion: near.Pick(names, name, min(2, len(name)/2), nil), Have: names}
+	return &NotFoundError{Name: name, Suggestion: suggest.Similar(names, name, min(2, len(name)/2), nil), Have: names}
 }
 
 // Save writes the file in Helm's format, atomically. An existing file keeps its mode; a new

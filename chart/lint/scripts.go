@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
 // Problem is an error in a script or in the permissions that a chart requests for its
@@ -94,16 +94,16 @@ func (s *scripts) event(u Use) {
 		}
 		return
 	}
-	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name, suggest(u.Name, s.in.Known),
-		strings.Join(s.in.Known, ", "))
+	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name,
+		didYouMean(u.Name, s.in.Known), strings.Join(s.in.Known, ", "))
 }
 
-// suggest returns a suggestion of the known name that is most similar to name, or "".
-func suggest(name string, known []string) string {
+// didYouMean returns a suggestion of the known name that is most similar to name, or "".
+func didYouMean(name string, known []string) string {
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
 	}
-	best := near.Pick(known, name, 2, plain)
+	best := suggest.Similar(known, name, 2, plain)
 	if best == "" {
 		return ""
 	}

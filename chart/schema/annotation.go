@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
@@ -177,7 +177,7 @@ func (r *noteReader) kind(number int, key string) (string, error) {
 	if len(key) > 4 {
 		most = 2
 	}
-	if name := near.Pick(slices.Sorted(maps.Keys(r.kinds)), key, most, strings.ToLower); name != "" {
+	if name := suggest.Similar(slices.Sorted(maps.Keys(r.kinds)), key, most, strings.ToLower); name != "" {
 		return "", r.errorf(number, "there is no key %q; did you mean %s?", key, name)
 	}
 	return "", r.errorf(number, "there is no key %q; valid keys are the keywords of JSON Schema (type, enum, pattern, "+

@@ -6,8 +6,8 @@ package main
 import (
 	"os"
 
-	_ "github.com/moonhelm/moonhelm/internal/child" // started under another name, helm runs charts' scripts
 	"github.com/moonhelm/moonhelm/internal/cli"
+	_ "github.com/moonhelm/moonhelm/internal/subprocess" // started under another name, helm runs charts' scripts
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	_ "github.com/moonhelm/moonhelm/internal/child" // these tests run charts' scripts with their own binary
+	_ "github.com/moonhelm/moonhelm/internal/subprocess" // these tests run charts' scripts with their own binary
 )
 
 // site is the address of a web server with the files that examples/network fetches. It runs until

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layers is the architecture as data: the layer of each package, and what a
-// layer may not import. Its test checks the imports of every package against it.
+// Package layers defines the layer of each package, and which imports layers allow. Its test checks
+// the imports of all packages.
 //
-// To add a package, give it a layer here and a line in the table of ARCHITECTURE.md.
+// To add a package, add it here and to the table in ARCHITECTURE.md.
 package layers
 
 import (
@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Module is the path that all packages of the product begin with.
+// Module is the path of the module.
 const Module = "github.com/moonhelm/moonhelm"
 
-// layer is one layer of the table in ARCHITECTURE.md. A pattern is a package's path
-// below the module, with the wildcards of path.Match.
+// layer is a layer in the table in ARCHITECTURE.md. Its patterns are package paths relative to the
+// module, in the syntax of path.Match.
 type layer struct {
 	number   int
 	patterns []string
@@ -25,7 +25,7 @@ type layer struct {
 var layers = []layer{
 	{0,
 		[]string{"internal/attack", "internal/filetest", "internal/testdeps", "chart", "manifest", "manifest/yaml",
-			"internal/hint", "internal/linger", "internal/near", "internal/term", "internal/build", "internal/layers",
+			"internal/hint", "internal/linger", "internal/suggest", "internal/term", "internal/build", "internal/layers",
 			"internal/api", "internal/yaml", "internal/yamltest", "internal/jsonschema", "internal/peertest"}},
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
@@ -33,55 +33,54 @@ var layers = []layer{
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
 		"plugin/postrender",
-		"kube", "kube/*", "kube/internal/*", "storage", "storage/lock", "storage/storetest", "internal/storagetest", "internal/storagetest/postgres",
+		"kube", "kube/*", "kube/internal/*", "storage", "storage/lock", "storage/storetest",
+		"internal/storagetest", "internal/storagetest/postgres",
 		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output", "internal/kubetest",
 		"internal/jsonpath", "internal/apiserver",
 	}},
 	{5, []string{"action", "script/worker"}},
-	{6, []string{"internal/child", "internal/cmdutil", "internal/report", "internal/report/diff"}},
+	{6, []string{"internal/cmdutil", "internal/report", "internal/report/diff", "internal/subprocess"}},
 	{7, []string{"internal/cli/*", "internal/cli/*/*"}},
 	{8, []string{"internal/cli"}},
 	{9, []string{"cmd/*"}},
 }
 
-// pure is the last layer of computation: it and those below import nothing heavy.
+// pure is the last layer of computation. It and lower layers must not import heavy packages.
 const pure = 3
 
-// heavy are the imports that the layers of computation do without, with the reason.
+// heavy maps the packages that layers of computation must not import to the reason.
 var heavy = map[string]string{
-	"k8s.io/client-go":       "computation does not know a cluster",
+	"k8s.io/client-go":       "computation does not access a cluster",
 	"net/http":               "computation makes no requests",
-	"github.com/spf13/cobra": "computation does not know a command line",
+	"github.com/spf13/cobra": "computation does not depend on the command line",
 	"github.com/arnodel":     "computation runs no scripts",
 }
 
-// families are packages that import each other within one layer: one and those that
-// belong to it alone.
+// families are packages that may import their subpackages and each other within one layer.
 var families = []string{"manifest", "engine", "repo", "kube", "storage", "script/engine", "internal/report"}
 
-// exceptions are other imports within one layer, with the reason.
+// exceptions are other allowed imports within one layer, with the reason.
 var exceptions = map[[2]string]string{
 	{"chart", "internal/yaml"}:                     "YAML libraries are imported in one place",
 	{"manifest", "internal/yaml"}:                  "YAML libraries are imported in one place",
-	{"kube/wait", "internal/jsonpath"}:             "one JSONPath for readiness and for what is printed; it comes with client-go",
-	{"repo", "fetch"}:                              "the validator of a download, and the error where nothing has changed, stand once",
-	{"fetch", "registry"}:                          "what is pulled from a registry stands once",
-	{"internal/storagetest", "internal/apiserver"}: "tests ask their cluster in one way",
-	{"chart/scaffold", "chart/loader"}: "a starter is a chart to be loaded, and a new chart is " +
+	{"kube/wait", "internal/jsonpath"}:             "one JSONPath for readiness and output; it comes with client-go",
+	{"repo", "fetch"}:                              "shares the validator and the error of unchanged downloads",
+	{"fetch", "registry"}:                          "shares the type of pulled content",
+	{"internal/storagetest", "internal/apiserver"}: "tests access their cluster with one client",
+	{"chart/scaffold", "chart/loader"}: "a starter is loaded as a chart, and a new chart is " +
 		"written as the loader reads it",
 }
 
-// yamlLibraries are imported by yamlReaders only: what reads and writes YAML is
-// internal/yaml.
+// yamlLibraries may be imported only by yamlReaders: internal/yaml reads and writes YAML.
 var yamlLibraries = []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml", "gopkg.in/yaml", "github.com/goccy/go-yaml"}
 
-// yamlReaders are the packages that import YAML libraries, with the reason.
+// yamlReaders maps the packages that import YAML libraries to the reason.
 var yamlReaders = map[string]string{
-	"internal/yaml":     "the one place",
-	"internal/yamltest": "the reference that tests compare with",
+	"internal/yaml":     "wraps the libraries",
+	"internal/yamltest": "reference for tests",
 }
 
-// related reports whether two packages are of one family.
+// related reports whether two packages are in the same family.
 func related(a, b string) bool {
 	for _, f := range families {
 		in := func(pkg string) bool { return pkg == f || strings.HasPrefix(pkg, f+"/") }
@@ -92,7 +91,7 @@ func related(a, b string) bool {
 	return false
 }
 
-// Of returns the layer of the package at that path below the module.
+// Of returns the layer of a package, given by its path relative to the module.
 func Of(pkg string) (int, bool) {
 	for _, l := range layers {
 		for _, p := range l.patterns {
@@ -104,8 +103,7 @@ func Of(pkg string) (int, bool) {
 	return 0, false
 }
 
-// Check returns what is wrong with pkg importing imported, both full import paths; nil
-// for nothing.
+// Check returns an error if pkg may not import imported. Both are full import paths.
 func Check(pkg, imported string) error {
 	from, ours := strings.CutPrefix(pkg, Module+"/")
 	if !ours {
@@ -138,8 +136,8 @@ func Check(pkg, imported string) error {
 	case toLayer < fromLayer, toLayer == fromLayer && related(from, to), exceptions[[2]string{from, to}] != "":
 		return nil
 	case toLayer == fromLayer:
-		return fmt.Errorf("%s imports %s: packages of one layer (%d) do not import each other; put what both need below "+
-			"them, or let the caller combine them", from, to, fromLayer)
+		return fmt.Errorf("%s imports %s: packages of one layer (%d) do not import each other; move shared code to "+
+			"a lower layer, or let the caller combine them", from, to, fromLayer)
 	}
 	return fmt.Errorf("%s (layer %d) imports %s (layer %d): a package imports only layers below its own", from, fromLayer,
 		to, toLayer)

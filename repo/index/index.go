@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/internal/file"
-	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
 // Index is the list of a repository's charts. It is safe for concurrent use.
@@ -194,7 +194,7 @@ func versions(items []item) []string {
 func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
 	i, ok := x.place[name]
 	if !ok {
-		return nil, &NotFoundError{Name: name, Suggestion: near.Pick(x.sorted, name, 1+len(name)/4, strings.ToLower)}
+		return nil, &NotFoundError{Name: name, Suggestion: suggest.Similar(x.sorted, name, 1+len(name)/4, strings.ToLower)}
 	}
 	items, err := x.body.items(i)
 	if err != nil {

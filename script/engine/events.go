@@ -10,7 +10,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
-	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
 const (
@@ -102,7 +102,8 @@ func (e *engine) known(name string) (string, error) {
 	}
 	meant := ""
 	fold := strings.NewReplacer("_", "-", " ", "-")
-	if is := near.Pick(e.events, name, 2, func(s string) string { return fold.Replace(strings.ToLower(s)) }); is != "" {
+	if is := suggest.Similar(e.events, name, 2,
+		func(s string) string { return fold.Replace(strings.ToLower(s)) }); is != "" {
 		meant = fmt.Sprintf(" (did you mean %q?)", is)
 	}
 	return "", fmt.Errorf("there is no event %q%s; there are %s", clip(name, 60), meant, strings.Join(e.events, ", "))

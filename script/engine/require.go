@@ -16,7 +16,7 @@ import (
 	"github.com/arnodel/golua/parsing"
 	rt "github.com/arnodel/golua/runtime"
 
-	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
 // directory is where a chart's scripts stand.
@@ -145,7 +145,7 @@ func meantModule(names []string, name string) string {
 	if len(dotted) < 3 {
 		return ""
 	}
-	return near.Pick(names, dotted, 2, func(s string) string { return strings.ReplaceAll(s, "/", ".") })
+	return suggest.Similar(names, dotted, 2, func(s string) string { return strings.ReplaceAll(s, "/", ".") })
 }
 
 // run loads a file once, in the environment of the chart that it belongs to.

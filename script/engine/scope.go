@@ -204,7 +204,7 @@ func (s *scope) set(k, v rt.Value) error {
 	}
 	if !slices.Contains(contextFields, name) {
 		return fmt.Errorf("%s has no field %q that could be set%s", s.path, clip(name, 100),
-			suggest(contextFields, s.path+".", name, 2))
+			didYouMean(contextFields, s.path+".", name, 2))
 	}
 	if !slices.Contains(changeable, name) || !q.may[name] {
 		always := !slices.Contains(changeable, name)

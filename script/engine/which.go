@@ -9,7 +9,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
-	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
 // Lua says that "a nil value" was indexed or called, and golua does not say which.
@@ -162,7 +162,7 @@ func (c *chart) advice(expr string) string {
 	} else if i := strings.LastIndexAny(expr, ".:"); i >= 0 {
 		prefix, name = expr[:i+1], expr[i+1:]
 		if prefix == "ctx." {
-			return suggest(contextFields, prefix, name, 2)
+			return didYouMean(contextFields, prefix, name, 2)
 		}
 		of, _ := c.global(expr[:i])
 		table, _ = of.TryTable()
@@ -178,13 +178,13 @@ func (c *chart) advice(expr string) string {
 	})
 	slices.Sort(names)
 	if prefix != "" || table != c.env {
-		return suggest(names, prefix, name, 2)
+		return didYouMean(names, prefix, name, 2)
 	}
-	return suggest(names, prefix, name, len(name)/3)
+	return didYouMean(names, prefix, name, len(name)/3)
 }
 
-func suggest(names []string, prefix, name string, most int) string {
-	if meant := near.Pick(names, name, most, strings.ToLower); meant != "" && len(name) > 2 {
+func didYouMean(names []string, prefix, name string, most int) string {
+	if meant := suggest.Similar(names, name, most, strings.ToLower); meant != "" && len(name) > 2 {
 		return fmt.Sprintf("; did you mean %s%s?", prefix, meant)
 	}
 	return ""

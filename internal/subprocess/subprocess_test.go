@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package child_test
+package subprocess_test
 
 import (
 	"context"
 	"testing"
 
-	_ "github.com/moonhelm/moonhelm/internal/child"
+	_ "github.com/moonhelm/moonhelm/internal/subprocess"
 	"github.com/moonhelm/moonhelm/script/sandbox"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// conversation is a process that runs scripts: this test's binary.
+// conversation is a connection to a worker: a process of this test's binary.
 type conversation struct {
 	t    testing.TB
 	p    *sandbox.Process
@@ -31,7 +31,7 @@ func begin(t testing.TB, l wire.Limits) *conversation {
 	return &conversation{t: t, p: p, conn: wire.NewConn(p, p)}
 }
 
-// start loads one chart's script.
+// start loads the script of a chart.
 func (c *conversation) start(l wire.Limits, grants []any, script string) (wire.Message, error) {
 	return c.ask(wire.Message{Kind: wire.Start, Body: map[string]any{
 		"limits": map[string]any{"cpu": l.CPU.Milliseconds(), "memory": l.Memory, "output": l.Output},
@@ -45,7 +45,7 @@ func (c *conversation) start(l wire.Limits, grants []any, script string) (wire.M
 	}})
 }
 
-// ask returns the answer to m, passing over what needs no answer.
+// ask returns the reply to m, skipping messages without a reply.
 func (c *conversation) ask(m wire.Message) (wire.Message, error) {
 	if err := c.conn.Send(m); err != nil {
 		return wire.Message{}, err
@@ -56,12 +56,12 @@ func (c *conversation) ask(m wire.Message) (wire.Message, error) {
 			return answer, err
 		}
 		if answer.Kind != wire.Print {
-			c.t.Fatalf("it asks for %s: %v", answer.Kind, answer.Body)
+			c.t.Fatalf("unexpected request %s: %v", answer.Kind, answer.Body)
 		}
 	}
 }
 
-func TestAScriptRunsInAProcessOfItsOwn(t *testing.T) {
+func TestScriptSubprocess(t *testing.T) {
 	l := wire.DefaultLimits()
 	c := begin(t, l)
 	answer, err := c.start(l, []any{}, `print("hello"); events.on("pre-render", function(ctx) end)`)
@@ -73,7 +73,7 @@ func TestAScriptRunsInAProcessOfItsOwn(t *testing.T) {
 	}
 }
 
-// How long from nothing to the first answer.
+// Time from the start of the process to the first reply.
 func BenchmarkStart(b *testing.B) {
 	l := wire.DefaultLimits()
 	for b.Loop() {
@@ -85,18 +85,17 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// With io and os a script works where the user does, and with the user's files
-// and programs.
-func TestGrantsReachTheScript(t *testing.T) {
+// With io and os a script has the user's working directory, files and programs.
+func TestPermissions(t *testing.T) {
 	l := wire.DefaultLimits()
 	script := `
-		local f <close> = assert(io.open("child_test.go"))
+		local f <close> = assert(io.open("subprocess_test.go"))
 		assert(f:read("l"):find("SPDX"))
 		assert(not os.execute("exit 3"))
 		local p = assert(io.popen("ls; pwd"))
 		local said = p:read("a")
 		p:close()
-		assert(said:find("child.go", 1, true), said)
+		assert(said:find("subprocess.go", 1, true), said)
 		local name = os.tmpname()
 		assert(os.remove(name))`
 	for _, tt := range []struct {

@@ -2,7 +2,7 @@
 
 //go:build !race
 
-package child_test
+package subprocess_test
 
 import (
 	"errors"
@@ -14,11 +14,10 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Scripts that use up what there is, against the real engine in a real process.
-// Where the engine can say so, it does; where Go's stack or the machine's memory
-// is what they hit, the process ends instead. Either way someone must know
-// which limit it was, soon, and at the cost of bounded memory.
-func TestAttacksEndWithTheirLimit(t *testing.T) {
+// Scripts that exhaust resources run in a real engine in a real process. The engine ends them if it
+// can; at a limit of Go's stack or of the machine's memory the process exits instead. In any case
+// the limit is reported soon, with bounded memory.
+func TestAttackLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -70,8 +69,8 @@ func TestAttacksEndWithTheirLimit(t *testing.T) {
 	}
 }
 
-// fate runs a script and tells which limit ended it, if any: as the engine says,
-// or as the end of the process does.
+// fate runs a script and returns the limit that ended it, if any, as the engine or the exit of the
+// process reports it.
 func (c *conversation) fate(l wire.Limits, script string) string {
 	answer, err := c.start(l, []any{}, script)
 	if err == nil {

@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package child_test
+package subprocess_test
 
-// watchPeak measures nothing here.
+// watchPeak is not supported.
 func watchPeak(*conversation) func() int64 { return func() int64 { return 0 } }

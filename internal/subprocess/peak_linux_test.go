@@ -2,7 +2,7 @@
 
 //go:build !race
 
-package child_test
+package subprocess_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// watchPeak tells in the end how much memory the newest child had at most.
+// watchPeak returns a function that reports the maximum memory of the newest subprocess.
 func watchPeak(*conversation) func() int64 {
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	for _, task := range tasks() {
