@@ -12,9 +12,9 @@ import (
 
 const head = "apiVersion: v2\nname: web\nversion: 1.2.3\n"
 
-// TestMetadataIsReadAsHelmReadsIt lists what Helm 4.3.1 makes of odd charts
+// TestParseMetadataMatchesHelm lists what Helm 4.3.1 makes of odd charts
 // ({{ toJson .Chart }} in a template).
-func TestMetadataIsReadAsHelmReadsIt(t *testing.T) {
+func TestParseMetadataMatchesHelm(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a number's last zero is lost", head + "appVersion: 1.10", `{"appVersion":"1.1"}`},
 		{"a whole number is a string", head + "appVersion: 1.0", `{"appVersion":"1"}`},
@@ -49,15 +49,15 @@ func TestMetadataIsReadAsHelmReadsIt(t *testing.T) {
 	}
 }
 
-func TestMissingAPIVersionMeansV1(t *testing.T) {
+func TestParseMetadataDefaultAPIVersion(t *testing.T) {
 	m, err := chart.ParseMetadata("Chart.yaml", []byte("name: a\nversion: 1.0.0\n"))
 	if err != nil || m.APIVersion != chart.APIVersionV1 {
 		t.Errorf("got %+v, %v", m, err)
 	}
 }
 
-// TestWrongFieldsAreNamed: who reads the error goes to the line.
-func TestWrongFieldsAreNamed(t *testing.T) {
+// TestParseMetadataInvalidFields: who reads the error goes to the line.
+func TestParseMetadataInvalidFields(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a list for a string", "name: a\nversion: [1]\n", "Chart.yaml:2: version: must be a string, is a list"},
 		{"a string for a list", head + "keywords: x\n", `Chart.yaml:4: keywords: must be a list, is "x"`},
@@ -141,8 +141,8 @@ func TestEditVersionsKeepsTheText(t *testing.T) {
 	}
 }
 
-// TestAliasBombIsRefused: a text of a few hundred bytes must not cost gigabytes.
-func TestAliasBombIsRefused(t *testing.T) {
+// TestParseMetadataAliasBomb: a text of a few hundred bytes must not cost gigabytes.
+func TestParseMetadataAliasBomb(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := range 12 {
@@ -195,7 +195,7 @@ func FuzzParseLock(f *testing.F) {
 	})
 }
 
-func TestRequirementsHaveTwoNames(t *testing.T) {
+func TestParseRequirementsKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		"requirements: [{name: apache, version: 1.2.3}]\nlibraries: [{name: common}]\n": "apache common",
 		"dependencies: [{name: mysql}]\nrequirements: [{name: apache}]\n":               "mysql",

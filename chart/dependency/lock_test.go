@@ -73,7 +73,7 @@ func lock(t *testing.T, text string) *dependency.Lock {
 	return l
 }
 
-func TestLockDigestIsHelms(t *testing.T) {
+func TestLockDigestMatchesHelm(t *testing.T) {
 	m, l := metadata(t, oddChart), lock(t, oddLock)
 	sum, err := dependency.LockDigest(m.Dependencies, l.Dependencies)
 	if err != nil || sum != l.Digest {
@@ -93,7 +93,7 @@ func TestLockDigestIsHelms(t *testing.T) {
 }
 
 // Helm takes a list that is not there for null.
-func TestLockDigestOfNothing(t *testing.T) {
+func TestLockDigestEmpty(t *testing.T) {
 	for _, tc := range []struct {
 		listed []*chart.Dependency
 		locked []*dependency.Locked
@@ -110,7 +110,7 @@ func TestLockDigestOfNothing(t *testing.T) {
 }
 
 // Helm hashes the URL of a repository that the chart calls by its name.
-func TestLockDigestOfNamedRepositories(t *testing.T) {
+func TestLockDigestNamedRepositories(t *testing.T) {
 	m := metadata(t, "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: mysql, version: ^1, repository: '@st'}]")
 	l := lock(t, "dependencies: [{name: mysql, version: 1.2.0, repository: 'http://127.0.0.1:38669'}]\ndigest: sha256:1afc8aa2e0ca36ca7ad8b3fdf78a55f7800a37ce2674f6e076589b837cf82a4d")
 	if sum, err := dependency.LockDigest(m.Dependencies, l.Dependencies); err != nil || sum != l.Digest {
@@ -128,7 +128,7 @@ func TestLockDigestOfNamedRepositories(t *testing.T) {
 	}
 }
 
-func TestLockTextIsHelms(t *testing.T) {
+func TestLockTextMatchesHelm(t *testing.T) {
 	l := lock(t, oddLock)
 	text, err := l.Text()
 	if err != nil || string(text) != oddLock {
@@ -136,7 +136,7 @@ func TestLockTextIsHelms(t *testing.T) {
 	}
 }
 
-func TestLockWithOurOwnKeys(t *testing.T) {
+func TestLockContentsAndLibraries(t *testing.T) {
 	l := lock(t, oddLock)
 	l.Dependencies[1].Content = content
 	l.Libraries = []*dependency.Locked{{Dependency: chart.Dependency{Name: "common", Version: "1.2.0", Repository: "oci://r/x"}, Content: content}}
@@ -173,7 +173,7 @@ func TestLockTextQuotes(t *testing.T) {
 	}
 }
 
-func TestParseLockRefuses(t *testing.T) {
+func TestParseLockErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"dependencies: [null]":                     "Chart.lock:1: dependencies[0]: is empty",
 		"libraries: [null]":                        "Chart.lock:1: libraries[0]: is empty",
@@ -192,7 +192,7 @@ func TestParseLockRefuses(t *testing.T) {
 	}
 }
 
-func TestCheckSaysWhatDiffers(t *testing.T) {
+func TestCheckDifferences(t *testing.T) {
 	for _, tc := range []struct {
 		name, from, to string // an edit of the chart
 		want           string // the differences, joined by "; "
@@ -220,7 +220,7 @@ func TestCheckSaysWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestCheckSeesLibraries(t *testing.T) {
+func TestCheckLibraries(t *testing.T) {
 	var sync *dependency.SyncError
 	err := lock(t, oddLock).Check("Chart.lock", "Chart.yaml", metadata(t, oddChart))
 	if !errors.As(err, &sync) || !slices.Equal(sync.Differences, []string{"common: Chart.yaml lists it (^1.0.0), the lock does not have it"}) {
@@ -233,7 +233,7 @@ func TestCheckSeesLibraries(t *testing.T) {
 }
 
 // Helm 2 wrote a digest over what is listed only, and Helm 3 and 4 accept it.
-func TestCheckAcceptsLocksOfHelm2(t *testing.T) {
+func TestCheckHelm2Lock(t *testing.T) {
 	m := metadata(t, "apiVersion: v1\nname: a\nversion: 1.0.0\ndependencies: [{name: mysql, version: 1.x.x, repository: 'http://127.0.0.1:44321'}]")
 	l := lock(t, "dependencies: [{name: mysql, version: 1.2.0, repository: 'http://127.0.0.1:44321'}]\ndigest: "+helm2Digest)
 	if err := l.Check("requirements.lock", "requirements.yaml", m); err != nil {
@@ -280,7 +280,7 @@ func FuzzParseLock(f *testing.F) {
 	})
 }
 
-func TestShownTellsNoSecrets(t *testing.T) {
+func TestShown(t *testing.T) {
 	for repository, want := range map[string]string{
 		"@st": "@st", "alias:st": "alias:st", "": "", "https://h/x": "https://h/x", "file://../x": "file://../x", "oci://h:5000/x": "oci://h:5000/x",
 		"https://ana:hunter2@h/x?token=hunter2": "https://h/x", "https://ana:hunter2@h:x/": "https://...", "https://ana:hunter2%zz@h/": "https://...",

@@ -84,7 +84,7 @@ func wantText(t *testing.T, got map[string]string, name, want string) {
 }
 
 // Of two versions of a library the definitions of one exist, for all charts.
-func TestOneVersionOfEachDefinition(t *testing.T) {
+func TestRenderLibraryVersions(t *testing.T) {
 	c := with(t, tree(t, `web uses common >=1.0.0
 		web/library/common 1.0.0
 		web/charts/db uses common ^1.5.0
@@ -102,7 +102,7 @@ func TestOneVersionOfEachDefinition(t *testing.T) {
 
 // Of a library only definitions count: nothing of it is rendered, noted,
 // installed or validated, and it has no values, whatever its type.
-func TestOnlyDefinitionsCount(t *testing.T) {
+func TestRenderLibraryDefinitions(t *testing.T) {
 	c := with(t, tree(t, `web
 		web/charts/db uses mysql
 		web/charts/db/library/mysql 8.0.0
@@ -137,7 +137,7 @@ func TestOnlyDefinitionsCount(t *testing.T) {
 
 // A chart's definition wins over a library's, wherever in the tree the two
 // stand, and a library's over that of a library which it uses.
-func TestWhoseDefinitionWins(t *testing.T) {
+func TestRenderDefinitionPrecedence(t *testing.T) {
 	c := with(t, tree(t, `web
 		web/charts/a
 		web/charts/a/charts/b uses zcommon
@@ -153,7 +153,7 @@ func TestWhoseDefinitionWins(t *testing.T) {
 }
 
 // A library and a subchart may have one name: each stays what it is.
-func TestALibraryAndASubchartOfOneName(t *testing.T) {
+func TestRenderLibraryAndSubchartSameName(t *testing.T) {
 	root := tree(t, `web uses common
 		web/charts/common
 		web/library/common 2.0.0`)

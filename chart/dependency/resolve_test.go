@@ -305,7 +305,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-func TestErrorsAreTyped(t *testing.T) {
+func TestLibrariesErrorTypes(t *testing.T) {
 	var missing *dependency.MissingError
 	var conflict *dependency.ConflictError
 	var bad *dependency.RangeError
@@ -325,7 +325,7 @@ func TestErrorsAreTyped(t *testing.T) {
 
 // Charts made so that every combination has to be tried get an answer all the
 // same, and at once.
-func TestSearchIsBounded(t *testing.T) {
+func TestSearchLimits(t *testing.T) {
 	text := func(final string) string {
 		var b strings.Builder
 		b.WriteString("web uses ")

@@ -33,7 +33,7 @@ func loaded(t *testing.T, fs []*chart.File, subs ...*chart.Chart) *chart.Chart {
 	return c
 }
 
-func TestLibrariesOfAChart(t *testing.T) {
+func TestLibraries(t *testing.T) {
 	lib := func(name, kind string, templates ...string) *chart.Chart {
 		return &chart.Chart{Metadata: &chart.Metadata{Name: name, Version: "1.0.0", Type: kind}, FromLibrary: true, Templates: files(templates...)}
 	}

@@ -136,7 +136,7 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
-func TestDependenciesThatAreWaitedFor(t *testing.T) {
+func TestDependsOn(t *testing.T) {
 	text := good + "dependencies:\n- name: db\n  version: 2.0.0\n  alias: store\n- name: app\n  version: 1.0.0\n  depends-on: [db, store, mail]\n"
 	in := Input{Files: files("Chart.yaml", text, "values.yaml", "", "templates/a.yaml", ""), Kube: KubeVersion{1, 37}}
 	same(t, lines(Chart(in)), []string{

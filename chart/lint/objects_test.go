@@ -74,7 +74,7 @@ func TestObjects(t *testing.T) {
 }
 
 // An API is in order as long as its Kubernetes version does not deprecate it.
-func TestDeprecationFollowsTheVersion(t *testing.T) {
+func TestDeprecatedByKubeVersion(t *testing.T) {
 	in := []Rendered{{Name: "templates/x.yaml", Content: "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata:\n  name: x\n"}}
 	for kube, want := range map[KubeVersion]int{{1, 20}: 0, {1, 21}: 1, {1, 37}: 1, {2, 0}: 1} {
 		if got := len(Objects(in, kube)); got != want {

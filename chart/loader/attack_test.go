@@ -18,10 +18,10 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// TestHostileEntries: an archive that reaches for something else than its own
+// TestLoadArchiveInvalidEntries: an archive that reaches for something else than its own
 // directory is refused, by the reader and by who unpacks it, and nothing is
 // written.
-func TestHostileEntries(t *testing.T) {
+func TestLoadArchiveInvalidEntries(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		entry
@@ -61,7 +61,7 @@ func TestHostileEntries(t *testing.T) {
 }
 
 // In a directory such names are refused too, unless they are ignored.
-func TestTemplatesInDirectoriesForgeNoDocuments(t *testing.T) {
+func TestLoadControlCharactersInNames(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such names")
 	}
@@ -91,7 +91,7 @@ func wantNothingWritten(t *testing.T, data []byte, want string) {
 	}
 }
 
-func TestHostileNames(t *testing.T) {
+func TestLoadFilesInvalidNames(t *testing.T) {
 	for _, name := range []string{"../x", "..", ".", "/etc/x", `a\b`, "a/b", ""} {
 		text := "apiVersion: v2\nname: '" + name + "'\nversion: 1.0.0\n"
 		wantNothingWritten(t, pack(t, entry{Name: "web/Chart.yaml", Text: text}), "Chart.yaml")
@@ -142,8 +142,8 @@ func bomb(t *testing.T, n int, size int64) []byte {
 	return b.Bytes()
 }
 
-// TestBombs: what unpacks beyond the limits is refused before it is read.
-func TestBombs(t *testing.T) {
+// TestLoadArchiveBombs: what unpacks beyond the limits is refused before it is read.
+func TestLoadArchiveBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -193,8 +193,8 @@ func emptyFiles(t *testing.T, n int) []byte {
 	return b.Bytes()
 }
 
-// TestNestedBombs: many archives inside one share a limit.
-func TestNestedBombs(t *testing.T) {
+// TestLoadNestedBombs: many archives inside one share a limit.
+func TestLoadNestedBombs(t *testing.T) {
 	inner := bomb(t, 4, 5<<20) // 20 MiB, which by itself is fine
 	entries := []entry{{Name: "web/Chart.yaml", Text: metadata}}
 	for i := range 10 {
@@ -211,8 +211,8 @@ func TestNestedBombs(t *testing.T) {
 	}
 }
 
-// TestDepth: charts in charts in charts end somewhere.
-func TestDepth(t *testing.T) {
+// TestLoadDepth: charts in charts in charts end somewhere.
+func TestLoadDepth(t *testing.T) {
 	var entries []entry
 	for i := range 80 {
 		entries = append(entries, entry{Name: "web/" + strings.Repeat("charts/web/", i) + "Chart.yaml", Text: metadata})
@@ -230,8 +230,8 @@ func TestDepth(t *testing.T) {
 	wantError(t, err, "more than 100 bytes")
 }
 
-// TestLinkMaze: directories of links to directories of links grow without bounds.
-func TestLinkMaze(t *testing.T) {
+// TestLoadManyLinks: directories of links to directories of links grow without bounds.
+func TestLoadManyLinks(t *testing.T) {
 	files := map[string]string{"Chart.yaml": metadata, "d30/f": "x"}
 	for i := range 30 {
 		files["d"+number(i)+"/a"] = "->../d" + number(i+1)

@@ -23,7 +23,7 @@ func sameMemory(a, b []byte) bool {
 }
 
 // An umbrella chart brings a library chart along in each of its services.
-func TestEqualFilesAreHeldOnce(t *testing.T) {
+func TestContentsSharesEqualFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) { filetest.Write(t, dir, map[string]string{name: text}) }
@@ -73,7 +73,7 @@ func TestEqualFilesAreHeldOnce(t *testing.T) {
 	}
 }
 
-func TestContentsKeepsDifferentFilesApart(t *testing.T) {
+func TestContentsDifferentFiles(t *testing.T) {
 	t.Parallel()
 	var c contents
 	read := func(text string) []byte {
@@ -100,7 +100,7 @@ func TestContentsKeepsDifferentFilesApart(t *testing.T) {
 	}
 }
 
-func TestContentsShortOfTheSize(t *testing.T) {
+func TestContentsShortRead(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{10, maxShared + 1} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {

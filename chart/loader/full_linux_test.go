@@ -23,7 +23,7 @@ import (
 
 // What is written to a disk that becomes full, at any place on the way, appears
 // complete or not at all.
-func TestNothingHalfIsLeftOnAFullDisk(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	c, err := LoadFiles([]*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: chart\nversion: 1.0.0\n")}, {Name: "data.bin",
 			Data: noise()},

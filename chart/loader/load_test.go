@@ -90,7 +90,7 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-func TestEveryFileFindsItsPlace(t *testing.T) {
+func TestLoadFileFields(t *testing.T) {
 	inner := string(pack(t, entry{Name: "cache/Chart.yaml", Text: metadataOf("cache")}, entry{Name: "cache/values.yaml", Text: "size: 1"}))
 	files := map[string]string{
 		"Chart.yaml": metadata, "values.yaml": "a: 1", "values.schema.json": "{}", "values.schema.yaml": "type: object", "README.md": "x",
@@ -147,7 +147,7 @@ func TestRequirements(t *testing.T) {
 	wantError(t, err, "requirements.yaml:1: must be a map, is a list")
 }
 
-func TestBrokenCharts(t *testing.T) {
+func TestLoadInvalidCharts(t *testing.T) {
 	broken := string(pack(t, entry{Name: "db/Chart.yaml", Text: "name: ["}))
 	for _, c := range []struct {
 		name  string
@@ -179,7 +179,7 @@ func TestBrokenCharts(t *testing.T) {
 	}
 }
 
-func TestSymbolicLinks(t *testing.T) {
+func TestLoadSymbolicLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -226,9 +226,9 @@ func TestSymbolicLinks(t *testing.T) {
 	}
 }
 
-// TestCorpusLoads reads every public chart of the corpus that is next to the
+// TestLoadCorpus reads every public chart of the corpus that is next to the
 // project.
-func TestCorpusLoads(t *testing.T) {
+func TestLoadCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -250,7 +250,7 @@ func TestCorpusLoads(t *testing.T) {
 }
 
 // What dependency update puts into charts/ must be loaded again, as by Helm 4.
-func TestALargeArchiveInChartsIsLoaded(t *testing.T) {
+func TestLoadLargeSubchartArchive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-func TestPutIsWholeOrNothing(t *testing.T) {
+func TestPutAtomic(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	path, err := loader.Put(dir, "web-1.0.0.tgz", strings.NewReader("first"))
 	if err != nil || path != filepath.Join(dir, "web-1.0.0.tgz") {

@@ -79,9 +79,9 @@ func example(t *testing.T) *chart.Chart {
 	return c
 }
 
-// TestArchivesAreReproducible: equal charts make equal bytes, whatever order
+// TestSaveReproducible: equal charts make equal bytes, whatever order
 // and whichever directory they were read from; only what was asked for differs.
-func TestArchivesAreReproducible(t *testing.T) {
+func TestSaveReproducible(t *testing.T) {
 	c := example(t)
 	first := write(t, c, loader.Options{})
 	if !bytes.Equal(first, write(t, example(t), loader.Options{})) {
@@ -119,8 +119,8 @@ func TestSourceDateEpoch(t *testing.T) {
 	}
 }
 
-// TestVersionsAreOverridden, and nothing else of the text is.
-func TestVersionsAreOverridden(t *testing.T) {
+// TestSaveVersions, and nothing else of the text is.
+func TestSaveVersions(t *testing.T) {
 	dir := t.TempDir()
 	path, err := loader.Save(example(t), dir, loader.Options{Version: "2.0.0", AppVersion: "1.10"})
 	if err != nil || path != filepath.Join(dir, "web-2.0.0.tgz") {
@@ -155,9 +155,9 @@ func TestVersionsAreOverridden(t *testing.T) {
 	}
 }
 
-// TestChangesInMemoryAreWritten: what an event handler does to a chart is in
+// TestSaveChangedFields: what an event handler does to a chart is in
 // its package, and the directory's texts are not where they no longer hold.
-func TestChangesInMemoryAreWritten(t *testing.T) {
+func TestSaveChangedFields(t *testing.T) {
 	c := example(t)
 	c.Values = map[string]any{"b": "2"}
 	c.Templates = append(c.Templates[:1:1], &chart.File{Name: "templates/new.yaml", Data: []byte("new")})
@@ -177,8 +177,8 @@ func TestChangesInMemoryAreWritten(t *testing.T) {
 	}
 }
 
-// TestWithoutFiles: a chart out of a release's record has no raw files.
-func TestWithoutFiles(t *testing.T) {
+// TestSaveWithoutFiles: a chart out of a release's record has no raw files.
+func TestSaveWithoutFiles(t *testing.T) {
 	for _, api := range []string{"v1", "v2"} {
 		t.Run(api, func(t *testing.T) {
 			c := &chart.Chart{
@@ -194,7 +194,7 @@ func TestWithoutFiles(t *testing.T) {
 	}
 }
 
-func TestSaveRefuses(t *testing.T) {
+func TestSaveInvalid(t *testing.T) {
 	dir := t.TempDir()
 	with := func(f *chart.File) *chart.Chart {
 		return &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "web", Version: "1.0.0"}, Files: []*chart.File{f}}
@@ -291,7 +291,7 @@ func TestFlatten(t *testing.T) {
 
 // Libraries and scripts travel as they are, wherever in the tree they stand:
 // what is chosen among libraries is chosen again when the chart is rendered.
-func TestLibrariesAndScriptsArePackedAsTheyAre(t *testing.T) {
+func TestSaveLibrariesAndScripts(t *testing.T) {
 	library := func(name, version string) string {
 		return "apiVersion: v2\nname: " + name + "\nversion: " + version + "\ntype: library\n"
 	}

@@ -85,7 +85,7 @@ func open(t testing.TB, root string) *Directory {
 
 const dbMetadata = "apiVersion: v2\nname: db\nversion: 0.1.0\n"
 
-func TestOpenFolderSeesThroughBrokenCharts(t *testing.T) {
+func TestOpenDirectoryInvalidSubcharts(t *testing.T) {
 	root := plant(t, map[string]string{
 		"charts/db/Chart.yaml":         dbMetadata,
 		"charts/db/values.yaml":        "a: 1",
@@ -127,7 +127,7 @@ func TestOpenFolderSeesThroughBrokenCharts(t *testing.T) {
 	}
 }
 
-func TestOpenFolderTakesBadLocksForNone(t *testing.T) {
+func TestOpenDirectoryInvalidLock(t *testing.T) {
 	root := plant(t, map[string]string{"Chart.lock": "<<<<<<< HEAD\ndigest: x\n======="})
 	f := open(t, root)
 	if f.lock != nil || f.lockErr == nil || f.lockName != "Chart.lock" {
@@ -140,7 +140,7 @@ func TestOpenFolderTakesBadLocksForNone(t *testing.T) {
 }
 
 // CVE-2025-53547: a lock that is a link is refused, its target untouched.
-func TestLocksThatAreLinksAreRefused(t *testing.T) {
+func TestOpenDirectoryRejectsLinkedLock(t *testing.T) {
 	for _, name := range []string{"Chart.lock", "requirements.lock"} {
 		t.Run(name, func(t *testing.T) {
 			root := plant(t, map[string]string{"../target": "precious", name: "->../target"})
@@ -166,7 +166,7 @@ func TestLocksThatAreLinksAreRefused(t *testing.T) {
 	}
 }
 
-func TestOpenFolderOpensFolders(t *testing.T) {
+func TestOpenDirectoryRejectsFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.tgz")
 	if err := os.WriteFile(file, packed(t, "a", "1.0.0"), 0o644); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestOpenFolderOpensFolders(t *testing.T) {
 	}
 }
 
-func TestReplaceKeepsWhatItIsNotAskedAbout(t *testing.T) {
+func TestReplaceKeepsOtherFiles(t *testing.T) {
 	root := plant(t, map[string]string{
 		"charts/hand/Chart.yaml":      strings.Replace(dbMetadata, "db", "hand", 1),
 		"charts/hand/deep/er/x.txt":   "x",
@@ -217,7 +217,7 @@ func TestReplaceKeepsWhatItIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-func TestReplaceChangesNothingWhereNothingIsNew(t *testing.T) {
+func TestReplaceWithoutChanges(t *testing.T) {
 	n := newArchive(t, "charts", "db", "2.0.0")
 	data, _ := n.Read()
 	root := plant(t, map[string]string{"charts/db-2.0.0.tgz": string(data), "charts/db-2.0.0.tgz.prov": "signed"})
@@ -231,7 +231,7 @@ func TestReplaceChangesNothingWhereNothingIsNew(t *testing.T) {
 	}
 }
 
-func TestReplaceFailsWithoutATrace(t *testing.T) {
+func TestReplaceErrors(t *testing.T) {
 	files := map[string]string{"charts/old-1.0.0.tgz": string(packed(t, "old", "1.0.0"))}
 	broken := newArchive(t, "charts", "db", "2.0.0")
 	broken.Open = func() (io.ReadCloser, error) { return nil, errors.New("the network is down") }
@@ -275,7 +275,7 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 
 // Where two directories cannot be exchanged, it is two steps, and a failure of the
 // second takes the first back.
-func TestTurnTakesBackItsFirstStep(t *testing.T) {
+func TestSwapInTwoStepsUndo(t *testing.T) {
 	root := plant(t, map[string]string{"charts/a": "", "t/b": ""})
 	s := stage{}
 	if err := s.swapInTwoSteps(root+"/charts", root+"/missing", root+"/t/old-charts"); err == nil {
@@ -315,7 +315,7 @@ const (
 )
 
 // A kill at any step leaves charts/ as it was or as it is to be.
-func TestKilledInTheMiddle(t *testing.T) {
+func TestRecoverAfterKill(t *testing.T) {
 	if at := os.Getenv("KILL_AT"); at != "" {
 		replaceAndDie(t, os.Getenv("KILL_ROOT"), at)
 	}
@@ -327,7 +327,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	} {
 		t.Run(at, func(t *testing.T) {
 			root := plant(t, map[string]string{"charts/hand/Chart.yaml": dbMetadata, "charts/old-1.0.0.tgz": string(packed(t, "old", "1.0.0"))})
-			cmd := exec.Command(os.Args[0], "-test.run=^TestKilledInTheMiddle$")
+			cmd := exec.Command(os.Args[0], "-test.run=^TestRecoverAfterKill$")
 			cmd.Env = append(os.Environ(), "KILL_AT="+at, "KILL_ROOT="+root)
 			out, err := cmd.CombinedOutput()
 			if err == nil || strings.Contains(string(out), "FAIL") {

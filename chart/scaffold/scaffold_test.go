@@ -18,9 +18,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// TestCreate: what comes out loads, and has what users of "helm create" look
+// TestFiles: what comes out loads, and has what users of "helm create" look
 // for.
-func TestCreate(t *testing.T) {
+func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	overwritten, err := create(dir, "web", "")
 	if err != nil || len(overwritten) > 0 {
@@ -72,9 +72,9 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestNamesThatYAMLWouldReadOtherwise: the chart must bear the name that was
+// TestFilesQuotesName: the chart must bear the name that was
 // typed.
-func TestNamesThatYAMLWouldReadOtherwise(t *testing.T) {
+func TestFilesQuotesName(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"on", "1", "1e3", "0x1", "null", "y", "a.b", "A_b", "-x"} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestNamesThatYAMLWouldReadOtherwise(t *testing.T) {
 	}
 }
 
-func TestBadNames(t *testing.T) {
+func TestValidateName(t *testing.T) {
 	dir := t.TempDir()
 	inner := filepath.Join(dir, "inner")
 	if err := os.Mkdir(inner, 0o755); err != nil {
@@ -108,8 +108,8 @@ func TestBadNames(t *testing.T) {
 	}
 }
 
-// TestExistingChart: files are overwritten and named, others stay.
-func TestExistingChart(t *testing.T) {
+// TestWriteExistingChart: files are overwritten and named, others stay.
+func TestWriteExistingChart(t *testing.T) {
 	dir := t.TempDir()
 	web := filepath.Join(dir, "web")
 	filetest.Write(t, web, map[string]string{"values.yaml": "old", "mine.txt": "mine"})
@@ -125,9 +125,9 @@ func TestExistingChart(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenThroughLinks: a directory that was prepared to lead
+// TestWriteSymbolicLinks: a directory that was prepared to lead
 // elsewhere must not.
-func TestNothingIsWrittenThroughLinks(t *testing.T) {
+func TestWriteSymbolicLinks(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "web"), 0o755); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	}
 }
 
-func TestPlaceIsTaken(t *testing.T) {
+func TestWriteTargetIsFile(t *testing.T) {
 	dir := t.TempDir()
 	filetest.Write(t, dir, map[string]string{"web": "a file"})
 	if _, err := create(dir, "web", ""); err == nil {
@@ -225,7 +225,7 @@ func TestFilesRoundTrip(t *testing.T) {
 	}
 }
 
-func TestStarterThatIsNotThereIsNamed(t *testing.T) {
+func TestStarterMissing(t *testing.T) {
 	dir := t.TempDir()
 	starter := filepath.Join(dir, "nope")
 	_, err := create(dir, "web", starter)

@@ -53,7 +53,7 @@ func wantHeld(t *testing.T, dir string, want map[string]string) {
 }
 
 // A chart is written whole or not at all, whatever goes wrong on the way.
-func TestWriteIsAllOrNothing(t *testing.T) {
+func TestWriteAtomic(t *testing.T) {
 	files, err := scaffold.Chart{Name: "web"}.Files()
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestWriteOverAChart(t *testing.T) {
+func TestWriteOverwrites(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
 	}

@@ -372,7 +372,7 @@ additionalProperties: false`,
 	}
 }
 
-func TestWrongAnnotationsAreErrorsWithTheirLine(t *testing.T) {
+func TestDeriveInvalidAnnotations(t *testing.T) {
 	for vals, want := range map[string]string{
 		"a: 1\n# @schema minimun:1\nb: 1\n":                                `values.yaml:2: b: @schema: there is no key "minimun"; did you mean minimum?`,
 		"a: 1 # @schema foo":                                               `values.yaml:1: a: @schema: there is no key "foo"; valid keys are the keywords of JSON Schema (type, enum, pattern, minimum, required, ...)`,
@@ -402,7 +402,7 @@ func TestWrongAnnotationsAreErrorsWithTheirLine(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenWins(t *testing.T) {
+func TestDeriveExistingSchema(t *testing.T) {
 	const vals = "# the name\nname: x\nport: 80\nimage:\n  tag: v1\n  repo: r\nlabels: {a: b}\nmode: fast\nextra: 1\n"
 	for name, tc := range map[string]struct{ existing, want string }{
 		"it lacks nothing": {
@@ -515,7 +515,7 @@ type: object`,
 
 // A schema that no one has written in follows values.yaml; a line by hand keeps
 // all of it.
-func TestADerivedSchemaIsMadeAnewUntilSomebodyWritesInIt(t *testing.T) {
+func TestDeriveReplacesUneditedSchema(t *testing.T) {
 	first, err := Derive([]byte("port: 80\ngone: x\n"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -616,7 +616,7 @@ func accepts(vals []byte) error {
 	return Validate(&chart.Chart{Metadata: &chart.Metadata{Name: "web"}, SchemaYAML: out}, values.Rounded(read))
 }
 
-func TestValuesThatAreHardToDescribe(t *testing.T) {
+func TestDeriveUnusualValues(t *testing.T) {
 	for _, vals := range []string{
 		"1: a\n\"1\": 2\n", "a: 1\na: x\n", "~: x\n", "a: !!binary aGk=\n", "a: !!binary /w==\n", "a: 2001-01-01\n", "a: !!timestamp 2001-01-01\n",
 		"a: 0o7\nb: 0777\nc: 1_000\nd: 12:30:45\ne: =\n", "a: &x [1]\nb: [*x, *x]\n", "a: 1e300\nb: 123456789012345678901234567890\n",
@@ -630,7 +630,7 @@ func TestValuesThatAreHardToDescribe(t *testing.T) {
 	}
 }
 
-func TestManyValuesAreDescribedInBoundedTime(t *testing.T) {
+func TestDeriveManyValues(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -656,9 +656,9 @@ func TestManyValuesAreDescribedInBoundedTime(t *testing.T) {
 	}
 }
 
-// TestCorpus derives schemas of the public charts that are next to the project
+// TestDeriveCorpus derives schemas of the public charts that are next to the project
 // where it is developed.
-func TestCorpus(t *testing.T) {
+func TestDeriveCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -710,7 +710,7 @@ func FuzzDerive(f *testing.F) {
 	})
 }
 
-func TestJSONThatNobodyChangedIsMadeAnew(t *testing.T) {
+func TestDeriveReplacesUneditedJSON(t *testing.T) {
 	inJSON := func(values, existing string) string {
 		t.Helper()
 		text, err := Derive([]byte(values), []byte(existing))

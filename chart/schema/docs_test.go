@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTheGuideIsRight derives what the examples of docs/schema.md derive.
-func TestTheGuideIsRight(t *testing.T) {
+// TestGuideExamples derives what the examples of docs/schema.md derive.
+func TestGuideExamples(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "schema.md"))
 	if err != nil {
 		t.Fatal(err)

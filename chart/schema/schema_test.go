@@ -68,7 +68,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestSubchartsAreHeldAgainstTheirOwn(t *testing.T) {
+func TestValidateSubcharts(t *testing.T) {
 	root := newChart("web", `{"required":["title"]}`)
 	root.SetDependencies(newChart("db", `{"properties":{"port":{"type":"integer"}},"required":["user"]}`))
 	err := Validate(root, map[string]any{"db": map[string]any{"port": "x"}})
@@ -83,7 +83,7 @@ db:
 	}
 }
 
-func TestReferencesStayInTheChart(t *testing.T) {
+func TestValidateReferences(t *testing.T) {
 	inside := newChart("web", `{"properties":{"port":{"$ref":"schemas/port.json"},"p2":{"$ref":"#/$defs/p"}},"$defs":{"p":{"type":"string"}}}`,
 		&chart.File{Name: "schemas/port.json", Data: []byte(`{"type":"integer"}`)})
 	if err := Validate(inside, map[string]any{"port": float64(1), "p2": "x"}); err != nil {
@@ -108,7 +108,7 @@ func TestReferencesStayInTheChart(t *testing.T) {
 }
 
 // Later drafts take formats for a remark, as Helm does.
-func TestFormatsCountUpToDraft7(t *testing.T) {
+func TestValidateFormats(t *testing.T) {
 	const rest = `"properties":{"a":{"format":"email"}}}`
 	for draft, fine := range map[string]bool{
 		"": true, "https://json-schema.org/draft/2020-12/schema": true, "https://json-schema.org/draft/2019-09/schema": true,
@@ -124,7 +124,7 @@ func TestFormatsCountUpToDraft7(t *testing.T) {
 	}
 }
 
-func TestASchemaInYAML(t *testing.T) {
+func TestValidateYAMLSchema(t *testing.T) {
 	c := newChart("web", "", &chart.File{Name: "port.yaml", Data: []byte("type: integer\nmaximum: 9\n")})
 	c.SchemaYAML = []byte("title: Values\ntype: object\nproperties:\n  port: {$ref: port.yaml}\n  80: {type: string}\n")
 	if err := Validate(c, map[string]any{"port": float64(3), "80": "x"}); err != nil {
@@ -149,7 +149,7 @@ web:
 }
 
 // Where every branch fails, the errors would fill the memory.
-func TestBranchesThatFailEnd(t *testing.T) {
+func TestValidateManyBranches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -168,7 +168,7 @@ func TestBranchesThatFailEnd(t *testing.T) {
 	}
 }
 
-func TestAllDrafts(t *testing.T) {
+func TestValidateDrafts(t *testing.T) {
 	for _, draft := range []string{
 		"http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
 		"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
@@ -185,7 +185,7 @@ func TestAllDrafts(t *testing.T) {
 	}
 }
 
-func TestBadSchemasAreErrorsInBoundedTime(t *testing.T) {
+func TestValidateInvalidSchemas(t *testing.T) {
 	wide := `{"$defs":{"x0":{"type":"object"}`
 	for i := 1; i < 60; i++ {
 		n, p := string(rune('a'+i%26))+strings.Repeat("x", i), string(rune('a'+(i-1)%26))+strings.Repeat("x", i-1)
@@ -225,7 +225,7 @@ func TestBadSchemasAreErrorsInBoundedTime(t *testing.T) {
 }
 
 // As Helm does: against the whole metaschema, and each problem once.
-func TestASchemaIsCheckedAgainstAllOfItsMetaschema(t *testing.T) {
+func TestValidateMetaschema(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"title":7}`:         "schema of chart web (values.schema.json): is not a valid JSON Schema: title: got number, want string",
 		`{"prefixItems":[7]}`: "schema of chart web (values.schema.json): is not a valid JSON Schema: prefixItems[0]: got number, want boolean or object",

@@ -37,7 +37,7 @@ func compareHelm(t *testing.T, text string) {
 	}
 }
 
-func TestValuesAreReadAsHelmReadsThem(t *testing.T) {
+func TestParseMatchesHelm(t *testing.T) {
 	for _, text := range append(documents,
 		"pem: |\n  a\n  b", "pem: >\n  a\n  b", "pem: |+\n  a", "pem: |-\n  a", "l:\n- |\n  a", "a: 'b", "a: b", "{}", "a: |", "a: |\n  \n ",
 		"a: |\r\n  x\r\n  y", "a: |\n  x\r", "a: |\n  x\r\r\n  y\n", "a: |\n  x\n---\nb: |\n  y", "# c", "a: |\n  x\n# c",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDocumentsWithoutEndAreRefused(t *testing.T) {
+func TestParseManyDocuments(t *testing.T) {
 	if _, err := Parse("v.yaml", []byte(strings.Repeat("---\n", maxDocuments-1))); err != nil {
 		t.Errorf("%d documents: %v", maxDocuments-1, err)
 	}

@@ -37,7 +37,7 @@ hosts:
 # extra: true
 `
 
-func TestEditKeepsAValuesFile(t *testing.T) {
+func TestEdit(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		edit     func(map[string]any)
@@ -87,7 +87,7 @@ func TestEditKeepsAValuesFile(t *testing.T) {
 	}
 }
 
-func TestEditKeepsTheLastLineOfABlock(t *testing.T) {
+func TestEditBlockLastLine(t *testing.T) {
 	const raw = "a: |+\n  x\n\nb: 2" // the last line has no end
 	want := map[string]any{"a": "x\n\n"}
 	got, err := Edit([]byte(raw), want)

@@ -11,7 +11,7 @@ import (
 
 // A chart of charts/ in a version that no entry of the list wants is used under
 // its own name, as Helm does (test/compat runs Helm on these).
-func TestChartsInVersionsThatNothingWants(t *testing.T) {
+func TestResolveMisfits(t *testing.T) {
 	const off = "x: {a: false}"
 	dep := func(version, alias string) *chart.Dependency {
 		return &chart.Dependency{Name: "db", Version: version, Alias: alias, Condition: "x.a", Tags: []string{"t"}}

@@ -15,7 +15,7 @@ import (
 )
 
 // What a float64 cannot tell is kept for scripts, whoever reads it.
-func TestNumbersAreExact(t *testing.T) {
+func TestParseNumbers(t *testing.T) {
 	want := map[string]any{
 		"port": 8080.0, "limit": 9007199254740992.0, "beyond": Long(9007199254740993), "even": 9007199254740994.0,
 		"most": Long(9223372036854775807), "least": -9223372036854775808.0, "under": Long(-9007199254740993),
@@ -75,7 +75,7 @@ func TestRounded(t *testing.T) {
 }
 
 // Records and output show what Helm shows.
-func TestExactNumbersAreWrittenAsHelmDoes(t *testing.T) {
+func TestEncodeExactNumbers(t *testing.T) {
 	exact := map[string]any{"big": Long(9007199254740993), "huge": Long(9223372036854775807), "one": Real(1), "e": Real(1e21), "l": []any{Real(2e3)}}
 	for name, write := range map[string]func(any) ([]byte, error){
 		"JSON": json.Marshal, "sigs": sigsyaml.Marshal, "v2": yamlv2.Marshal, "v3": yamlv3.Marshal,
@@ -93,7 +93,7 @@ func TestExactNumbersAreWrittenAsHelmDoes(t *testing.T) {
 	}
 }
 
-func TestResolvedTellsOfExactNumbers(t *testing.T) {
+func TestResolveExact(t *testing.T) {
 	tree := func(root, sub map[string]any) *chart.Chart {
 		c := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Values: root}
 		c.SetDependencies(&chart.Chart{Metadata: &chart.Metadata{Name: "db"}, Values: sub})

@@ -9,7 +9,7 @@ import (
 
 // What Helm 3.22 and 4.3.1 record as the user's values when an upgrade reuses
 // the old ones; observed with charts of one ConfigMap.
-func TestOverrideLaysNewValuesOverReusedOnes(t *testing.T) {
+func TestOverride(t *testing.T) {
 	type table = map[string]any
 	for _, test := range []struct {
 		name      string
@@ -57,7 +57,7 @@ func TestOverrideLaysNewValuesOverReusedOnes(t *testing.T) {
 }
 
 // The last key that a null takes away leaves a table, as it does in Helm.
-func TestOverrideLeavesAnEmptyTableWhereAllWasTakenAway(t *testing.T) {
+func TestOverrideEmptyTable(t *testing.T) {
 	got := Override(map[string]any{"m": map[string]any{"x": 1}}, map[string]any{"m": map[string]any{"x": nil}})
 	if fmt.Sprint(got) != "map[m:map[]]" {
 		t.Error(got)

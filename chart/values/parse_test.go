@@ -49,7 +49,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseSaysWhere(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"- a\n":                        "failed to parse my.yaml: line 1: is a list, must be keys and values (key: value)",
 		"just text\n":                  "failed to parse my.yaml: line 1: is a string, must be keys and values (key: value)",
@@ -73,7 +73,7 @@ func TestParseSaysWhere(t *testing.T) {
 	}
 }
 
-func TestParseOfHostileTextEnds(t *testing.T) {
+func TestParseUntrusted(t *testing.T) {
 	laughs := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 12; i++ {
 		laughs += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))

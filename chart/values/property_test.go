@@ -24,7 +24,7 @@ func trees(t *testing.T, fn func(seed int64, c *chart.Chart, user map[string]any
 	}
 }
 
-func TestMergeKeepsItsPromises(t *testing.T) {
+func TestMergeProperties(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -83,7 +83,7 @@ func contradict(layers ...map[string]any) bool {
 	return false
 }
 
-func TestResolveChangesNothingAndAnswersAlike(t *testing.T) {
+func TestResolveProperties(t *testing.T) {
 	resolvedTrees := 0
 	trees(t, func(seed int64, c *chart.Chart, user map[string]any) {
 		before, userBefore := dumpTree(c), dump(user)
@@ -128,7 +128,7 @@ func dumpTree(c *chart.Chart) string {
 	return b.String()
 }
 
-func TestNoNullOfAChartSurvivesAtTheRoot(t *testing.T) {
+func TestResolveRootNulls(t *testing.T) {
 	trees(t, func(seed int64, c *chart.Chart, user map[string]any) {
 		r, err := Resolve(c, nil)
 		if err != nil {
@@ -148,7 +148,7 @@ func TestNoNullOfAChartSurvivesAtTheRoot(t *testing.T) {
 	})
 }
 
-func TestASubchartIsAsBlindAsItShouldBe(t *testing.T) {
+func TestResolveSubchartIsolation(t *testing.T) {
 	trees(t, func(seed int64, c *chart.Chart, user map[string]any) {
 		for _, d := range c.Metadata.Dependencies {
 			d.Condition, d.Tags, d.ImportValues = "", nil, nil
@@ -178,7 +178,7 @@ func TestASubchartIsAsBlindAsItShouldBe(t *testing.T) {
 	})
 }
 
-func TestGlobalsFlowDownAndNeverUp(t *testing.T) {
+func TestResolveGlobals(t *testing.T) {
 	trees(t, func(seed int64, c *chart.Chart, user map[string]any) {
 		c.Walk(func(c *chart.Chart) {
 			for _, d := range c.Metadata.Dependencies {
@@ -226,7 +226,7 @@ func onTheWay(c *chart.Chart, name string) bool {
 	return false
 }
 
-func TestCopySharesNothing(t *testing.T) {
+func TestCopy(t *testing.T) {
 	for seed := range int64(50) {
 		a := wild(seed).values(0)
 		before := dump(a)

@@ -53,7 +53,7 @@ func parse(t *testing.T, text string) map[string]any {
 }
 
 // The examples of the documents, word for word.
-func TestTheDocumentsExamples(t *testing.T) {
+func TestResolveDocumentedExamples(t *testing.T) {
 	t.Run("exports", func(t *testing.T) {
 		c := grove{name: "parent", deps: []*chart.Dependency{{Name: "subchart", Version: "0.1.0", ImportValues: []any{"data"}}}, subs: []grove{
 			{name: "subchart", values: "exports:\n  data:\n    myint: 99\n"},
@@ -106,7 +106,7 @@ func resolved(t *testing.T, c *chart.Chart, user string) *Resolved {
 	return r
 }
 
-func TestNulls(t *testing.T) {
+func TestResolveNulls(t *testing.T) {
 	sub := grove{name: "s", values: "a: 1\nb: {c: 1, d: 1}\n"}
 	for name, tc := range map[string]struct {
 		root grove
@@ -141,7 +141,7 @@ func names(c *chart.Chart) string {
 	return strings.Join(out, " ")
 }
 
-func TestConditionsAndTags(t *testing.T) {
+func TestResolveConditionsAndTags(t *testing.T) {
 	on := func(condition string, tags ...string) *chart.Dependency {
 		return &chart.Dependency{Name: "s", Version: "0.1.0", Condition: condition, Tags: tags}
 	}
@@ -183,7 +183,7 @@ func TestConditionsAndTags(t *testing.T) {
 	}
 }
 
-func TestConditionsFurtherDown(t *testing.T) {
+func TestResolveNestedConditions(t *testing.T) {
 	tree := func(root, s, dep string, tags ...string) *chart.Chart {
 		return grove{name: "root", values: root, deps: lists("s"), subs: []grove{{
 			name: "s", values: s, deps: []*chart.Dependency{{Name: "t", Version: "0.1.0", Condition: dep, Tags: tags}}, subs: []grove{{name: "t"}},
@@ -209,7 +209,7 @@ func TestConditionsFurtherDown(t *testing.T) {
 	}
 }
 
-func TestAliases(t *testing.T) {
+func TestResolveAliases(t *testing.T) {
 	c := grove{name: "root", values: "one: {from: one}\ntwo: {from: two}\ns: {from: s}\n", deps: []*chart.Dependency{
 		{Name: "s", Version: "0.1.0", Alias: "one"}, {Name: "s", Version: "^0.1", Alias: "two"}, {Name: "s", Version: "*"},
 	}, subs: []grove{{name: "s", values: "a: 1"}, {name: "extra"}}}.chart(t)
@@ -229,7 +229,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-func TestVersions(t *testing.T) {
+func TestResolveVersions(t *testing.T) {
 	two := func(t *testing.T) *chart.Chart {
 		c := grove{name: "root", subs: []grove{{name: "s", values: "v: 1"}, {name: "s", values: "v: 2"}}}.chart(t)
 		c.Dependencies()[1].Metadata.Version = "2.0.0"
@@ -268,7 +268,7 @@ func TestMissing(t *testing.T) {
 	resolved(t, c, "") // what is missing is not Resolve's to judge
 }
 
-func TestImportsThroughLevels(t *testing.T) {
+func TestResolveNestedImports(t *testing.T) {
 	imports := func(name string, iv ...any) []*chart.Dependency {
 		return []*chart.Dependency{{Name: name, Version: "0.1.0", ImportValues: iv}}
 	}
@@ -307,7 +307,7 @@ func TestImportsThroughLevels(t *testing.T) {
 	}
 }
 
-func TestWrongImports(t *testing.T) {
+func TestResolveInvalidImports(t *testing.T) {
 	for _, iv := range []any{nil, 5.0, true, []any{"a"}, map[string]any{}, map[string]any{"child": "a"}, map[string]any{"child": 1.0, "parent": "b"}, map[string]any{"child": "a", "parent": nil}} {
 		c := grove{name: "root", deps: []*chart.Dependency{{Name: "s", Version: "0.1.0", ImportValues: []any{iv}}}, subs: []grove{{name: "s", values: "a: {x: 1}"}}}.chart(t)
 		if _, err := Resolve(c, nil); err == nil || !strings.Contains(err.Error(), "import-values of root for s") {
@@ -323,7 +323,7 @@ func TestWrongImports(t *testing.T) {
 	}
 }
 
-func TestContradictions(t *testing.T) {
+func TestResolveWarnings(t *testing.T) {
 	c := grove{name: "root", values: "a: {x: 1}\nb: 1\ns: {c: 1}\n", subs: []grove{{name: "s", values: "c: {x: 1}\nglobal: {g: 1}"}}}.chart(t)
 	r := resolved(t, c, "a: 5\nb: {q: 1}\nglobal: text")
 	if got := dump(r.Values); got != `{"a":float64(5),"b":{"q":float64(1),},"global":"text","s":{"c":float64(1),"global":{"g":float64(1),},},}` {

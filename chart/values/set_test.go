@@ -63,7 +63,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func TestApplyOnWhatIsThere(t *testing.T) {
+func TestApplyExistingValues(t *testing.T) {
 	dst := map[string]any{"a": map[string]any{"x": 1.0}, "l": []any{"p", map[string]any{"q": 1.0}}, "j": map[string]any{"k": 1.0, "m": 1.0}}
 	for _, step := range []struct {
 		mode Mode
@@ -81,7 +81,7 @@ func TestApplyOnWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestApplyRefuses(t *testing.T) {
+func TestApplyErrors(t *testing.T) {
 	for _, tc := range []struct {
 		mode       Mode
 		expr, want string
@@ -122,7 +122,7 @@ func TestApplyRefuses(t *testing.T) {
 }
 
 // CVE-2022-23524 and CVE-2022-36055: neither depth nor indexes take the process down.
-func TestApplyIsBounded(t *testing.T) {
+func TestApplyLimits(t *testing.T) {
 	for _, expr := range []string{
 		strings.Repeat("a.", 5000) + "a=1", "a" + strings.Repeat("[0]", 100000) + "=1", strings.Repeat("a[0].", 100000) + "a=1",
 		"a" + strings.Repeat("[65536]", 31) + "=1",

@@ -15,18 +15,18 @@ import (
 	"testing"
 )
 
-// FuzzAgainstTheReference makes schemas of all keywords and drafts, and values that
+// FuzzReference makes schemas of all keywords and drafts, and values that
 // have to do with them, out of a fuzzer's bytes, and holds this package against the
 // library that Helm uses.
-func FuzzAgainstTheReference(f *testing.F) {
+func FuzzReference(f *testing.F) {
 	for seed := range 200 {
 		f.Add([]byte{byte(seed), byte(seed >> 8), byte(seed * 7), byte(seed * 31)})
 	}
 	f.Fuzz(func(t *testing.T, choices []byte) { compareCase(t, choices) })
 }
 
-// TestManyMadeCases runs the fuzzer's check on as many cases as a test run has time for.
-func TestManyMadeCases(t *testing.T) {
+// TestReferenceGenerated runs the fuzzer's check on as many cases as a test run has time for.
+func TestReferenceGenerated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}

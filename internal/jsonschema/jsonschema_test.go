@@ -33,7 +33,7 @@ func check(t *testing.T, schema string, v any) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestSentences(t *testing.T) {
+func TestMessages(t *testing.T) {
 	for name, tc := range map[string]struct{ schema, value, want string }{
 		"type":            {`{"type":["string","null"]}`, `1`, "got number, want null or string"},
 		"whole":           {`{"type":"integer"}`, `1.0`, ""},
@@ -62,9 +62,9 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestAgainstTheReference holds cases that were written by hand against the library that
+// TestReference holds cases that were written by hand against the library that
 // Helm uses.
-func TestAgainstTheReference(t *testing.T) {
+func TestReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -86,7 +86,7 @@ func TestAgainstTheReference(t *testing.T) {
 }
 
 // Values come from YAML and from --set too.
-func TestValuesOfGo(t *testing.T) {
+func TestGoTypes(t *testing.T) {
 	type odd struct{}
 	const number = `{"type":"integer","minimum":1,"maximum":300}`
 	for _, v := range []any{1, int8(1), int16(1), int32(1), int64(1), uint(1), uint8(1), uint16(1), uint32(1), uint64(1), float32(1), 1.0} {
@@ -151,7 +151,7 @@ func TestDraftsInOneDocument(t *testing.T) {
 }
 
 // A metaschema of an author chooses which vocabularies count.
-func TestChosenVocabularies(t *testing.T) {
+func TestVocabularies(t *testing.T) {
 	c := Compiler{Load: func(url string) (any, error) {
 		return decode(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$vocabulary":{
 			"https://json-schema.org/draft/2020-12/vocab/core":true,"https://json-schema.org/draft/2020-12/vocab/format-assertion":true}}`), nil
@@ -167,7 +167,7 @@ func TestChosenVocabularies(t *testing.T) {
 }
 
 // A schema is checked by the core vocabulary and by those that were chosen.
-func TestOnlyChosenVocabulariesAreChecked(t *testing.T) {
+func TestVocabulariesMetaschema(t *testing.T) {
 	c := Compiler{Load: func(string) (any, error) {
 		return decode(`{"$vocabulary":{"https://json-schema.org/draft/2020-12/vocab/applicator":true}}`), nil
 	}}
@@ -228,7 +228,7 @@ func manyNames(n int) string {
 	return b.String()
 }
 
-func TestASchemaIsSharedByGoroutines(t *testing.T) {
+func TestValidateConcurrently(t *testing.T) {
 	var c Compiler
 	s, err := c.Compile("chart:///s.json", decode(`{"$dynamicAnchor":"n","properties":{"a":{"$dynamicRef":"#n"}},"unevaluatedProperties":false,"minProperties":1}`))
 	if err != nil {

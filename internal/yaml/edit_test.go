@@ -66,7 +66,7 @@ spec:
       volumes: null
 `
 
-func TestEditChangesAsLittleAsItCan(t *testing.T) {
+func TestEdit(t *testing.T) {
 	type object = map[string]any
 	at := func(v any, path ...any) any {
 		for _, step := range path {
@@ -161,7 +161,7 @@ func TestEditChangesAsLittleAsItCan(t *testing.T) {
 	}
 }
 
-func TestEditOfOddForms(t *testing.T) {
+func TestEditUnusualForms(t *testing.T) {
 	for _, c := range []struct{ raw, key, want string }{
 		{"", "a", "a: new\n"},
 		{"# nothing\n", "a", "# nothing\na: new\n"},

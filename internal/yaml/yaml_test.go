@@ -43,7 +43,7 @@ func ExampleNode() {
 	// Output: b in line 2
 }
 
-func TestToJSONStrictRefusesADuplicateKey(t *testing.T) {
+func TestToJSONStrictDuplicateKey(t *testing.T) {
 	if _, err := yaml.ToJSONStrict([]byte("a: 1\na: 2\n")); err == nil {
 		t.Error("got no error for a key that stands twice")
 	}
