@@ -48,7 +48,7 @@ func TestTree(t *testing.T) {
 	typed.Metadata.Type = chart.TypeLibrary
 	root.SetDependencies(sub, lib, typed)
 	if !inLib.IsLibrary() || !typed.IsLibrary() || root.IsLibrary() {
-		t.Error("what stands below library/ is a library, what stands beside it is none")
+		t.Error("charts below library/ must be libraries, and others must not")
 	}
 	if got := root.Subcharts(); !slices.Equal(got, []*chart.Chart{sub, typed}) {
 		t.Error(got)

@@ -25,7 +25,7 @@ func TestChoose(t *testing.T) {
 		name   string
 		ranges string // separated by ";"
 		have   string // separated by blanks
-		want   string // "" for none
+		want   string // "" if no version satisfies the range
 	}{
 		{"the highest, as versions compare", "^1.0.0", "1.9.0 1.10.0 1.2.0", "1.10.0"},
 		{"everybody is heard", "^1.0.0;<1.10.0", "1.9.0 1.10.0", "1.9.0"},

@@ -232,7 +232,7 @@ func TestCheckLibraries(t *testing.T) {
 	}
 }
 
-// Helm 2 wrote a digest over what is listed only, and Helm 3 and 4 accept it.
+// The digest of Helm 2 is only over the list, and Helm 3 and 4 accept it.
 func TestCheckHelm2Lock(t *testing.T) {
 	m := metadata(t, "apiVersion: v1\nname: a\nversion: 1.0.0\ndependencies: [{name: mysql, version: 1.x.x, repository: 'http://127.0.0.1:44321'}]")
 	l := lock(t, "dependencies: [{name: mysql, version: 1.2.0, repository: 'http://127.0.0.1:44321'}]\ndigest: "+helm2Digest)

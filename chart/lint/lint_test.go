@@ -35,7 +35,7 @@ func same(t *testing.T, got, want []string) {
 
 const good = "apiVersion: v2\nname: web\nversion: 1.2.3\nicon: https://example.com/web.png\n"
 
-// What a chart that does not load has to say about itself.
+// Charts that cannot be loaded.
 func TestChart(t *testing.T) {
 	tests := []struct {
 		name  string

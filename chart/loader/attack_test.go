@@ -135,7 +135,7 @@ func bomb(t *testing.T, n int, size int64) []byte {
 	for range n {
 		add("web/x"+strings.Repeat("y", b.Len()%50), zeros{}, size)
 	}
-	_ = tw.Close() // fails where a file is not whole
+	_ = tw.Close() // fails if a file is incomplete
 	if err := zw.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestLoadArchiveBombs(t *testing.T) {
 	wantNothingWritten(t, bomb(t, 1, 5<<20+1), "has more than 5 MiB")
 }
 
-// emptyFiles is an archive of n empty files, which compress to next to nothing.
+// emptyFiles returns an archive of n empty files, which compresses very well.
 func emptyFiles(t *testing.T, n int) []byte {
 	t.Helper()
 	var one bytes.Buffer

@@ -84,7 +84,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// noise is a file that does not get smaller when it is packed.
+// noise returns a file that does not compress.
 func noise() []byte {
 	out := make([]byte, 40<<10)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -94,7 +94,7 @@ func noise() []byte {
 	return out
 }
 
-// listing is what is below dir, with sizes of files.
+// listing returns the files below dir with their sizes.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var b bytes.Buffer

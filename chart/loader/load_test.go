@@ -21,7 +21,7 @@ import (
 
 const metadata = "apiVersion: v2\nname: web\nversion: 1.2.3\n"
 
-// metadataOf is the Chart.yaml of a chart of another name.
+// metadataOf returns a Chart.yaml with the given name.
 func metadataOf(name string) string { return strings.Replace(metadata, "web", name, 1) }
 
 // entry is one entry of an archive; Type 0 is a file.
@@ -116,7 +116,7 @@ func TestLoadFileFields(t *testing.T) {
 	c.Walk(func(c *chart.Chart) { subs = append(subs, c.FullPath()) })
 	want(t, "charts", subs, "web", "web/charts/cache", "web/charts/db", "web/library/common")
 	if !c.Dependencies()[2].IsLibrary() || c.Dependencies()[1].IsLibrary() {
-		t.Error("what stands in library/ is a library, what stands in charts/ is not")
+		t.Error("charts in library/ must be libraries, and those in charts/ must not")
 	}
 	want(t, "db's templates", names(c.Dependencies()[1].Templates), "templates/.hidden.yaml")
 	want(t, "db's files", names(c.Dependencies()[1].Files), ".helmignore", "x.txt")

@@ -230,7 +230,7 @@ func TestSaveInvalid(t *testing.T) {
 	}
 }
 
-// TestSaveReplaces a file, not what a link of its name points to.
+// TestSaveReplaces checks that Save replaces a symbolic link and not its target.
 func TestSaveReplaces(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other")

@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// packed is the archive of a chart that holds nothing but its name.
+// packed returns the archive of a chart that has only a name.
 func packed(t testing.TB, name, version string) []byte {
 	t.Helper()
 	c, err := LoadFiles([]*chart.File{{Name: chart.FileMetadata, Data: fmt.Appendf(nil, "apiVersion: v2\nname: %s\nversion: %s\n", name, version)}})

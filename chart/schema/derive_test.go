@@ -603,7 +603,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// accepts tells why the schema that is derived from values refuses them.
+// accepts returns the error of validating values against the schema derived from them.
 func accepts(vals []byte) error {
 	read, err := values.Parse("values.yaml", vals)
 	if err != nil {

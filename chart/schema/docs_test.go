@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestGuideExamples derives what the examples of docs/schema.md derive.
+// TestGuideExamples derives the schemas of the examples in docs/schema.md.
 func TestGuideExamples(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "schema.md"))
 	if err != nil {

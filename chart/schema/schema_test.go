@@ -32,7 +32,7 @@ func TestValidate(t *testing.T) {
 		"whole numbers are integers": {map[string]any{"port": int64(80)}, nil},
 		"a fraction is none":         {map[string]any{"port": 80.5}, []string{"port: got number, want integer"}},
 		"something is missing":       {map[string]any{}, []string{"missing property 'port'"}},
-		"every violation is told": {
+		"all violations": {
 			map[string]any{"port": float64(0), "name": true, "image": map[string]any{"tag": float64(2)}, "hosts": []any{"a", float64(1)}},
 			[]string{"hosts[1]: got number, want string", "image.tag: got number, want string", "name: got boolean, want string", "port: minimum: got 0, want 1"},
 		},

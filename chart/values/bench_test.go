@@ -21,7 +21,7 @@ func serviceValues() string {
 	return b.String()
 }
 
-// umbrella is a chart over n services, each with a condition.
+// umbrella returns a chart with n services, each with a condition.
 func umbrella(n int) *chart.Chart {
 	root := &chart.Chart{Metadata: &chart.Metadata{Name: "umbrella"}, Values: map[string]any{"global": map[string]any{"env": "prod"}}}
 	var subs []*chart.Chart

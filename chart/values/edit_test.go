@@ -125,7 +125,7 @@ func asFloats(v any) any {
 	return v
 }
 
-// FuzzEdit lays random values over a file: what is written must read back.
+// FuzzEdit merges random values into a file. The result must parse into the same values.
 func FuzzEdit(f *testing.F) {
 	for _, d := range documents {
 		f.Add(d, int64(1))

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// What a float64 cannot tell is kept for scripts, whoever reads it.
+// All parsers keep the information for scripts that a float64 does not have.
 func TestParseNumbers(t *testing.T) {
 	want := map[string]any{
 		"port": 8080.0, "limit": 9007199254740992.0, "beyond": Long(9007199254740993), "even": 9007199254740994.0,

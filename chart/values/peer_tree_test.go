@@ -243,7 +243,7 @@ func toYAML(v any) string {
 	return string(out)
 }
 
-// scopes maps every chart's template to what it shows.
+// scopes returns the output of every chart's template.
 func scopes(output string) map[string]string {
 	out := map[string]string{}
 	for _, part := range strings.Split(output, "# Source: ")[1:] {

@@ -72,7 +72,7 @@ func TestResolveDocumentedExamples(t *testing.T) {
 		if got, want := dump(resolved(t, c, "").Values["myimports"]), `{"mybool":bool(true),"myint":float64(999),"mystring":"helm rocks!",}`; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		// A user wins over what is imported.
+		// User values override imported values.
 		if got, want := dump(resolved(t, c, "myimports: {myint: 7}").Values["myimports"]), `{"mybool":bool(true),"myint":float64(7),"mystring":"helm rocks!",}`; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
@@ -281,7 +281,7 @@ func TestResolveNestedImports(t *testing.T) {
 	if r.Values["t"] != 1.0 || dump(r.Values["s"]) == "" {
 		t.Errorf("got %s", dump(r.Values))
 	}
-	// What a user sets below a subchart is not imported, what the parent sets is.
+	// User values for a subchart are not imported, but the parent's are.
 	c = grove{name: "root", values: "s: {b: {x: 2}}", deps: imports("s", map[string]any{"child": "b", "parent": "from.s"}), subs: []grove{{name: "s", values: "b: {x: 1, k: 1}"}}}.chart(t)
 	if got := dump(resolved(t, c, "s: {b: {x: 3}}").Values["from"]); got != `{"s":{"k":float64(1),"x":float64(2),},}` {
 		t.Errorf("got %s", got)

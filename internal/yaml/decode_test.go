@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
-// slow is what the full parser makes of text, with keys as text.
+// slow decodes text with the complete parser, with keys as strings.
 func slow(text string) (v any, err error) {
 	if err := v2.Unmarshal([]byte(text), &v); err != nil {
 		return nil, err

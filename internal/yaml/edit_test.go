@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// decodeMap is what the full parser makes of text.
+// decodeMap decodes text with the complete parser.
 func decodeMap(text string) (map[string]any, error) {
 	v, err := slow(text)
 	if err != nil || v == nil {

@@ -45,6 +45,6 @@ func ExampleNode() {
 
 func TestToJSONStrictDuplicateKey(t *testing.T) {
 	if _, err := yaml.ToJSONStrict([]byte("a: 1\na: 2\n")); err == nil {
-		t.Error("got no error for a key that stands twice")
+		t.Error("got no error for a duplicate key")
 	}
 }
