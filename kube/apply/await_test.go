@@ -57,7 +57,7 @@ func TestCertainFailureEndsAWaitAtOnce(t *testing.T) {
 			name:    "an image that cannot be pulled",
 			objects: deployment("web", `moonhelm.test/waiting: ImagePullBackOff`, "") + configMapText("cm"),
 			object:  "Deployment/web",
-			want:    []string{"container main of pod web-", "registry.example/app:1 cannot be pulled", "waits: ImagePullBackOff: the pod asks for it"},
+			want:    []string{"container main of pod web-", "registry.example/app:1 cannot be pulled", "is waiting: ImagePullBackOff: the pod asks for it"},
 		},
 		{
 			name:    "a name of an image that is none",
