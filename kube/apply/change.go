@@ -140,7 +140,7 @@ type item struct {
 
 // isFromHook reports whether the live object was created by p.hook.
 func (p *item) isFromHook(owner kube.Owner) bool {
-	return p.hook != nil && api.MetadataOf(p.live).MadeByHook(owner)
+	return p.hook != nil && api.MetadataOf(p.live).IsFromHook(owner)
 }
 
 // inventory contains all objects of a change: the desired ones in the given order, then those
@@ -195,7 +195,7 @@ func (c *Applier) newInventory(ctx context.Context, r Request) (*inventory, erro
 		return nil, err
 	}
 	if unserved = s.matchByName(unserved, r.Owner.Namespace); len(unserved) > 0 {
-		c.api.ReportGone(api.NoMatch(unserved))
+		c.api.WarnNotServed(api.NoMatch(unserved))
 	}
 	s.sort()
 	return s, nil
@@ -205,17 +205,17 @@ func (c *Applier) newInventory(ctx context.Context, r Request) (*inventory, erro
 // longer serves.
 func (c *Applier) addOld(ctx context.Context, s *inventory, objects []*manifest.Object, revision int,
 	namespace string) ([]*api.Target, error) {
-	all, err := api.Unplaced(objects)
+	all, err := api.ParseTargets(objects)
 	if err != nil {
 		return nil, err
 	}
 	// An object with an invalid name cannot exist.
 	all = api.Filter(all, func(t *api.Target) bool { return t.CheckName() == nil })
-	placed, missing, err := c.api.Place(ctx, all, namespace)
+	placed, missing, err := c.api.ResolveTargets(ctx, all, namespace)
 	if err != nil {
 		return nil, err
 	}
-	others, missing := c.api.Elsewhere(missing, namespace)
+	others, missing := c.api.ResolvePreferred(missing, namespace)
 	for _, t := range append(placed, others...) {
 		if t.Name == "" {
 			s.dropGenerated(t)
@@ -257,7 +257,7 @@ func (c *Applier) addPendingDeletions(ctx context.Context, s *inventory, pending
 			all = append(all, t)
 		}
 	}
-	placed, _, err := c.api.Place(ctx, all, namespace)
+	placed, _, err := c.api.ResolveTargets(ctx, all, namespace)
 	for _, t := range placed {
 		if id := identityOf(t.Ref()); s.index[id] == nil {
 			p := &item{Target: t}
@@ -269,7 +269,7 @@ func (c *Applier) addPendingDeletions(ctx context.Context, s *inventory, pending
 
 // addHooks sets the hook of the desired objects that are also objects of hooks.
 func (c *Applier) addHooks(ctx context.Context, s *inventory, hooks []*manifest.Object, namespace string) error {
-	all, err := api.Unplaced(hooks)
+	all, err := api.ParseTargets(hooks)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (c *Applier) addHooks(ctx context.Context, s *inventory, hooks []*manifest.
 		named[p.Short()] = named[p.Short()] || p.wanted
 	}
 	all = api.Filter(all, func(t *api.Target) bool { return t.Name != "" && named[t.Short()] && t.CheckName() == nil })
-	placed, _, err := c.api.Place(ctx, all, namespace)
+	placed, _, err := c.api.ResolveTargets(ctx, all, namespace)
 	for _, t := range placed {
 		if p := s.index[identityOf(t.Ref())]; p != nil && p.wanted {
 			p.hook = t
@@ -414,7 +414,7 @@ func (s *inventory) checkOwnership(r Request) error {
 		if !p.wanted || p.live == nil || p.isFromHook(r.Owner) {
 			continue
 		}
-		if m := api.MetadataOf(p.live); !p.deployed || m.OfAnother(r.Owner) {
+		if m := api.MetadataOf(p.live); !p.deployed || m.HasOtherOwner(r.Owner) {
 			if why := m.Foreign(r.Owner); why != "" {
 				e.Conflicts = append(e.Conflicts, Conflict{Object: p.String(), Reason: why})
 			}
@@ -436,7 +436,7 @@ func (s *inventory) foreignReasons(owner kube.Owner) map[identity]string {
 		}
 		m := api.MetadataOf(p.live)
 		out[identityOf(p.Ref())] = m.Foreign(owner)
-		if m.MadeByHook(owner) {
+		if m.IsFromHook(owner) {
 			out[identityOf(p.Ref())] = "it is a hook of the release now"
 		}
 	}
@@ -450,14 +450,14 @@ func (s *inventory) planItems(owner kube.Owner) (items []plan.Item, terminating 
 	for i, p := range s.items {
 		it := plan.Item{Ref: p.Ref(), Source: p.Source, Live: p.live}
 		if p.wanted {
-			it.New, it.Object = p.Marked(owner), p.From
+			it.New, it.Object = p.Labeled(owner), p.From
 		}
 		for _, t := range p.old {
 			if p.wanted && reflect.DeepEqual(t.Object, p.Object) {
 				it.Old = append(it.Old, it.New) // share the map: most objects of an upgrade are unchanged
 				continue
 			}
-			old := t.Moved(p.Namespace).Marked(owner)
+			old := t.InNamespace(p.Namespace).Labeled(owner)
 			old["apiVersion"] = it.APIVersion // the version in which live was read
 			it.Old = append(it.Old, old)
 		}
@@ -477,7 +477,7 @@ func (s *inventory) planItems(owner kube.Owner) (items []plan.Item, terminating 
 
 // hookManifest returns the manifest with which p.hook created the object.
 func (p *item) hookManifest(owner kube.Owner) map[string]any {
-	object := p.hook.Moved(p.Namespace).Marked(owner)
+	object := p.hook.InNamespace(p.Namespace).Labeled(owner)
 	object["apiVersion"] = p.Resource.APIVersion
 	meta := object["metadata"].(map[string]any)
 	meta["annotations"] = api.WithPairs(meta["annotations"], release.HookOfAnnotation,

@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// MissingCRDs returns those of crds that do not exist in the cluster.
+// MissingCRDs returns the CRDs in crds that do not exist in the cluster.
 func (c *Applier) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error) {
 	var targets []*api.Target
 	from := map[*api.Target]*manifest.Object{}
@@ -55,7 +55,7 @@ func (c *Applier) InstallCRDs(ctx context.Context, crds []*manifest.Object) erro
 	if err != nil {
 		return err
 	}
-	err = api.Together(ctx, targets, func(ctx context.Context, t *api.Target) error {
+	err = api.ForEach(ctx, targets, func(ctx context.Context, t *api.Target) error {
 		body, err := t.Body(kube.Owner{})
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (c *Applier) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
 			written = append(written, api.NewTarget(s.Source, s.New))
 		}
 	}
-	written, _, err := c.api.Place(ctx, written, "")
+	written, _, err := c.api.ResolveTargets(ctx, written, "")
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (c Cascade) policy() string {
 // the release. After a failed deletion it continues with the others; the error joins an
 // [*kube.ObjectError] for each.
 func (c *Applier) Delete(ctx context.Context, objects []*manifest.Object, owner kube.Owner, cascade Cascade) error {
-	targets, err := c.api.Existing(ctx, objects, owner.Namespace)
+	targets, err := c.api.Served(ctx, objects, owner.Namespace)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *Applier) Delete(ctx context.Context, objects []*manifest.Object, owner 
 	}
 	var mu sync.Mutex
 	var errs []error
-	err = api.EachTurn(ctx, targets, func(ctx context.Context, t *api.Target) error {
+	err = api.ForEachKind(ctx, targets, func(ctx context.Context, t *api.Target) error {
 		m := live[t]
 		if m == nil {
 			return nil

@@ -49,7 +49,7 @@ func (c *Applier) dryRunSteps(ctx context.Context, p *plan.Plan, r Request, whic
 		return err
 	}
 	created := createdNames(p)
-	err = api.Together(ctx, jobs, func(ctx context.Context, j *job) error {
+	err = api.ForEach(ctx, jobs, func(ctx context.Context, j *job) error {
 		err := dry.dryRunStep(ctx, j, r.Owner, created)
 		var conflict *FieldConflictError
 		if r.ReportConflicts && errors.As(err, &conflict) {

@@ -55,7 +55,7 @@ func (c *Applier) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) 
 	var mu sync.Mutex
 	var undeleted []error
 	alike := func(a, b *job) bool { return a.Step.Kind == b.Step.Kind && a.isDelete() == b.isDelete() }
-	err = api.InTurns(ctx, jobs, alike, func(ctx context.Context, j *job) error {
+	err = api.ForEachBatch(ctx, jobs, alike, func(ctx context.Context, j *job) error {
 		err := c.executeStep(ctx, j)
 		if err != nil && j.isDelete() && ctx.Err() == nil {
 			mu.Lock()
@@ -101,10 +101,10 @@ func (c *Applier) jobs(ctx context.Context, p *plan.Plan, steps []plan.Step) ([]
 		t.Object = map[string]any{"apiVersion": s.APIVersion, "kind": s.Kind}
 		out, targets = append(out, &job{Target: t, Step: s, plan: p}), append(targets, t)
 	}
-	_, missing, err := c.api.Place(ctx, targets, "")
+	_, missing, err := c.api.ResolveTargets(ctx, targets, "")
 	if len(missing) > 0 && err == nil {
 		c.api.InvalidateDiscovery() // a hook may have created the CRDs
-		_, missing, err = c.api.Place(ctx, targets, "")
+		_, missing, err = c.api.ResolveTargets(ctx, targets, "")
 	}
 	if err == nil && len(missing) > 0 {
 		return nil, api.NoMatch(missing)

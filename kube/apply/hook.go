@@ -52,7 +52,7 @@ func (c *Applier) DeleteHook(ctx context.Context, o *manifest.Object, namespace,
 	t, err := c.api.Single(ctx, o, namespace)
 	var noMatch *kube.NoMatchError
 	if errors.As(err, &noMatch) {
-		c.api.ReportGone(noMatch)
+		c.api.WarnNotServed(noMatch)
 		return nil
 	}
 	if err != nil {

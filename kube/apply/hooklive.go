@@ -73,7 +73,7 @@ func (c *Applier) UpdateHook(ctx context.Context, o *manifest.Object, namespace,
 	if err != nil {
 		return err
 	}
-	object := t.Marked(kube.Owner{})
+	object := t.Labeled(kube.Owner{})
 	object["metadata"].(map[string]any)["uid"] = uid
 	body, err := json.Marshal(object)
 	if err != nil {

@@ -65,11 +65,11 @@ func (e *PermissionError) List() string {
 // given one. If the cluster does not support access reviews, it returns nil.
 func (c *Applier) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
 	also ...Permission) error {
-	all, err := api.Unplaced(objects)
+	all, err := api.ParseTargets(objects)
 	if err != nil {
 		return err
 	}
-	targets, _, err := c.api.Place(ctx, all, namespace)
+	targets, _, err := c.api.ResolveTargets(ctx, all, namespace)
 	if err != nil {
 		return err
 	}

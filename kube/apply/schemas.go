@@ -90,7 +90,7 @@ func (c *Applier) documents(ctx context.Context, apiVersions []string) map[strin
 		return out
 	}
 	var mu sync.Mutex
-	_ = api.Together(ctx, apiVersions, func(ctx context.Context, apiVersion string) error {
+	_ = api.ForEach(ctx, apiVersions, func(ctx context.Context, apiVersion string) error {
 		at := index[documentName(apiVersion)]
 		if at == "" {
 			return nil

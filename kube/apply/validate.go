@@ -154,7 +154,7 @@ func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace 
 	for _, s := range suspects {
 		targets = append(targets, s.Target)
 	}
-	if _, _, err := c.api.Place(ctx, targets, namespace); err != nil {
+	if _, _, err := c.api.ResolveTargets(ctx, targets, namespace); err != nil {
 		return err
 	}
 	dry := c.On(c.api.WithProgress(nil).DryRun())
@@ -163,7 +163,7 @@ func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace 
 	for i := range indexes {
 		indexes[i] = i
 	}
-	err := api.Together(ctx, indexes, func(ctx context.Context, i int) error {
+	err := api.ForEach(ctx, indexes, func(ctx context.Context, i int) error {
 		refused[i] = dry.isRejected(ctx, suspects[i])
 		return nil
 	})
@@ -206,7 +206,7 @@ func (c *Applier) isRejected(ctx context.Context, s *candidate) bool {
 // candidates returns the objects that are about to be written, in that order.
 func candidates(steps []plan.Step, r Request) ([]*candidate, error) {
 	var out []*candidate
-	hooks, err := api.Unplaced(r.Running)
+	hooks, err := api.ParseTargets(r.Running)
 	if err != nil {
 		return nil, err
 	}

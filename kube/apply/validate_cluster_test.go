@@ -270,7 +270,7 @@ func TestValidationAgreesWithTheServer(t *testing.T) {
 	var mu sync.Mutex
 	count := map[string]int{}
 	demanded := map[string]bool{}
-	_ = api.Together(t.Context(), all, func(_ context.Context, m mutation) error {
+	_ = api.ForEach(t.Context(), all, func(_ context.Context, m mutation) error {
 		problems := documents[m.target.Key().APIVersion].Check(m.object)
 		why := refused(t, c, m)
 		mu.Lock()

@@ -70,7 +70,7 @@ func (c *Reader) podsToRead(ctx context.Context, t *api.Target) ([]*api.Pod, err
 		}
 		pods, err := c.api.Pods(ctx, t.Namespace, api.JobPods(t.Name))
 		// An earlier job with the same name may have pods that are terminating.
-		return slices.DeleteFunc(pods, func(p *api.Pod) bool { return p.Maker().UID != job.UID }), err
+		return slices.DeleteFunc(pods, func(p *api.Pod) bool { return p.Controller().UID != job.UID }), err
 	}
 	return nil, nil
 }

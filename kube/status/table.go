@@ -82,7 +82,7 @@ func (c *Reader) Live(ctx context.Context, objects []*manifest.Object, namespace
 	}
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(kube.Parallel)
-	for place, members := range api.ByPlace(targets) {
+	for place, members := range api.ByCollection(targets) {
 		group.Go(func() error {
 			return c.readRows(gctx, place, members, func(t *api.Target, r LiveObject) { rows[index[t]] = r })
 		})
@@ -123,7 +123,7 @@ func distinct(lists [][]LiveObject) []LiveObject {
 
 // readRows calls found for each of the members that exists. It reads many members with one list
 // if the user has the permission to list.
-func (c *Reader) readRows(ctx context.Context, place api.Place, members []*api.Target,
+func (c *Reader) readRows(ctx context.Context, place api.Collection, members []*api.Target,
 	found func(*api.Target, LiveObject)) error {
 	if len(members) > api.Few {
 		byName := make(map[string]*api.Target, len(members))
@@ -155,7 +155,7 @@ func (c *Reader) podsOf(ctx context.Context, t *api.Target) ([]LiveObject, error
 	if selector == "" {
 		return nil, nil
 	}
-	place := api.PodPlace(t.Namespace)
+	place := api.PodCollection(t.Namespace)
 	var out []LiveObject
 	err := c.table(ctx, place, "", url.Values{"labelSelector": {selector}}, func(r LiveObject) {
 		r.Related = true
@@ -170,7 +170,8 @@ func (c *Reader) podsOf(ctx context.Context, t *api.Target) ([]LiveObject, error
 
 // table calls fn for the object of the given name, or for all objects of a collection if name
 // is empty.
-func (c *Reader) table(ctx context.Context, place api.Place, name string, query url.Values, fn func(LiveObject)) error {
+func (c *Reader) table(ctx context.Context, place api.Collection, name string, query url.Values,
+	fn func(LiveObject)) error {
 	q := url.Values{"includeObject": {"Object"}}
 	maps.Copy(q, query)
 	if name == "" {
@@ -196,7 +197,7 @@ func (c *Reader) table(ctx context.Context, place api.Place, name string, query 
 	}
 }
 
-func (t *table) row(place api.Place, i int) LiveObject {
+func (t *table) row(place api.Collection, i int) LiveObject {
 	r := LiveObject{APIVersion: place.Resource.APIVersion, Kind: place.Resource.Kind, Live: t.Rows[i].Object}
 	meta, _ := r.Live["metadata"].(map[string]any)
 	r.Name, _ = meta["name"].(string)

@@ -129,16 +129,16 @@ func (c *Waiter) explainContainer(ctx context.Context, namespace, pod string, s 
 	where := fmt.Sprintf("container %s of pod %s", s.Name, pod)
 	switch {
 	case end != nil && end.ExitCode != 0:
-		line := fmt.Sprintf("%s ended with %s", where, end.Ending())
+		line := fmt.Sprintf("%s ended with %s", where, end.DescribeExit())
 		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, false)...)
 	case before != nil && !s.Ready && (end == nil || before.ExitCode != 0):
-		line := fmt.Sprintf("%s ended with %s, %s", where, before.Ending(), plural(s.RestartCount, "restart"))
+		line := fmt.Sprintf("%s ended with %s, %s", where, before.DescribeExit(), plural(s.RestartCount, "restart"))
 		if wait != nil && wait.Reason != "" {
 			line += ", now " + wait.Reason
 		}
 		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, wait == nil)...)
 	case wait != nil && wait.Reason != "" && wait.Reason != "ContainerCreating" && wait.Reason != "PodInitializing":
-		return []string{fmt.Sprintf("%s is waiting: %s", where, wait.Words())} // it has not run, so there is no log
+		return []string{fmt.Sprintf("%s is waiting: %s", where, wait.Describe())} // it has not run, so there is no log
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (w *waiting) updatePod(namespace, name string, raw json.RawMessage) {
 	if json.Unmarshal(raw, &p) != nil {
 		return
 	}
-	made := p.Maker()
+	made := p.Controller()
 	a, set := w.owners[ownerKey{made.Kind, namespace, made.Name}], ""
 	if a == nil && made.Kind == "ReplicaSet" {
 		// The name of a ReplicaSet is the Deployment's name and the label's value.

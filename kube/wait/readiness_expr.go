@@ -62,7 +62,7 @@ func (e *ReadinessError) Unwrap() error { return e.Err }
 // without the other; here, with success alone, the usual rules decide about failure, and
 // failure alone is added to the usual rules.
 func CheckReadiness(objects []*manifest.Object) error {
-	all, err := api.Unplaced(objects)
+	all, err := api.ParseTargets(objects)
 	if err != nil {
 		return err
 	}

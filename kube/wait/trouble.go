@@ -89,7 +89,7 @@ func containerTrouble(s api.ContainerStatus, pod string, grace Grace, patient bo
 		t.text = fmt.Sprintf("container %s of pod %s cannot start: its image %s cannot be pulled", s.Name, pod, s.Image)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CreatePodSandboxError",
 		"PreCreateHookError", "PreStartHookError", "PostStartHookError":
-		t.text = fmt.Sprintf("container %s of pod %s cannot start: %s", s.Name, pod, wait.Words())
+		t.text = fmt.Sprintf("container %s of pod %s cannot start: %s", s.Name, pod, wait.Describe())
 	default:
 		return crashOf(s, pod, grace, patient)
 	}
@@ -106,7 +106,7 @@ func crashOf(s api.ContainerStatus, pod string, grace Grace, patient bool) (trou
 		return trouble{}, false
 	}
 	t := trouble{class: crashing, container: s.Name, grace: never}
-	how := end.Ending()
+	how := end.DescribeExit()
 	if s.RestartCount > 0 {
 		how += ", " + plural(s.RestartCount, "restart")
 	}

@@ -104,7 +104,7 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	w.stop, w.background = stop, func(fn func(context.Context)) { beside.Go(func() { fn(gctx) }) }
 	w.begin(c, targets)
 	passive := func(t *api.Target) bool { return w.existence && w.custom[t] == nil && isPassive(t) }
-	for place, members := range api.ByPlace(api.Filter(targets, func(t *api.Target) bool { return !passive(t) })) {
+	for place, members := range api.ByCollection(api.Filter(targets, func(t *api.Target) bool { return !passive(t) })) {
 		group.Go(func() error { return c.observe(gctx, place, members, w.polls, w.observer(members)) })
 	}
 	if some := api.Filter(targets, passive); len(some) > 0 {

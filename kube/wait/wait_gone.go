@@ -21,7 +21,7 @@ func (c *Waiter) WaitGone(ctx context.Context, objects []*manifest.Object, owner
 	if c.api.IsDryRun() {
 		return nil
 	}
-	targets, err := c.api.Existing(ctx, objects, owner.Namespace)
+	targets, err := c.api.Served(ctx, objects, owner.Namespace)
 	if err != nil {
 		return err
 	}

@@ -313,7 +313,7 @@ func (w *waiting) followPods(t *api.Target) {
 			makers = append(makers, other)
 		}
 	}
-	place, query := api.PodPlace(t.Namespace), podQuery(makers)
+	place, query := api.PodCollection(t.Namespace), podQuery(makers)
 	see := func(name string, raw json.RawMessage) bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()

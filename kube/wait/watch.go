@@ -26,7 +26,7 @@ type observer func(name string, raw json.RawMessage) (done bool)
 // follow calls fn for the objects of a collection and for every change, until fn returns true
 // or ctx ends. query may be nil. It restarts a watch that fails or expires, and tolerates a
 // temporary outage of the server.
-func (c *Waiter) follow(ctx context.Context, place api.Place, query url.Values, fn observer) error {
+func (c *Waiter) follow(ctx context.Context, place api.Collection, query url.Values, fn observer) error {
 	known := map[string]bool{}
 	var trouble outage
 	version := ""
@@ -101,7 +101,7 @@ func isTemporary(err error) bool {
 }
 
 // list calls fn for all objects of a collection, and for those in known that no longer exist.
-func (c *Waiter) list(ctx context.Context, place api.Place, query url.Values, known map[string]bool,
+func (c *Waiter) list(ctx context.Context, place api.Collection, query url.Values, known map[string]bool,
 	fn observer) (string, bool, error) {
 	body, err := c.api.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query, nil, nil)
 	if err != nil {
@@ -156,7 +156,8 @@ const watchSeconds = "300"
 
 // watch returns the resource version from which to continue, or "" if a list is needed because
 // the version has expired.
-func (c *Waiter) watch(ctx context.Context, place api.Place, query url.Values, version string, known map[string]bool,
+func (c *Waiter) watch(ctx context.Context, place api.Collection, query url.Values, version string,
+	known map[string]bool,
 	fn observer) (string, bool, error) {
 	q := maps.Clone(query)
 	if q == nil {
@@ -212,7 +213,7 @@ type watchEvent struct {
 
 // observe calls fn for the given objects of one collection and for every change. It polls if
 // polls is set or if listing and watching are not permitted.
-func (c *Waiter) observe(ctx context.Context, place api.Place, members []*api.Target, polls bool,
+func (c *Waiter) observe(ctx context.Context, place api.Collection, members []*api.Target, polls bool,
 	fn func(name string, object map[string]any) (done bool)) error {
 	wanted := map[string]bool{}
 	for _, t := range members {

@@ -90,7 +90,7 @@ func TestAWatchGoesOnWhateverHappensToIt(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var got []string
-	err := c.follow(ctx, api.PodPlace("ns"), nil, func(name string, raw json.RawMessage) bool {
+	err := c.follow(ctx, api.PodCollection("ns"), nil, func(name string, raw json.RawMessage) bool {
 		if raw == nil {
 			name = "no " + name
 		}
@@ -124,7 +124,7 @@ func TestWhatWillNotPassEndsAWatch(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte(`{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"pods is forbidden: User x cannot list resource"}`))
 	})
-	err := c.follow(t.Context(), api.PodPlace("ns"), nil, func(string, json.RawMessage) bool { return false })
+	err := c.follow(t.Context(), api.PodCollection("ns"), nil, func(string, json.RawMessage) bool { return false })
 	if !unavailable(err) || len(*asked) != 1 {
 		t.Errorf("%v after %q", err, *asked)
 	}
@@ -136,14 +136,14 @@ func TestAFollowedPlaceIsLeftWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(200*time.Millisecond, func() { cancel(stop) })
 	begun := time.Now()
-	err := c.follow(ctx, api.PodPlace("ns"), nil, func(string, json.RawMessage) bool { return false })
+	err := c.follow(ctx, api.PodCollection("ns"), nil, func(string, json.RawMessage) bool { return false })
 	if !errors.Is(err, stop) || time.Since(begun) > 2*time.Second {
 		t.Errorf("%v after %s", err, time.Since(begun))
 	}
 }
 
 func TestAnAnswerThatIsNoObjectIsAnError(t *testing.T) {
-	place := api.Place{Resource: &kube.Resource{APIVersion: "v1", Kind: "Pod"}}
+	place := api.Collection{Resource: &kube.Resource{APIVersion: "v1", Kind: "Pod"}}
 	for _, answer := range []string{"null", "[]", `"x"`, "7", "", strings.Repeat(`{"a":`, 100_000)} {
 		if object, err := place.Decode([]byte(answer)); err == nil {
 			t.Errorf("%.20s is %v", answer, object)

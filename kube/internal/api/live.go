@@ -34,17 +34,17 @@ type Metadata struct {
 // more are read with a list.
 const Few = 3
 
-// Place is a collection in the API: a resource in one namespace.
-type Place struct {
+// Collection is a collection in the API: a resource in one namespace.
+type Collection struct {
 	Resource  *kube.Resource
 	Namespace string
 }
 
-// ByPlace groups targets by collection.
-func ByPlace(targets []*Target) map[Place][]*Target {
-	groups := map[Place][]*Target{}
+// ByCollection groups targets by collection.
+func ByCollection(targets []*Target) map[Collection][]*Target {
+	groups := map[Collection][]*Target{}
 	for _, t := range targets {
-		k := Place{t.Resource, t.Namespace}
+		k := Collection{t.Resource, t.Namespace}
 		groups[k] = append(groups[k], t)
 	}
 	return groups
@@ -52,7 +52,7 @@ func ByPlace(targets []*Target) map[Place][]*Target {
 
 // ReadMetadata returns the metadata of the targets that exist.
 func (c Client) ReadMetadata(ctx context.Context, targets []*Target) (map[*Target]*Metadata, error) {
-	groups := ByPlace(Filter(targets, func(t *Target) bool { return t.Name != "" }))
+	groups := ByCollection(Filter(targets, func(t *Target) bool { return t.Name != "" }))
 	type answer struct {
 		group []*Target
 		metas map[string]*Metadata
@@ -86,7 +86,7 @@ var errLargeList = errors.New("more objects than are worth a list")
 
 // readCollection returns the metadata of members by name. It reads many members with one list
 // if the user has the permission to list.
-func (c Client) readCollection(ctx context.Context, place Place, members []*Target) (map[string]*Metadata, error) {
+func (c Client) readCollection(ctx context.Context, place Collection, members []*Target) (map[string]*Metadata, error) {
 	if len(members) > Few {
 		metas, err := c.listMetadata(ctx, place, len(members))
 		var forbidden *kube.ForbiddenError
@@ -145,7 +145,7 @@ func (c Client) Metadata(ctx context.Context, t *Target) (*Metadata, error) {
 
 // listMetadata lists a collection. It returns errLargeList if the collection is so much larger
 // than wanted that single reads are cheaper.
-func (c Client) listMetadata(ctx context.Context, place Place, wanted int) (map[string]*Metadata, error) {
+func (c Client) listMetadata(ctx context.Context, place Collection, wanted int) (map[string]*Metadata, error) {
 	out := map[string]*Metadata{}
 	query := url.Values{"limit": {strconv.Itoa(ListPage)}}
 	for {
@@ -185,7 +185,7 @@ func (m *Metadata) Foreign(owner kube.Owner) string {
 	switch {
 	case m.Labels[LabelManagedBy] == ManagedBy && release == owner.Release && namespace == owner.Namespace:
 		return ""
-	case m.OfAnother(owner) && release != "":
+	case m.HasOtherOwner(owner) && release != "":
 		return fmt.Sprintf("it belongs to release %q in namespace %q", release, namespace)
 	case release == "" && m.Labels[LabelManagedBy] == "":
 		return "it was not made by Helm"
@@ -196,15 +196,15 @@ func (m *Metadata) Foreign(owner kube.Owner) string {
 		AnnotationRelease, AnnotationNamespace, release, namespace, owner.Release, owner.Namespace)
 }
 
-// MadeByHook reports whether the object has the annotation of a hook of owner, and no ownership
+// IsFromHook reports whether the object has the annotation of a hook of owner, and no ownership
 // labels.
-func (m *Metadata) MadeByHook(owner kube.Owner) bool {
+func (m *Metadata) IsFromHook(owner kube.Owner) bool {
 	return m.Annotations[AnnotationRelease] == "" && m.Annotations[AnnotationNamespace] == "" &&
 		strings.HasPrefix(m.Annotations[release.HookOfAnnotation], owner.Namespace+"/"+owner.Release+"/")
 }
 
-// OfAnother reports whether an object has another release's ownership annotations.
-func (m *Metadata) OfAnother(owner kube.Owner) bool {
+// HasOtherOwner reports whether an object has another release's ownership annotations.
+func (m *Metadata) HasOtherOwner(owner kube.Owner) bool {
 	release, namespace := m.Annotations[AnnotationRelease], m.Annotations[AnnotationNamespace]
 	return release != "" && release != owner.Release || namespace != "" && namespace != owner.Namespace
 }
@@ -214,7 +214,7 @@ func ByName(name string) url.Values { return url.Values{"fieldSelector": {"metad
 
 // Decode decodes an item of a list, and sets its API version and kind, which the server omits.
 // Numbers are int64 or float64.
-func (p Place) Decode(raw []byte) (map[string]any, error) {
+func (p Collection) Decode(raw []byte) (map[string]any, error) {
 	var object map[string]any
 	if err := k8sjson.Unmarshal(raw, &object); err != nil {
 		return nil, err

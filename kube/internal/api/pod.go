@@ -69,13 +69,13 @@ type containerState struct {
 	Signal   int    `json:"signal"`
 }
 
-// Words returns the reason and message of a waiting container.
-func (s containerState) Words() string {
+// Describe returns the reason and message of a waiting container.
+func (s containerState) Describe() string {
 	return Reason(map[string]any{"reason": s.Reason, "message": strings.TrimSpace(s.Message)})
 }
 
-// Ending describes the termination of a container: "exit code 1, OOMKilled".
-func (s containerState) Ending() string {
+// DescribeExit describes the termination of a container: "exit code 1, OOMKilled".
+func (s containerState) DescribeExit() string {
 	out := fmt.Sprintf("exit code %d", s.ExitCode)
 	if s.Reason != "" && s.Reason != "Error" && s.Reason != "Completed" {
 		out += ", " + s.Reason
@@ -91,8 +91,8 @@ func (p *Pod) Containers() []ContainerStatus {
 	return append(slices.Clip(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...)
 }
 
-// Maker returns the controller of the pod, or the zero value if it has none.
-func (p *Pod) Maker() OwnerRef {
+// Controller returns the controller of the pod, or the zero value if it has none.
+func (p *Pod) Controller() OwnerRef {
 	for _, o := range p.Metadata.Owners {
 		if o.Controller {
 			return o
@@ -101,9 +101,9 @@ func (p *Pod) Maker() OwnerRef {
 	return OwnerRef{}
 }
 
-// PodPlace returns the collection of the pods of a namespace.
-func PodPlace(namespace string) Place {
-	return Place{&kube.Resource{Kind: "Pod", Plural: "pods", Namespaced: true, APIVersion: "v1"}, namespace}
+// PodCollection returns the collection of the pods of a namespace.
+func PodCollection(namespace string) Collection {
+	return Collection{&kube.Resource{Kind: "Pod", Plural: "pods", Namespaced: true, APIVersion: "v1"}, namespace}
 }
 
 // JobPods returns the query for the pods of a job. It uses the label that all versions of

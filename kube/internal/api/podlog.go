@@ -18,7 +18,7 @@ import (
 
 // Pods lists pods in the order of their creation.
 func (c Client) Pods(ctx context.Context, namespace string, query url.Values) ([]*Pod, error) {
-	body, err := c.Call(ctx, http.MethodGet, PodPlace(namespace).Resource.Path(namespace, ""), query, nil, nil)
+	body, err := c.Call(ctx, http.MethodGet, PodCollection(namespace).Resource.Path(namespace, ""), query, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (c Client) Pods(ctx context.Context, namespace string, query url.Values) ([
 // can limit a log in bytes only from the beginning.
 func (c Client) PodLog(ctx context.Context, namespace, pod string, query url.Values, most int) (text string,
 	truncated bool, err error) {
-	path := PodPlace(namespace).Resource.Path(namespace, pod) + "/log"
+	path := PodCollection(namespace).Resource.Path(namespace, pod) + "/log"
 	resp, err := c.Stream(ctx, http.MethodGet, path, query, http.Header{"Accept": {"text/plain, */*"}}, nil)
 	if err != nil {
 		return "", false, unwrapStatus(err)

@@ -33,7 +33,7 @@ func (c Client) ReadAll(ctx context.Context, targets []*Target, managers bool) (
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	single := make(chan struct{}, kube.Parallel)
-	for place, members := range ByPlace(Filter(targets, func(t *Target) bool { return t.Name != "" })) {
+	for place, members := range ByCollection(Filter(targets, func(t *Target) bool { return t.Name != "" })) {
 		group.Go(func() error {
 			left, err := c.readList(ctx, place, members, managers, found)
 			if err != nil {
@@ -74,7 +74,7 @@ func (c Client) Read(ctx context.Context, t *Target, managers bool) (map[string]
 // remain to be read one by one. It lists the objects with Helm's label, which excludes other
 // objects, and the records of releases, which are big. A member without the label is one of
 // those that remain.
-func (c Client) readList(ctx context.Context, place Place, members []*Target, managers bool,
+func (c Client) readList(ctx context.Context, place Collection, members []*Target, managers bool,
 	found func(*Target, map[string]any)) ([]*Target, error) {
 	if len(members) <= Few {
 		return members, nil

@@ -59,7 +59,7 @@ func (t *Target) Fail(verb string, err error) error {
 // serve some kinds, it returns a [*kube.NoMatchError] for all of them together with the other
 // targets.
 func (c Client) Targets(ctx context.Context, objects []*manifest.Object, namespace string) ([]*Target, error) {
-	all, err := Unplaced(objects)
+	all, err := ParseTargets(objects)
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +68,15 @@ func (c Client) Targets(ctx context.Context, objects []*manifest.Object, namespa
 			return nil, err
 		}
 	}
-	placed, missing, err := c.Place(ctx, all, namespace)
+	placed, missing, err := c.ResolveTargets(ctx, all, namespace)
 	if err != nil || len(missing) == 0 {
 		return placed, err
 	}
 	return placed, NoMatch(missing)
 }
 
-// Unplaced returns the targets of objects without resources, see [Client.Place].
-func Unplaced(objects []*manifest.Object) ([]*Target, error) {
+// ParseTargets returns the targets of objects without resources, see [Client.ResolveTargets].
+func ParseTargets(objects []*manifest.Object) ([]*Target, error) {
 	out := make([]*Target, 0, len(objects))
 	for _, o := range objects {
 		if o.Empty {
@@ -99,9 +99,10 @@ func Unplaced(objects []*manifest.Object) ([]*Target, error) {
 	return out, nil
 }
 
-// Place sets the resources and namespaces of targets. missing are those whose kinds the cluster
-// does not serve.
-func (c Client) Place(ctx context.Context, all []*Target, namespace string) (placed, missing []*Target, err error) {
+// ResolveTargets sets the resources and namespaces of targets. missing are those whose kinds
+// the cluster does not serve.
+func (c Client) ResolveTargets(ctx context.Context, all []*Target, namespace string) (placed, missing []*Target,
+	err error) {
 	if len(all) == 0 {
 		return nil, nil, nil
 	}
@@ -133,9 +134,9 @@ func (c Client) Place(ctx context.Context, all []*Target, namespace string) (pla
 	return placed, missing, nil
 }
 
-// Elsewhere sets the resources of targets whose API version the cluster does not serve to
+// ResolvePreferred sets the resources of targets whose API version the cluster does not serve to
 // another version of the group. missing are those without one.
-func (c Client) Elsewhere(targets []*Target, namespace string) (placed, missing []*Target) {
+func (c Client) ResolvePreferred(targets []*Target, namespace string) (placed, missing []*Target) {
 	for _, t := range targets {
 		t.Resource = c.Preferred(kube.GroupOf(t.Key().APIVersion), t.Kind)
 		if t.Resource == nil || t.Key().APIVersion == "" {
@@ -207,16 +208,16 @@ func (t *Target) CheckName() error {
 	return nil
 }
 
-// Body returns the JSON of [Target.Marked].
+// Body returns the JSON of [Target.Labeled].
 func (t *Target) Body(owner kube.Owner) ([]byte, error) {
-	text, err := json.Marshal(t.Marked(owner))
+	text, err := json.Marshal(t.Labeled(owner))
 	return text, t.Fail("encode", err)
 }
 
-// Marked returns the object as it is sent to the server: with its namespace, without
+// Labeled returns the object as it is sent to the server: with its namespace, without
 // annotations that Kubernetes would reject, and, if owner has a release, with the ownership
 // labels.
-func (t *Target) Marked(owner kube.Owner) map[string]any {
+func (t *Target) Labeled(owner kube.Owner) map[string]any {
 	object := maps.Clone(t.Object)
 	meta, _ := object["metadata"].(map[string]any)
 	meta = maps.Clone(meta)
@@ -277,20 +278,20 @@ func Filter(targets []*Target, wanted func(*Target) bool) []*Target {
 	return out
 }
 
-// Existing returns the targets whose kinds the cluster serves, and warns about the others: when
+// Served returns the targets whose kinds the cluster serves, and warns about the others: when
 // a CRD is deleted, so are its objects.
-func (c Client) Existing(ctx context.Context, objects []*manifest.Object, namespace string) ([]*Target, error) {
+func (c Client) Served(ctx context.Context, objects []*manifest.Object, namespace string) ([]*Target, error) {
 	targets, err := c.Targets(ctx, objects, namespace)
 	var gone *kube.NoMatchError
 	if !errors.As(err, &gone) {
 		return targets, err
 	}
-	c.ReportGone(gone)
+	c.WarnNotServed(gone)
 	return targets, nil
 }
 
-// ReportGone sends a warning that objects do not exist because their kinds are not served.
-func (c Client) ReportGone(e *kube.NoMatchError) {
+// WarnNotServed sends a warning that objects do not exist because their kinds are not served.
+func (c Client) WarnNotServed(e *kube.NoMatchError) {
 	c.Progress().Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " +
 		strings.Join(e.Missing, ", no ") +
 		" any more, and so none of " + strings.Join(e.Objects, ", ")})
@@ -308,8 +309,8 @@ func (c Client) Single(ctx context.Context, o *manifest.Object, namespace string
 	return targets[0], nil
 }
 
-// Moved returns a copy of t in another namespace.
-func (t *Target) Moved(namespace string) *Target {
+// InNamespace returns a copy of t in another namespace.
+func (t *Target) InNamespace(namespace string) *Target {
 	if t.Namespace == namespace {
 		return t
 	}

@@ -36,7 +36,7 @@ func TestMarksSayWhoseAnObjectIs(t *testing.T) {
 		if (why == "") != (test.foreign == "") || !strings.Contains(why, test.foreign) {
 			t.Errorf("%v %v: %q", test.labels, test.annotations, why)
 		}
-		if m.OfAnother(owner) != test.others {
+		if m.HasOtherOwner(owner) != test.others {
 			t.Errorf("%v %v: another's: %v", test.labels, test.annotations, !test.others)
 		}
 	}

@@ -10,21 +10,22 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 )
 
-// EachTurn calls fn for the targets in order, concurrently for consecutive targets of one kind.
+// ForEachKind calls fn for the targets in order, concurrently for consecutive targets of one kind.
 // If one fails, the others of that kind are still processed, but no later ones.
-func EachTurn(ctx context.Context, targets []*Target, fn func(context.Context, *Target) error) error {
-	return InTurns(ctx, targets, func(a, b *Target) bool { return a.Kind == b.Kind }, fn)
+func ForEachKind(ctx context.Context, targets []*Target, fn func(context.Context, *Target) error) error {
+	return ForEachBatch(ctx, targets, func(a, b *Target) bool { return a.Kind == b.Kind }, fn)
 }
 
-// InTurns is like [EachTurn] for any type: consecutive elements that are alike are processed
-// concurrently.
-func InTurns[T any](ctx context.Context, all []T, alike func(a, b T) bool, fn func(context.Context, T) error) error {
+// ForEachBatch is like [ForEachKind] for any type: consecutive elements that are alike are
+// processed concurrently.
+func ForEachBatch[T any](ctx context.Context, all []T, alike func(a, b T) bool, fn func(context.Context,
+	T) error) error {
 	for start := 0; start < len(all); {
 		end := start + 1
 		for end < len(all) && alike(all[start], all[end]) {
 			end++
 		}
-		if err := Together(ctx, all[start:end], fn); err != nil {
+		if err := ForEach(ctx, all[start:end], fn); err != nil {
 			return err
 		}
 		start = end
@@ -32,9 +33,9 @@ func InTurns[T any](ctx context.Context, all []T, alike func(a, b T) bool, fn fu
 	return nil
 }
 
-// Together calls fn for all elements, at most [kube.Parallel] at once, and joins the errors in
+// ForEach calls fn for all elements, at most [kube.Parallel] at once, and joins the errors in
 // the order of the elements.
-func Together[T any](ctx context.Context, all []T, fn func(context.Context, T) error) error {
+func ForEach[T any](ctx context.Context, all []T, fn func(context.Context, T) error) error {
 	errs := make([]error, len(all))
 	next := make(chan int)
 	var wg sync.WaitGroup
