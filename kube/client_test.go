@@ -33,7 +33,7 @@ func serve(t *testing.T, prefix, cache string, f *apitest.Fake) (*Client, *apite
 	}), rec
 }
 
-func TestAddressesMayHaveAPath(t *testing.T) {
+func TestServerURLWithPath(t *testing.T) {
 	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/api/v1/namespaces/a/roles/x:y%z": apitest.Text(`{}`)}}
 	c, _ := serve(t, "/k8s/clusters/one", "", f)
 	if _, err := c.Call(t.Context(), http.MethodGet, "/api/v1/namespaces/a/roles/x:y%z", nil, nil, nil); err != nil {
@@ -44,7 +44,7 @@ func TestAddressesMayHaveAPath(t *testing.T) {
 	}
 }
 
-func TestABusyServerIsAskedAgain(t *testing.T) {
+func TestCallRetriesBusyServer(t *testing.T) {
 	times := 0
 	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, r *http.Request) {
 		if times++; times < 3 {
@@ -61,7 +61,7 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestABusyServerIsNotAskedForever(t *testing.T) {
+func TestCallGivesUpOnBusyServer(t *testing.T) {
 	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")
 		apitest.Refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable", "down")
@@ -74,7 +74,7 @@ func TestABusyServerIsNotAskedForever(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestErrorMessages(t *testing.T) {
 	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{
 		"/api/v1/namespaces/a/pods": func(w http.ResponseWriter, _ *http.Request) {
 			apitest.Refuse(w, http.StatusForbidden, "Forbidden", `pods is forbidden: User \"eve\" cannot list resource`)
@@ -132,7 +132,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestWarningsAreReported(t *testing.T) {
+func TestWarningHeaders(t *testing.T) {
 	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Warning", `299 - "policy/v1beta1 is deprecated"`)
 		apitest.Text(`{"gitVersion":"v1.36.0"}`)(w, r)
@@ -236,7 +236,7 @@ func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 	}
 }
 
-func TestPathsAreTakenApart(t *testing.T) {
+func TestSplitPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/v1/namespaces/a/pods/x":            "pods a x",
 		"/api/v1/namespaces/a/pods/x/log":        "pods/log a x",
@@ -254,7 +254,7 @@ func TestPathsAreTakenApart(t *testing.T) {
 	}
 }
 
-func TestNothingIsReadOrAskedBeforeItIsNeeded(t *testing.T) {
+func TestNewMakesNoRequest(t *testing.T) {
 	asked := false
 	c := New(Options{REST: func() (*rest.Config, error) { asked = true; return nil, os.ErrNotExist }})
 	if c = c.DryRun().WithoutRetry(); asked {

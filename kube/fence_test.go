@@ -31,7 +31,7 @@ func counting(t *testing.T, o Options) (*Client, *atomic.Int32) {
 	return New(o), &asked
 }
 
-func TestNothingIsWrittenWithoutLeave(t *testing.T) {
+func TestAllowBlocksWrites(t *testing.T) {
 	lost := errors.New("the lock was lost")
 	for name, c := range map[string]struct {
 		method string
@@ -71,7 +71,7 @@ func TestNothingIsWrittenWithoutLeave(t *testing.T) {
 	}
 }
 
-func TestARequestNamesItsObject(t *testing.T) {
+func TestCallRejectsCollectionPaths(t *testing.T) {
 	client, asked := counting(t, Options{})
 	for _, path := range []string{
 		"/api/v1/secrets", "/api/v1/namespaces", "/api/v1/namespaces/ns/secrets", "/api/v1/namespaces/ns/secrets/",

@@ -112,7 +112,7 @@ func live(n int, data string) answerer {
 
 const sentObject = `{"metadata":{"name":"a","labels":{"l":"1"}},"data":{"k":"v"},"spec":{"x":1}}`
 
-func TestWhatIsAskedAgain(t *testing.T) {
+func TestCallRetries(t *testing.T) {
 	exists := refusal(409, "AlreadyExists")
 	for name, c := range map[string]struct {
 		method string
@@ -176,7 +176,7 @@ func TestWhatIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestReviewsAreAskedAgain(t *testing.T) {
+func TestCallRetriesReviews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &trip{script: []answerer{cut(reset), fine}}
 		c := New(Options{REST: func() (*rest.Config, error) { return &rest.Config{Host: "http://x", Transport: tr}, nil }})
@@ -186,7 +186,7 @@ func TestReviewsAreAskedAgain(t *testing.T) {
 	})
 }
 
-func TestTroubleEndsWithTheContextAndIsToldOnce(t *testing.T) {
+func TestRetryEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &trip{script: []answerer{refusal(503, "ServiceUnavailable")}}
 		rec := &apitest.Recorder{}
@@ -214,7 +214,7 @@ func TestTroubleEndsWithTheContextAndIsToldOnce(t *testing.T) {
 }
 
 // Real connections end in more ways than a script has.
-func TestRealConnectionsThatBreak(t *testing.T) {
+func TestCallBrokenConnections(t *testing.T) {
 	for name, breaks := range map[string]func(net.Conn){
 		"reset":  func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); _ = c.Close() },
 		"closed": func(c net.Conn) { _ = c.Close() },

@@ -57,7 +57,7 @@ func (s *secretServer) put(o *recordObject) {
 	s.secrets[o.Metadata.Name] = o
 }
 
-func TestUpdateKeepsAnnotationsOfOthers(t *testing.T) {
+func TestUpdateKeepsForeignAnnotations(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit int  // of a Secret
 		fresh bool // updated by a process that has not read the record
@@ -110,7 +110,7 @@ func TestUpdateKeepsAnnotationsOfOthers(t *testing.T) {
 	}
 }
 
-func TestForeignAnnotationsLeaveRoomForTheRecords(t *testing.T) {
+func TestForeignAnnotationsLimit(t *testing.T) {
 	if got := foreignAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": strings.Repeat("x", maxForeign)}); got != nil {
 		t.Errorf("kept %d annotations of more than %d bytes", len(got), maxForeign)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
-func TestSecretsOfACluster(t *testing.T)    { testCluster(t, "secrets", storage.Secrets) }
-func TestConfigMapsOfACluster(t *testing.T) { testCluster(t, "configmaps", storage.ConfigMaps) }
+func TestSecretsOnCluster(t *testing.T)    { testCluster(t, "secrets", storage.Secrets) }
+func TestConfigMapsOnCluster(t *testing.T) { testCluster(t, "configmaps", storage.ConfigMaps) }
 
 func testCluster(t *testing.T, resource string, driver func(storage.API, string) *storage.Cluster) {
 	c := storagetest.Open(t, storagetest.Kubeconfig)
@@ -33,7 +33,7 @@ func testCluster(t *testing.T, resource string, driver func(storage.API, string)
 }
 
 // Whoever deletes a record's Secret by hand leaves no parts behind.
-func TestAClusterRemovesThePartsWithTheRecord(t *testing.T) {
+func TestPartsAreGarbageCollected(t *testing.T) {
 	c := storagetest.Open(t, storagetest.Kubeconfig)
 	ns := c.Namespace(t)
 	rec := storetest.Large(t, storetest.Release(ns, "web", 1, release.Deployed), 5<<19)

@@ -70,7 +70,7 @@ func drivers() map[string]func(storage.API, string) *storage.Cluster {
 	return map[string]func(storage.API, string) *storage.Cluster{"secret": storage.Secrets, "configmap": storage.ConfigMaps}
 }
 
-func TestHelmReadsWhatWeWrite(t *testing.T) {
+func TestHelmReadsRecords(t *testing.T) {
 	bins := helms(t)
 	c := storagetest.Open(t, storagetest.Kubeconfig)
 	for helm, bin := range bins {
@@ -109,7 +109,7 @@ func TestHelmReadsWhatWeWrite(t *testing.T) {
 	}
 }
 
-func TestWeReadWhatHelmWrites(t *testing.T) {
+func TestReadsHelmRecords(t *testing.T) {
 	bins := helms(t)
 	c := storagetest.Open(t, storagetest.Kubeconfig)
 	for helm, bin := range bins {

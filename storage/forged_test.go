@@ -21,7 +21,7 @@ import (
 
 // Who may write Secrets in one namespace must not make an operation there work
 // on another release, by a record that says that it is of that one.
-func TestARecordIsOfTheReleaseThatItStandsAt(t *testing.T) {
+func TestKeyOverridesData(t *testing.T) {
 	ctx := t.Context()
 	memory := storage.NewMemory("mine")
 	data, err := release.Encode(release.New("theirs", "kube-system", 9, nil))
@@ -49,7 +49,7 @@ func TestARecordIsOfTheReleaseThatItStandsAt(t *testing.T) {
 	}
 }
 
-func TestARecordThatNobodyCanReadHidesNoOther(t *testing.T) {
+func TestListUnreadableRecord(t *testing.T) {
 	ctx := t.Context()
 	memory := storage.NewMemory("mine")
 	s := storage.New(memory, "mine")
@@ -74,7 +74,7 @@ func TestARecordThatNobodyCanReadHidesNoOther(t *testing.T) {
 }
 
 // A time that has not come yet would keep a pending release locked until then.
-func TestARecordOfTheFuture(t *testing.T) {
+func TestFutureTimes(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		labels string
@@ -106,7 +106,7 @@ func TestARecordOfTheFuture(t *testing.T) {
 }
 
 // A number that no other can follow hides no revision, and is shown as it is.
-func TestRevisionsThatCannotBe(t *testing.T) {
+func TestInvalidRevisions(t *testing.T) {
 	ctx, memory := t.Context(), storage.NewMemory("mine")
 	s := storage.New(memory, "mine")
 	for _, n := range []int{1, 2, math.MaxInt, -1, 0} {
@@ -133,7 +133,7 @@ func TestRevisionsThatCannotBe(t *testing.T) {
 
 // A record that unpacks to more than a command may hold is shown as damaged, and
 // others as they are.
-func TestARecordThatIsTooLargeHidesNoOther(t *testing.T) {
+func TestListTooLargeRecord(t *testing.T) {
 	ctx, memory := t.Context(), storage.NewMemory("mine")
 	s := storage.New(memory, "mine")
 	if err := s.Create(ctx, release.New("good", "mine", 1, nil)); err != nil {

@@ -18,7 +18,7 @@ func TestMemory(t *testing.T) {
 }
 
 // What is recorded in another namespace would neither be found again nor be locked.
-func TestRecordsAreOfOneNamespace(t *testing.T) {
+func TestCreateRejectsOtherNamespace(t *testing.T) {
 	ctx, records := t.Context(), storage.New(storage.NewMemory(""), "shop")
 	other := storetest.Release("elsewhere", "web", 1, release.Deployed)
 	if err := records.Create(ctx, other); err == nil {

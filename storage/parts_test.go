@@ -98,7 +98,7 @@ func kill(api *storagetest.API, n int) (asked func() int) {
 	return func() int { return int(count.Load()) }
 }
 
-func TestAWriterThatIsKilledLeavesAWholeRecord(t *testing.T) {
+func TestUpdateKilled(t *testing.T) {
 	for _, test := range []struct{ from, to int }{{1, 3}, {3, 1}, {3, 2}, {2, 4}} {
 		old, next := large(t, release.Deployed, test.from), large(t, release.Superseded, test.to)
 		switched := false
@@ -135,7 +135,7 @@ func TestAWriterThatIsKilledLeavesAWholeRecord(t *testing.T) {
 	}
 }
 
-func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
+func TestCreateKilled(t *testing.T) {
 	r := large(t, release.PendingInstall, 3)
 	r.Holder = "someone"
 	for n, done := 0, false; !done; n++ {
@@ -167,7 +167,7 @@ func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
 	}
 }
 
-func TestACreationThatFailsLeavesNothing(t *testing.T) {
+func TestCreateFails(t *testing.T) {
 	api := storagetest.NewAPI(time.Now)
 	var posts atomic.Int32
 	api.Intercept(func(method, _ string) error {
@@ -182,7 +182,7 @@ func TestACreationThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestASwitchWhoseAnswerIsLostKeepsItsParts(t *testing.T) {
+func TestUpdateLostResponse(t *testing.T) {
 	api := storagetest.NewAPI(time.Now)
 	create(t, api, large(t, release.PendingInstall, 2))
 	api.Intercept(nil, func(method, _ string) error {
@@ -201,7 +201,7 @@ func TestASwitchWhoseAnswerIsLostKeepsItsParts(t *testing.T) {
 	}
 }
 
-func TestWritersOfOneLargeRecordDoNotHarmEachOther(t *testing.T) {
+func TestConcurrentLargeUpdates(t *testing.T) {
 	api := storagetest.NewAPI(time.Now)
 	create(t, api, large(t, release.PendingInstall, 2))
 	var wg sync.WaitGroup
@@ -232,7 +232,7 @@ func TestWritersOfOneLargeRecordDoNotHarmEachOther(t *testing.T) {
 	}
 }
 
-func TestAMissingPartIsNamed(t *testing.T) {
+func TestPartError(t *testing.T) {
 	api := storagetest.NewAPI(time.Now)
 	create(t, api, large(t, release.Deployed, 3))
 	second := slices.IndexFunc(api.Paths(), func(p string) bool { return strings.HasSuffix(p, ".2") })
@@ -251,7 +251,7 @@ func TestAMissingPartIsNamed(t *testing.T) {
 	}
 }
 
-func TestPartsThatNobodyPointsToAreSweptWhenTheyAreOld(t *testing.T) {
+func TestLeftoverParts(t *testing.T) {
 	now := time.Now()
 	api := storagetest.NewAPI(func() time.Time { return now })
 	create(t, api, large(t, release.Deployed, 2))
@@ -274,7 +274,7 @@ func TestPartsThatNobodyPointsToAreSweptWhenTheyAreOld(t *testing.T) {
 	}
 }
 
-func TestARecordThatIsTooLargeForAClusterIsRefusedBeforeItIsSent(t *testing.T) {
+func TestTooLargeError(t *testing.T) {
 	r := storetest.Record(t, storetest.Release("a", "big", 1, release.Deployed), true)
 	r.Data = make([]byte, 65<<20)
 	err := storetest.Create(t.Context(), storage.Secrets(nil, "a"), r)
@@ -285,7 +285,7 @@ func TestARecordThatIsTooLargeForAClusterIsRefusedBeforeItIsSent(t *testing.T) {
 }
 
 // A user with Helm's permissions, who may not patch Secrets, sends heartbeats too.
-func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
+func TestHeartbeatWithoutPatchPermission(t *testing.T) {
 	api := storagetest.NewAPI(time.Now)
 	patches := 0
 	api.Intercept(func(method, path string) error {
@@ -318,7 +318,7 @@ func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
 }
 
 // An update that comes while a beat is under way is not undone by it.
-func TestABeatDoesNotUndoAnUpdate(t *testing.T) {
+func TestHeartbeatDuringUpdate(t *testing.T) {
 	for _, mayPatch := range []bool{true, false} {
 		api := storagetest.NewAPI(time.Now)
 		st := storage.New(storage.Secrets(api, "a"), "a")

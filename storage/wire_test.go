@@ -35,7 +35,7 @@ func protoSecret(data string) []byte {
 	return append([]byte("k8s\x00"), append(field(1, []byte("type")), field(2, secret)...)...)
 }
 
-func TestObjectsAreReadInBothForms(t *testing.T) {
+func TestDecodeObject(t *testing.T) {
 	for form, body := range map[string]string{
 		"protobuf":  string(protoSecret("text")),
 		"secret":    `{"kind":"Secret","type":"helm.sh/release.v1","metadata":{"labels":{"status":"deployed"},"annotations":{"by":"me"}},"data":{"release":"` + base64.StdEncoding.EncodeToString([]byte("text")) + `"}}`,
@@ -86,7 +86,7 @@ func secretMeta(name, revision, extra string) string {
 	return `{"metadata":{"namespace":"a","name":"sh.helm.release.v1.` + name + `.v` + revision + `","resourceVersion":"7","uid":"u","labels":{"name":"` + name + `","version":"` + revision + `","status":"deployed","owner":"helm"}` + extra + `}}`
 }
 
-func TestAListStartsAgainWhenItsPagesAreGone(t *testing.T) {
+func TestListRestartsWhenTokenExpires(t *testing.T) {
 	page := func(items, next string) func(url.Values) (string, error) {
 		return func(url.Values) (string, error) {
 			return `{"metadata":{"continue":"` + next + `"},"items":[` + items + `]}`, nil
@@ -107,7 +107,7 @@ func TestAListStartsAgainWhenItsPagesAreGone(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyLooksLikeARecordIsNotListed(t *testing.T) {
+func TestListSkipsOtherObjects(t *testing.T) {
 	api := &scripted{answers: []func(url.Values) (string, error){func(url.Values) (string, error) {
 		return `{"items":[` + strings.Join([]string{
 			`{"metadata":{"name":"odd","labels":{"owner":"helm"}}}`,
@@ -122,7 +122,7 @@ func TestWhatOnlyLooksLikeARecordIsNotListed(t *testing.T) {
 	}
 }
 
-func TestASummaryIsBelievedOnlyWhileItFits(t *testing.T) {
+func TestSummaryOfOtherStatusIsIgnored(t *testing.T) {
 	annotated := func(text string) string {
 		return `,"annotations":{"` + annotation + `":"` + strings.ReplaceAll(text, `"`, `\"`) + `"}`
 	}
@@ -147,7 +147,7 @@ func TestASummaryIsBelievedOnlyWhileItFits(t *testing.T) {
 	}
 }
 
-func TestKeysThatLeadElsewhereAreRefused(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	api := &scripted{}
 	d := Secrets(api, "a")
 	for _, k := range []Key{{"a", "", 1}, {"", "x", 1}, {"a", "../x", 1}, {"..", "x", 1}, {"a/b", "x", 1}} {

@@ -55,7 +55,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"not YAML", "{", "read "},
 		{"no cluster", "users: [{}]", "want one cluster and one user, got 0 and 1"},

@@ -47,7 +47,7 @@ spec:
 `, name, notes, spec)
 }
 
-func TestCertainFailureEndsAWaitAtOnce(t *testing.T) {
+func TestAwaitPermanentFailure(t *testing.T) {
 	for _, test := range []struct {
 		name, objects string
 		object        string
@@ -201,7 +201,7 @@ spec:
 
 func configMapText(name string) string { return fmt.Sprintf(apitest.ConfigMap, name) }
 
-func TestTroubleThatPassesIsNoFailure(t *testing.T) {
+func TestAwaitTemporaryFailure(t *testing.T) {
 	t.Parallel()
 	c, rec := quickClient(t)
 	ns := namespace(t, c)
@@ -227,7 +227,7 @@ func TestTroubleThatPassesIsNoFailure(t *testing.T) {
 
 // An upgrade that mends what the revision before broke must not fail because
 // the old pods still crash.
-func TestOldPodsDoNotCount(t *testing.T) {
+func TestAwaitIgnoresOldPods(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	ns := namespace(t, c)
@@ -250,7 +250,7 @@ func TestOldPodsDoNotCount(t *testing.T) {
 	}
 }
 
-func TestAWaitWithoutTheRightToSeePods(t *testing.T) {
+func TestAwaitWithoutPodPermission(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	ns := namespace(t, c)
@@ -268,7 +268,7 @@ func TestAWaitWithoutTheRightToSeePods(t *testing.T) {
 	}
 }
 
-func TestCancelledWaitsEndAtOnce(t *testing.T) {
+func TestAwaitCancelled(t *testing.T) {
 	t.Parallel()
 	c, rec := quickClient(t)
 	ns := namespace(t, c)
@@ -303,7 +303,7 @@ func TestCancelledWaitsEndAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatWillNotHappenIsNotAwaited(t *testing.T) {
+func TestAwaitPausedAndSuspended(t *testing.T) {
 	t.Parallel()
 	c, rec := quickClient(t)
 	ns := namespace(t, c)
@@ -349,7 +349,7 @@ spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, n
 	}
 }
 
-func TestTheStrategiesDiffer(t *testing.T) {
+func TestAwaitStrategies(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	ns := namespace(t, c)
@@ -373,7 +373,7 @@ spec: {type: LoadBalancer, ports: [{port: 80}], selector: {a: b}}
 	}
 }
 
-func TestReadinessAnnotationsDecide(t *testing.T) {
+func TestAwaitReadinessAnnotations(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	ns := namespace(t, c)
@@ -410,7 +410,7 @@ spec:
 	}
 }
 
-func TestACustomResourceIsNotReadyBeforeItsControllerCame(t *testing.T) {
+func TestAwaitUnobservedCustomResource(t *testing.T) {
 	t.Parallel()
 	c, rec := quickClient(t)
 	ns := namespace(t, c)

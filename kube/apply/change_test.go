@@ -154,7 +154,7 @@ metadata: {name: web}
 stringData: {a: "1", b: "2"}
 `
 
-func TestWhatWasScaledByHandIsRolledBack(t *testing.T) {
+func TestUpgradeResetsManualScaling(t *testing.T) {
 	s := tell(t)
 	three := fmt.Sprintf(web, 3, "2.0.0")
 	apitest.Want(t, "install", s.to(three), "create ConfigMap/web, create Deployment/web, create Secret/web, create Service/web")
@@ -172,7 +172,7 @@ func TestWhatWasScaledByHandIsRolledBack(t *testing.T) {
 	apitest.Want(t, "replicas", apitest.At(s.get("apps/v1", "Deployment", "web"), "spec", "replicas"), "3")
 }
 
-func TestAnInjectedSidecarSurvivesANewImage(t *testing.T) {
+func TestUpgradeKeepsInjectedSidecar(t *testing.T) {
 	s := tell(t)
 	s.to(fmt.Sprintf(web, 1, "2.0.0"))
 	s.by("mesh", "apps/v1", "Deployment", "web", `{"metadata":{"labels":{"mesh":"on"}},"spec":{"template":{"spec":{"containers":[{"name":"my-injected-sidecar","image":"my-cool-mesh:1.0.0"}]}}}}`)
@@ -185,7 +185,7 @@ func TestAnInjectedSidecarSurvivesANewImage(t *testing.T) {
 	apitest.Want(t, "marks", apitest.At(d, "metadata", "labels", api.LabelManagedBy)+apitest.At(d, "metadata", "annotations", api.AnnotationRelease), "Helmweb")
 }
 
-func TestNoChangeIsNoWrite(t *testing.T) {
+func TestUnchangedIsNotWritten(t *testing.T) {
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
 			s := tell(t)
@@ -203,7 +203,7 @@ func TestNoChangeIsNoWrite(t *testing.T) {
 }
 
 // What a server adds to objects, and how it writes what they say, is not a change.
-func TestNoChangeIsNoWriteInAnyKind(t *testing.T) {
+func TestUnchangedIsNotWrittenAllKinds(t *testing.T) {
 	text, err := os.ReadFile("testdata/kinds.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestNoChangeIsNoWriteInAnyKind(t *testing.T) {
 	}
 }
 
-func TestWhatTheChartDropsIsDropped(t *testing.T) {
+func TestDroppedObjectsAndFields(t *testing.T) {
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
 			s := tell(t)
@@ -241,7 +241,7 @@ func TestWhatTheChartDropsIsDropped(t *testing.T) {
 	}
 }
 
-func TestWhatAFailedRevisionLeftBehindGoes(t *testing.T) {
+func TestFailedRevisionIsCleanedUp(t *testing.T) {
 	s := tell(t)
 	s.to(configMapsText("a", "b"))
 	deployed := s.Old[0]
@@ -266,7 +266,7 @@ func configMapsText(names ...string) string {
 	return b.String()
 }
 
-func TestWhatIsKept(t *testing.T) {
+func TestResourcePolicyKeep(t *testing.T) {
 	s := tell(t)
 	s.to(configMapsText("plain", "lost", "taken") + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: policy, annotations: {helm.sh/resource-policy: keep}}\n")
 	s.by("other", "v1", "ConfigMap", "taken", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"other"}}}`)
@@ -288,7 +288,7 @@ func TestWhatIsKept(t *testing.T) {
 	apitest.Want(t, "kept", s.rec.Of(progress.Kept), "ConfigMap/lost ConfigMap/policy ConfigMap/taken ConfigMap/theirs")
 }
 
-func TestWhatIsSomebodyElsesIsRefused(t *testing.T) {
+func TestPlanRejectsForeignObjects(t *testing.T) {
 	s := tell(t)
 	s.to(configMapsText("a", "b"))
 	s.by("other", "v1", "ConfigMap", "a", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"other"}}}`)
@@ -306,7 +306,7 @@ func TestWhatIsSomebodyElsesIsRefused(t *testing.T) {
 	apitest.Want(t, "after that", s.to(configMapsText("a", "b", "plain")), "unchanged ConfigMap/a, unchanged ConfigMap/b, unchanged ConfigMap/plain")
 }
 
-func TestAnObjectTwiceIsAnError(t *testing.T) {
+func TestPlanRejectsDuplicates(t *testing.T) {
 	s := tell(t)
 	var twice *DuplicateObjectError
 	err := s.fails(configMapsText("a", "b", "a") + "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
@@ -315,7 +315,7 @@ func TestAnObjectTwiceIsAnError(t *testing.T) {
 	}
 }
 
-func TestAVersionThatIsGoneBlocksNothing(t *testing.T) {
+func TestPlanRemovedVersion(t *testing.T) {
 	s := tell(t)
 	const job = "apiVersion: batch/%s\nkind: CronJob\nmetadata: {name: c, annotations: {old: %q}}\nspec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: c}]}}}}}\n---\n"
 	s.to(fmt.Sprintf(job, "v1", "yes"))
@@ -335,7 +335,7 @@ func TestAVersionThatIsGoneBlocksNothing(t *testing.T) {
 	apitest.Want(t, "annotation", apitest.At(s.get("networking.k8s.io/v1", "NetworkPolicy", "net"), "metadata", "annotations", "old"), "<nil>")
 }
 
-func TestMovedBetweenGroupsIsNotDeleted(t *testing.T) {
+func TestPlanKindMovedBetweenGroups(t *testing.T) {
 	s := tell(t)
 	const event = "apiVersion: %s\nkind: Event\nmetadata: {name: e}\nreason: r\ntype: Normal\naction: a\nreportingController: c\n%s\n"
 	core := fmt.Sprintf(event, "v1", "reportingComponent: c\nreportingInstance: i\neventTime: '2024-01-01T00:00:00.000000Z'\ninvolvedObject: {namespace: "+s.ns+"}")
@@ -350,7 +350,7 @@ func TestMovedBetweenGroupsIsNotDeleted(t *testing.T) {
 	}
 }
 
-func TestSlashesBelongToUs(t *testing.T) {
+func TestAnnotationsWithTwoSlashes(t *testing.T) {
 	s := tell(t)
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {helm.sh/depends-on/resource-groups: '[\"x\"]', b: c}}\n"
 	s.to(text)
@@ -358,7 +358,7 @@ func TestSlashesBelongToUs(t *testing.T) {
 	apitest.Want(t, "annotations", apitest.At(s.get("v1", "ConfigMap", "a"), "metadata", "annotations", "b"), "c")
 }
 
-func TestGeneratedNamesAreMadeOnce(t *testing.T) {
+func TestGeneratedNames(t *testing.T) {
 	s := tell(t)
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: gen-}\ndata: {a: %q}\n"
 	s.to(fmt.Sprintf(text, "1"))
@@ -366,7 +366,7 @@ func TestGeneratedNamesAreMadeOnce(t *testing.T) {
 	apitest.Want(t, "another", s.to(fmt.Sprintf(text, "2")), "create ConfigMap/")
 }
 
-func TestWhatChangedSinceThePlan(t *testing.T) {
+func TestExecuteChangedSincePlan(t *testing.T) {
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) { testWhatChanged(t, serverSide) })
 	}
@@ -406,7 +406,7 @@ func testWhatChanged(t *testing.T, serverSide bool) {
 	}
 }
 
-func TestDeletionSparesWhatIsThereInstead(t *testing.T) {
+func TestDeleteChecksUID(t *testing.T) {
 	s := tell(t)
 	s.to(configMapsText("a", "b"))
 	p, _ := s.plan(configMapsText("a"))
@@ -424,7 +424,7 @@ func TestDeletionSparesWhatIsThereInstead(t *testing.T) {
 	}
 }
 
-func TestWhatIsBeingDeletedIsMadeAgain(t *testing.T) {
+func TestTerminatingObjectsAreRecreated(t *testing.T) {
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
 			s := tell(t)
@@ -482,7 +482,7 @@ spec:
 	return b.String()
 }
 
-func TestEightHundredObjectsAreQuick(t *testing.T) {
+func TestPlanManyObjects(t *testing.T) {
 	s := tell(t)
 	first := many(800, "1")
 	for _, step := range []struct{ name, text string }{{"install", first}, {"unchanged", first}, {"unchanged", first}, {"changed", many(800, "2")}, {"gone", configMapsText("a")}} {

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
 )
 
-func TestAListThatOutgrowsItsUseIsGivenUp(t *testing.T) {
+func TestReadLargeCollection(t *testing.T) {
 	lists, gets := 0, atomic.Int32{}
 	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{
 		"/api":  apitest.Text(strings.ReplaceAll(strings.ReplaceAll(apitest.PodsOnly, "pods", "configmaps"), "Pod", "ConfigMap")),
@@ -37,7 +37,7 @@ func TestAListThatOutgrowsItsUseIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestNamesThatLeadElsewhereAreRefused(t *testing.T) {
+func TestTargetsRejectInvalidNames(t *testing.T) {
 	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/api": apitest.Text(apitest.PodsOnly), "/apis": apitest.Text(`{"kind":"APIGroupDiscoveryList"}`)}}
 	c, _ := serve(t, "", "", f)
 	for _, metadata := range []string{

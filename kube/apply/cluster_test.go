@@ -83,7 +83,7 @@ func removeHook(ctx context.Context, c *Client, o *manifest.Object, namespace, u
 	return c.WaitHookGone(ctx, o, namespace, uid)
 }
 
-func TestApplyMarksCreatesAndDeletes(t *testing.T) {
+func TestApplyCreatesLabelsAndDeletes(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
 	owner := kube.Owner{Release: "web", Namespace: ns}
@@ -151,7 +151,7 @@ items:
 	}
 }
 
-func TestForeignObjectsAreRefusedAllAtOnce(t *testing.T) {
+func TestConflictErrorListsAllObjects(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
 	mine, theirs := kube.Owner{Release: "mine", Namespace: ns}, kube.Owner{Release: "theirs", Namespace: ns}
@@ -204,7 +204,7 @@ func TestForeignObjectsAreRefusedAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFailingKindEndsAnApply(t *testing.T) {
+func TestExecuteStopsAfterFailedKind(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
 	err := c.with(Options{NoSchemaValidation: true}).Apply(t.Context(), apitest.Parse(t, `
@@ -242,7 +242,7 @@ metadata: {name: never}
 	}
 }
 
-func TestKindsThatAreNotServedAreOneError(t *testing.T) {
+func TestNoMatchErrorListsAllKinds(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
 	objects := append(apitest.ConfigMaps(t, "a"), apitest.Parse(t, "apiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: x}\n---\nkind: Pod\nmetadata: {name: p}\n---\napiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: z}")...)
@@ -263,7 +263,7 @@ func TestKindsThatAreNotServedAreOneError(t *testing.T) {
 	}
 }
 
-func TestDryRunWritesNothing(t *testing.T) {
+func TestDryRunDoesNotPersist(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
 	dry, owner := c.DryRun(), kube.Owner{Release: "web", Namespace: ns}
@@ -350,7 +350,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {n: {type: integer}}}}}}}
 `
 
-func TestCRDsAreInstalledAndServed(t *testing.T) {
+func TestInstallCRDs(t *testing.T) {
 	config := apitest.RESTConfig(t)
 	cache := t.TempDir()
 	c := newClient(kube.Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: cache})
@@ -397,7 +397,7 @@ func TestCRDsAreInstalledAndServed(t *testing.T) {
 	}
 }
 
-func TestABrokenCacheIsNoReasonToFail(t *testing.T) {
+func TestBrokenDiscoveryCache(t *testing.T) {
 	config := apitest.RESTConfig(t)
 	cache := t.TempDir()
 	c := newClient(kube.Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: cache})
@@ -452,7 +452,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	}
 }
 
-func TestAMissingRightIsNamed(t *testing.T) {
+func TestForbiddenError(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
 	poor := as(t, c, ns, `[{apiGroups: [""], resources: [configmaps], verbs: [get]}]`)
@@ -485,7 +485,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	}
 }
 
-func TestDeletedNamespacesForbidWithoutBeingRights(t *testing.T) {
+func TestTerminatingNamespaceIsNotForbiddenError(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
 	quota := apitest.Parse(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {count/secrets: \"0\"}}")

@@ -25,7 +25,7 @@ metadata: {name: web}
 data: {a: "%s", b: "1"}
 `
 
-func TestWhatIsYieldedIsNotWrittenAgain(t *testing.T) {
+func TestYieldedFieldsAreNotWritten(t *testing.T) {
 	s := tell(t)
 	s.ServerSide, s.Conflicts = true, plan.Yield
 	s.to(fmt.Sprintf(contested, "1"))
@@ -42,7 +42,7 @@ func TestWhatIsYieldedIsNotWrittenAgain(t *testing.T) {
 }
 
 // Between the plan and the write another client sets a field, and the object is another.
-func TestConflictsThatAppearAfterThePlan(t *testing.T) {
+func TestConflictsAfterPlan(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		policy plan.Resolution
@@ -141,7 +141,7 @@ func TestReportedConflicts(t *testing.T) {
 }
 
 // Two fields of one object, of which one is taken and one left.
-func TestTakenAndYieldedInOneObject(t *testing.T) {
+func TestConflictsTakeAndYield(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
 	const owners = `metadata: {name: web, annotations: {helm.sh/field-ownership: "{take: [data.a], yield: [data.b]}"}}`
@@ -155,7 +155,7 @@ func TestTakenAndYieldedInOneObject(t *testing.T) {
 
 // Where the server takes one of two fields, and would move to the release's without a word,
 // the object's annotation has the last one.
-func TestExcludedFieldThatMustFail(t *testing.T) {
+func TestConflictsExcludedField(t *testing.T) {
 	const budget = `
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -182,7 +182,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 
 // What kubectl apply has set and the chart has too becomes the release's, and goes with
 // the chart; the rest stays.
-func TestFieldsOfClientSideApplyJoin(t *testing.T) {
+func TestClientSideApplyFieldsAreTakenOver(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
 	s.to(fmt.Sprintf(contested, "1"))
@@ -213,7 +213,7 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Who has no conflicts pays for none: what is left to others costs no request, and a
 // conflict one for its object. Autoscalers are looked for only where one may decide.
-func TestRequestsOfConflicts(t *testing.T) {
+func TestConflictRequests(t *testing.T) {
 	s := tell(t)
 	config, n := apitest.RESTConfig(t), &atomic.Int32{}
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return asked{rt, n} })

@@ -34,7 +34,7 @@ spec:
 	return b.String()
 }
 
-func TestDefinitionsAreUpgraded(t *testing.T) {
+func TestPlanCRDs(t *testing.T) {
 	s := tell(t)
 	kind := fmt.Sprintf("Crater%x", rand.Uint32())
 	other := kind + "x"
@@ -88,7 +88,7 @@ func TestDefinitionsAreUpgraded(t *testing.T) {
 	}
 }
 
-func TestCustomResourcesAreMergedAsJSON(t *testing.T) {
+func TestCustomResourcesUseJSONMerge(t *testing.T) {
 	s := tell(t)
 	kind := fmt.Sprintf("Crater%x", rand.Uint32())
 	defs := apitest.Parse(t, versioned(kind, "keep: {type: string}, drop: {type: string}, others: {type: string}, list: {type: array, items: {type: object, properties: {name: {type: string}, v: {type: integer}}}}", "v1"))

@@ -15,7 +15,7 @@ import (
 
 // The job of a hook's last run has failed; that of this run is only slow. What
 // befell the first, of the same name, must not explain the second.
-func TestEventsOfAnEarlierObjectOfThatNameExplainNothing(t *testing.T) {
+func TestEventsOfEarlierObjectAreIgnored(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	ns := namespace(t, c)

@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-func TestHooksThatCannotStartFailAtOnce(t *testing.T) {
+func TestHookPermanentFailure(t *testing.T) {
 	for _, test := range []struct{ name, hook, want string }{
 		{"image", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: h}\nspec: {template: {metadata: {annotations: {moonhelm.test/waiting: ErrImagePull}}, spec: {restartPolicy: Never, containers: [{name: main, image: nowhere}]}}}", "its image nowhere cannot be pulled"},
 		{"crash", "apiVersion: v1\nkind: Pod\nmetadata: {name: h, annotations: {moonhelm.test/exit-code: \"5\", moonhelm.test/restart-after: 300ms}}\nspec: {restartPolicy: OnFailure, containers: [{name: main, image: a}]}", "crashes again and again (exit code 5"},
@@ -39,7 +39,7 @@ func TestHooksThatCannotStartFailAtOnce(t *testing.T) {
 	}
 }
 
-func TestAHookThatIsDeletedHasFailed(t *testing.T) {
+func TestHookDeletedWhileRunning(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	ns := namespace(t, c)
@@ -57,7 +57,7 @@ func TestAHookThatIsDeletedHasFailed(t *testing.T) {
 
 // A hook's object is changed and deleted by its uid: what another client has put in
 // its place stays.
-func TestHooksAreKnownByTheirUIDs(t *testing.T) {
+func TestHookUIDs(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	ns := namespace(t, c)
@@ -89,7 +89,7 @@ func TestHooksAreKnownByTheirUIDs(t *testing.T) {
 }
 
 // What is true of a list as a whole is not true of what it holds.
-func TestHooksAreNoLists(t *testing.T) {
+func TestHookRejectsLists(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	ns := namespace(t, c)
@@ -107,7 +107,7 @@ func TestHooksAreNoLists(t *testing.T) {
 	}
 }
 
-func TestPlacesOfHooks(t *testing.T) {
+func TestPlaceHook(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
 	for _, test := range []struct {

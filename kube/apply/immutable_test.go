@@ -45,7 +45,7 @@ var fixed = []struct{ kind, field, from, to string }{
 		"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: NS}\nvalue: 2"},
 }
 
-func TestFieldsThatCannotChange(t *testing.T) {
+func TestImmutableFields(t *testing.T) {
 	for _, f := range fixed {
 		for _, serverSide := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s server side %v", f.kind, serverSide), func(t *testing.T) {
@@ -110,7 +110,7 @@ func replaces(t *testing.T, s *story, kind, to string) {
 	}
 }
 
-func TestWhatIsWrongAnywayIsNotReplaced(t *testing.T) {
+func TestInvalidObjectsAreNotReplaced(t *testing.T) {
 	s := tell(t)
 	s.ForceReplace = true
 	s.to(fixed[0].from)

@@ -121,7 +121,7 @@ func (k keyed) list(object map[string]any) map[string]any {
 
 // Generated charts and edits of their objects: what an upgrade makes of lists
 // whose items have two keys is what server-side apply makes of them.
-func TestMergeOfItemsWithTwoKeysIsTheServers(t *testing.T) {
+func TestMergeListsWithTwoKeys(t *testing.T) {
 	s := tell(t)
 	for _, k := range keyedKinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestMergeOfItemsWithTwoKeysIsTheServers(t *testing.T) {
 }
 
 // A patch that says whole lists is made anew where another client has changed them.
-func TestMergeOfWholeListsKeepsWhatOthersDoMeanwhile(t *testing.T) {
+func TestMergeAtomicListsWithConcurrentChanges(t *testing.T) {
 	const service = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web},
 		ports: [{name: tcp, port: 53, targetPort: %d}, {name: udp, port: 53, protocol: UDP}]}}`
 	s := tell(t)
@@ -175,7 +175,7 @@ func TestMergeOfWholeListsKeepsWhatOthersDoMeanwhile(t *testing.T) {
 
 // A null where the server keeps texts is an empty text, from the first
 // installation on: no upgrade changes it unless the chart does.
-func TestNullsAreWhatTheServerMakesOfThem(t *testing.T) {
+func TestMergeNulls(t *testing.T) {
 	const objects = `
 apiVersion: v1
 kind: ConfigMap
@@ -283,7 +283,7 @@ spec:
 }
 
 // What the server cannot apply at all, whenever it is asked, is asked for once.
-func TestDuplicatesAreNotAppliedAgainAndAgain(t *testing.T) {
+func TestMergeDuplicateItems(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
 	err := s.fails(`
@@ -318,7 +318,7 @@ spec:
 	s.Cleanup(func() { discard(s.c, objects) })
 }
 
-func TestACustomResourcesOwnLabelsMayBeEmpty(t *testing.T) {
+func TestMergeEmptyLabelsOfCustomResource(t *testing.T) {
 	s := tell(t)
 	kind := fmt.Sprintf("Moon%x", rand.Uint32())
 	s.define(kind, "{type: object, x-kubernetes-preserve-unknown-fields: true}")
@@ -342,7 +342,7 @@ func TestACustomResourcesOwnLabelsMayBeEmpty(t *testing.T) {
 
 // Another client sets the other field of a union: the chart's own is back after
 // the next upgrade, and no upgrade fails because both are set.
-func TestTheOtherFieldOfAUnionGoes(t *testing.T) {
+func TestMergeUnion(t *testing.T) {
 	const (
 		core   = "/api/v1/namespaces/%s/"
 		apps   = "/apis/apps/v1/namespaces/%s/"
@@ -550,7 +550,7 @@ spec: {schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy:
 
 // What the plan knows to be applied already is not sent; what is sent without
 // need, the server leaves alone.
-func TestServerSideApplyAgainSendsNothing(t *testing.T) {
+func TestServerSideApplyUnchanged(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
 	s.to(everyKind)

@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-func TestAllMissingRightsAreNamedBeforeAnythingIsWritten(t *testing.T) {
+func TestPlanChecksPermissions(t *testing.T) {
 	s := tell(t)
 	s.to(configMapsText("a", "gone") + "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n")
 	old := s.Old
@@ -95,7 +95,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: moon-%[2]s}]
 	})
 }
 
-func TestTheRightsOfAnUninstall(t *testing.T) {
+func TestCheckPermissionsOfUninstall(t *testing.T) {
 	s := tell(t)
 	poor := as(t, s.c, s.ns, `[{apiGroups: [""], resources: [configmaps], verbs: [delete]}]`)
 	objects := append(apitest.ConfigMaps(t, "a", "b"), apitest.Parse(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: no/v1\nkind: No\nmetadata: {name: x}")...)

@@ -34,7 +34,7 @@ spec:
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: server, image: nginx}]}}
 `
 
-func TestReplaceRemovesWhatOtherClientsHaveSet(t *testing.T) {
+func TestReplaceRemovesForeignFields(t *testing.T) {
 	s := tell(t)
 	s.to(replaced)
 	uid := func(apiVersion, kind string) string {
@@ -76,7 +76,7 @@ func TestReplaceRemovesWhatOtherClientsHaveSet(t *testing.T) {
 	apitest.Want(t, "told again", s.rec.Of(progress.Updated), "")
 }
 
-func TestReplaceIsForetold(t *testing.T) {
+func TestReplaceDryRun(t *testing.T) {
 	s := tell(t)
 	s.to(replaced)
 	s.by("ops", "v1", "ConfigMap", "web", `{"data":{"b":"2"}}`)
@@ -92,7 +92,7 @@ func TestReplaceIsForetold(t *testing.T) {
 	apitest.Want(t, "written", s.versions(), versions)
 }
 
-func TestReplaceOfWhatHasChangedSinceThePlan(t *testing.T) {
+func TestReplaceChangedSincePlan(t *testing.T) {
 	s := tell(t)
 	s.to(replaced)
 	s.ForceReplace = true
@@ -109,7 +109,7 @@ func TestReplaceOfWhatHasChangedSinceThePlan(t *testing.T) {
 }
 
 // What the API server has filled in and does not let go of is merged.
-func TestWhatCannotBePutIsMerged(t *testing.T) {
+func TestReplaceFallsBackToMerge(t *testing.T) {
 	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: x}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 	for _, test := range []struct{ name, from, to, says, updated string }{
 		{"a Job as it is", fixed[0].from, fixed[0].from, "update Job/x", ""},
@@ -138,7 +138,7 @@ func TestWhatCannotBePutIsMerged(t *testing.T) {
 	}
 }
 
-func TestReplaceOfACustomResource(t *testing.T) {
+func TestReplaceCustomResource(t *testing.T) {
 	s := tell(t)
 	kind := "Comet" + strings.ReplaceAll(s.ns, "-", "")
 	open := strings.ReplaceAll(definition, "KIND", kind)
@@ -167,7 +167,7 @@ spec:
 `
 
 // The permissions that a replacement takes are asked for before it.
-func TestReplaceNeedsTheRightToUpdate(t *testing.T) {
+func TestReplacePermission(t *testing.T) {
 	s := &inventory{}
 	objects := apitest.Parse(t, configMapsText("a", "b"))
 	res := &kube.Resource{Kind: "ConfigMap", Plural: "configmaps", Namespaced: true, APIVersion: "v1"}

@@ -29,7 +29,7 @@ func managers(s *story, apiVersion, kind, name string) string {
 	return strings.Join(out, ", ")
 }
 
-func TestConflictsAreNamedByFieldAndManager(t *testing.T) {
+func TestFieldConflictError(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
 	s.to(fmt.Sprintf(web, 1, "2.0.0"))
@@ -66,7 +66,7 @@ Deployment/web spec.template.spec.containers[server].image kubectl-edit fail`)
 	apitest.Want(t, "updated", s.rec.Of(progress.Updated), "ConfigMap/web Deployment/web")
 }
 
-func TestClientSideReleasesMoveToTheServerAndBack(t *testing.T) {
+func TestSwitchBetweenClientAndServerSide(t *testing.T) {
 	for _, predict := range []bool{false, true} {
 		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) { move(t, predict) })
 	}
@@ -120,7 +120,7 @@ func move(t *testing.T, predict bool) {
 }
 
 // Helm 4 applies a Secret's stringData, and what the chart drops stays.
-func TestASecretThatHelm4Applied(t *testing.T) {
+func TestSecretAppliedByHelm4(t *testing.T) {
 	live := map[string]any{}
 	err := json.Unmarshal([]byte(`{"metadata":{"managedFields":[
 		{"manager":"helm","operation":"Apply","apiVersion":"v1","fieldsV1":{"f:stringData":{"f:a":{},"f:b":{}},"f:data":{"f:c":{}}}},
@@ -145,7 +145,7 @@ func TestASecretThatHelm4Applied(t *testing.T) {
 }
 
 // A backup is restored without managedFields, and some programs clear them.
-func TestObjectsWithoutManagersLoseWhatIsDropped(t *testing.T) {
+func TestObjectsWithoutManagedFields(t *testing.T) {
 	for _, predict := range []bool{false, true} {
 		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
 			s := tell(t)
@@ -178,7 +178,7 @@ spec: {selector: {app: web}, ports: [{name: t, port: 53, protocol: TCP}, {name: 
 
 // Of some fields the server takes one: what another client, or a default, has set in the
 // other's place would make every apply fail.
-func TestServerSideApplyRemovesTheOtherFieldOfAChoice(t *testing.T) {
+func TestServerSideApplyUnion(t *testing.T) {
 	const text = `apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: web}

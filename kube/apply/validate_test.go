@@ -167,7 +167,7 @@ func TestDocumentsAreCached(t *testing.T) {
 }
 
 // A document is megabytes large, and many operations begin at the same time.
-func TestADocumentIsReadOnceByManyOperations(t *testing.T) {
+func TestDocumentConcurrentReads(t *testing.T) {
 	f := publishing(indexAt("/openapi/v3/api/v1?hash=1"), apitest.Text(configMapDocument), 400, "BadRequest")
 	c, _ := serve(t, "", "", f)
 	var wg sync.WaitGroup
@@ -193,7 +193,7 @@ func TestADocumentIsReadOnceByManyOperations(t *testing.T) {
 }
 
 // An operation whose reading was cut off by its own end leaves the document to others.
-func TestADocumentWhoseReaderEnded(t *testing.T) {
+func TestDocumentReaderCancelled(t *testing.T) {
 	var s schemas
 	ended, cancel := context.WithCancel(t.Context())
 	begun, answer := make(chan struct{}), make(chan *document)
@@ -214,7 +214,7 @@ func TestADocumentWhoseReaderEnded(t *testing.T) {
 
 // Package plan says what is wrong with directives of patches in a release's objects.
 // Hooks do not pass through it.
-func TestDirectivesInHooksAreInvalid(t *testing.T) {
+func TestValidationRejectsDirectivesInHooks(t *testing.T) {
 	const directed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n$patch: delete\n"
 	c, _ := serve(t, "", t.TempDir(), publishing(indexAt("/openapi/v3/api/v1?hash=1"), apitest.Text(configMapDocument), 400, "BadRequest"))
 	_, err := c.Plan(t.Context(), Request{Owner: kube.Owner{Release: "web", Namespace: "ns"}, Running: apitest.Parse(t, directed)})
@@ -224,7 +224,7 @@ func TestDirectivesInHooksAreInvalid(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotChangeIsNotValidated(t *testing.T) {
+func TestValidationSkipsUnchanged(t *testing.T) {
 	f := publishing(indexAt("/openapi/v3/api/v1?hash=1"), apitest.Text(configMapDocument), 400, "BadRequest")
 	c, _ := serve(t, "", t.TempDir(), f)
 	if err := c.validate(t.Context(), nil, Request{Owner: kube.Owner{Release: "web", Namespace: "ns"}}); err != nil {

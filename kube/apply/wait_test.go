@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-func TestWaitReadyFollowsARollout(t *testing.T) {
+func TestAwaitRollout(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
 	objects := apitest.Parse(t, `
@@ -64,7 +64,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]
 	}
 }
 
-func TestWaitingEndsWithWhatIsMissing(t *testing.T) {
+func TestPendingError(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
 	objects := apitest.Parse(t, `
@@ -93,7 +93,7 @@ spec: {storageClassName: nowhere, accessModes: [ReadWriteOnce], resources: {requ
 	}
 }
 
-func TestAWaitThatTimesOutTellsWhatThePodsSay(t *testing.T) {
+func TestPendingErrorDetails(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
 	objects := apitest.Parse(t, `
@@ -125,7 +125,7 @@ metadata: {name: s}
 	}
 }
 
-func TestHooksFinish(t *testing.T) {
+func TestFinish(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -159,7 +159,7 @@ metadata: {name: cm}
 	}
 }
 
-func TestAFailedHookTellsWhatItsPodSaid(t *testing.T) {
+func TestFinishFailedHookDetails(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

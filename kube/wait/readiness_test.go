@@ -44,7 +44,7 @@ func (v verdict) String() string {
 	return v.missing
 }
 
-func TestRulesOfReadiness(t *testing.T) {
+func TestReadinessRules(t *testing.T) {
 	const (
 		dep      = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x, generation: 2}\n"
 		sts      = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: x, generation: 2}\n"
@@ -211,7 +211,7 @@ status:
 	}
 }
 
-func TestBadReadinessAnnotationsAreNamed(t *testing.T) {
+func TestCheckReadinessErrors(t *testing.T) {
 	for _, test := range []struct{ annotation, want string }{
 		{`helm.sh/readiness-success: "{.phase} == Ready"`, "want a JSON list of strings"},
 		{`helm.sh/readiness-success: "[]"`, "want a JSON list of strings"},
@@ -292,7 +292,7 @@ func TestTroublesOfPods(t *testing.T) {
 	}
 }
 
-func TestRefusedPodsMayComeLater(t *testing.T) {
+func TestRefusalGrace(t *testing.T) {
 	for message, want := range map[string]time.Duration{
 		`pods "x" is forbidden: exceeded quota: q`:                                    time.Second,
 		`Internal error occurred: failed calling webhook "inject": no endpoints`:      never,

@@ -70,7 +70,7 @@ func torn(text string) func(http.ResponseWriter, *http.Request) {
 	}
 }
 
-func TestAWatchGoesOnWhateverHappensToIt(t *testing.T) {
+func TestFollowRecovers(t *testing.T) {
 	list := func(version int, objects ...string) func(http.ResponseWriter, *http.Request) {
 		return answer(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[%s]}`, version, joined(objects)))
 	}
@@ -119,7 +119,7 @@ func joined(s []string) string {
 	return out
 }
 
-func TestWhatWillNotPassEndsAWatch(t *testing.T) {
+func TestFollowPermanentError(t *testing.T) {
 	c, asked := played(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte(`{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"pods is forbidden: User x cannot list resource"}`))
@@ -130,7 +130,7 @@ func TestWhatWillNotPassEndsAWatch(t *testing.T) {
 	}
 }
 
-func TestAFollowedPlaceIsLeftWithItsContext(t *testing.T) {
+func TestFollowEndsWithContext(t *testing.T) {
 	c, _ := played(t, answer(`{"metadata":{"resourceVersion":"1"}}`))
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -142,7 +142,7 @@ func TestAFollowedPlaceIsLeftWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoObjectIsAnError(t *testing.T) {
+func TestDecodeRejectsNull(t *testing.T) {
 	place := api.Collection{Resource: &kube.Resource{APIVersion: "v1", Kind: "Pod"}}
 	for _, answer := range []string{"null", "[]", `"x"`, "7", "", strings.Repeat(`{"a":`, 100_000)} {
 		if object, err := place.Decode([]byte(answer)); err == nil {

@@ -85,7 +85,7 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-func TestALockDoesNotWaitForItself(t *testing.T) {
+func TestAbandonedOwnRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newServer(), &records{}
 		s.set(forbidding("POST"), nil)
@@ -103,7 +103,7 @@ func TestALockDoesNotWaitForItself(t *testing.T) {
 	})
 }
 
-func TestAGuardedRecordShowsSignsOfLife(t *testing.T) {
+func TestGuardSendsHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, mine := newServer(), &records{}
 		s.set(forbidding("POST"), nil)

@@ -27,7 +27,7 @@ func nothingLeft(t *testing.T, r storagetest.Cluster, namespace string) {
 	}
 }
 
-func TestEightTakeTheirTurnsOnARealServer(t *testing.T) {
+func TestLockConcurrentlyOnCluster(t *testing.T) {
 	r := storagetest.Open(t, storagetest.Kubeconfig)
 	ns := r.Namespace(t)
 	var now, most, done atomic.Int32
@@ -68,7 +68,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAChildThatIsKilledIsNotWaitedFor(t *testing.T) {
+func TestKilledProcessOnCluster(t *testing.T) {
 	r := storagetest.Open(t, storagetest.Kubeconfig)
 	ns := r.Namespace(t)
 	self, err := os.Executable()
@@ -106,7 +106,7 @@ func TestAChildThatIsKilledIsNotWaitedFor(t *testing.T) {
 	nothingLeft(t, r, ns)
 }
 
-func TestALeaseThatRunsOutOnARealServer(t *testing.T) {
+func TestExpiredLeaseOnCluster(t *testing.T) {
 	r := storagetest.Open(t, storagetest.Kubeconfig)
 	ns := r.Namespace(t)
 	mine := New(r, nil, ns, Options{})
@@ -127,7 +127,7 @@ func TestALeaseThatRunsOutOnARealServer(t *testing.T) {
 	nothingLeft(t, r, ns)
 }
 
-func TestARealUserWithoutRights(t *testing.T) {
+func TestLockWithoutPermissionsOnCluster(t *testing.T) {
 	admin, user := storagetest.Open(t, storagetest.Kubeconfig), storagetest.Open(t, storagetest.RestrictedKubeconfig)
 	ns := admin.Namespace(t)
 	_, k := New(user, nil, ns, Options{}).lock(t, "upgrade")

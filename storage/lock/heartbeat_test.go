@@ -28,7 +28,7 @@ func bob(guard string) string {
 	return Holder{Version: 1, Guard: guard, ID: "b", Who: "bob@ci", Doing: "upgrade"}.String()
 }
 
-func TestARecordThatIsTakenEndsTheOperation(t *testing.T) {
+func TestGuardRecordTaken(t *testing.T) {
 	for name, c := range map[string]struct {
 		trouble func(*records)
 		within  time.Duration
@@ -69,7 +69,7 @@ func TestARecordThatIsTakenEndsTheOperation(t *testing.T) {
 	}
 }
 
-func TestARecordThatGoesWithItsNamespaceIsNoLoss(t *testing.T) {
+func TestGuardNamespaceDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newServer(), &records{}
 		ctx, k := guarded(t, s, r)
@@ -84,7 +84,7 @@ func TestARecordThatGoesWithItsNamespaceIsNoLoss(t *testing.T) {
 }
 
 // Check waits for a heartbeat that is being sent, and that one loses the lock.
-func TestALossWhileCheckWaitsIsALoss(t *testing.T) {
+func TestCheckConcurrentLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, k := New(newServer(), &records{}, "prod", as("alice@laptop")).lock(t, "upgrade")
 		defer k.Unlock()
@@ -106,7 +106,7 @@ func TestALossWhileCheckWaitsIsALoss(t *testing.T) {
 }
 
 // A process that was stopped runs again before any of its timers do.
-func TestAStoppedOperationLooksBeforeItWrites(t *testing.T) {
+func TestCheckAfterSuspension(t *testing.T) {
 	stop := func(k *releaseLock, clocks func(time.Time) time.Time) {
 		for _, h := range []*heartbeat{k.renewal, k.record} {
 			if h != nil {
@@ -167,7 +167,7 @@ func TestAStoppedOperationLooksBeforeItWrites(t *testing.T) {
 	}
 }
 
-func TestTheLastWriteIsNoLoss(t *testing.T) {
+func TestFinishBeforeLastWrite(t *testing.T) {
 	for name, write := range map[string]func(*records){
 		"its last state": func(r *records) { r.set(release.Deployed, "") },
 		"its deletion":   func(r *records) { r.refuse(storage.ErrNotFound) },
@@ -189,7 +189,7 @@ func TestTheLastWriteIsNoLoss(t *testing.T) {
 }
 
 // Of several who watch one abandoned record, one takes it over.
-func TestAnAbandonedRecordIsTakenOverOnce(t *testing.T) {
+func TestAbandonedConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newServer(), &records{}
 		ctx, first := guarded(t, s, r)
@@ -230,14 +230,14 @@ func TestAnAbandonedRecordIsTakenOverOnce(t *testing.T) {
 	})
 }
 
-func TestWithoutALockEveryWriteIsAllowed(t *testing.T) {
+func TestCheckWithoutLock(t *testing.T) {
 	if err := Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
 // An answer that names nothing, or another object, leads nowhere else.
-func TestPathsComeFromWhatWasAskedFor(t *testing.T) {
+func TestPathsIgnoreResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		ctx, k := New(s, nil, "prod", as("alice@laptop")).lock(t, "upgrade")
@@ -267,7 +267,7 @@ func TestPathsComeFromWhatWasAskedFor(t *testing.T) {
 	})
 }
 
-func TestALeaseThatKeepsChangingIsGivenUp(t *testing.T) {
+func TestUnlockConflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, out := newServer(), &told{}
 		_, k := New(s, nil, "prod", Options{Who: "alice@laptop", Progress: out.record}).lock(t, "upgrade")

@@ -20,7 +20,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-func TestALockIsTakenAndLeavesNothing(t *testing.T) {
+func TestLockAndUnlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		ctx, k := New(s, &records{}, "prod", as("alice@laptop")).lock(t, "upgrade")
@@ -41,7 +41,7 @@ func TestALockIsTakenAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestTheNextOneWaitsForItsTurnAndSaysForWhom(t *testing.T) {
+func TestLockWaitsForHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, out := newServer(), &told{}
 		_, first := New(s, nil, "prod", as("alice@laptop")).lock(t, "rollback")
@@ -62,7 +62,7 @@ func TestTheNextOneWaitsForItsTurnAndSaysForWhom(t *testing.T) {
 	})
 }
 
-func TestAHolderWhoIsAliveIsNeverPushedAside(t *testing.T) {
+func TestLockDoesNotTakeOverLiveHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		ctx, first := New(s, nil, "prod", as("alice@laptop")).lock(t, "upgrade")
@@ -79,7 +79,7 @@ func TestAHolderWhoIsAliveIsNeverPushedAside(t *testing.T) {
 	})
 }
 
-func TestWaitingEndsWithTheContext(t *testing.T) {
+func TestLockEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		_, first := New(s, nil, "prod", as("alice@laptop")).lock(t, "install")
@@ -100,7 +100,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	})
 }
 
-func TestOneOfManyTakesOverFromOneWhoIsGone(t *testing.T) {
+func TestLockTakeOverConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, out := newServer(), &told{}
 		ctx, first := New(s, nil, "prod", as("alice@laptop")).lock(t, "upgrade")
@@ -136,7 +136,7 @@ func TestOneOfManyTakesOverFromOneWhoIsGone(t *testing.T) {
 	})
 }
 
-func TestALostLeaseEndsTheOperation(t *testing.T) {
+func TestLostLeaseCancelsOperation(t *testing.T) {
 	for name, c := range map[string]struct {
 		trouble func(*server)
 		within  time.Duration
@@ -182,7 +182,7 @@ func TestALostLeaseEndsTheOperation(t *testing.T) {
 	}
 }
 
-func TestTroubleThatPassesIsNoLoss(t *testing.T) {
+func TestTemporaryErrorsKeepLock(t *testing.T) {
 	for name, trouble := range map[string]func(s *server){
 		"no answers for 15 seconds": func(s *server) { s.set(func(string) error { return errors.New("reset") }, nil) },
 		"answers that are lost":     func(s *server) { s.set(nil, func(string) error { return errors.New("reset") }) },
@@ -219,7 +219,7 @@ func TestTroubleThatPassesIsNoLoss(t *testing.T) {
 	}
 }
 
-func TestALostAnswerToTheCreationIsNoLock(t *testing.T) {
+func TestLockLostResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		s.set(nil, func(method string) error {
@@ -237,7 +237,7 @@ func TestALostAnswerToTheCreationIsNoLock(t *testing.T) {
 	})
 }
 
-func TestWithoutTheRightToLeasesTheRecordIsTheLock(t *testing.T) {
+func TestLockWithoutLeasePermission(t *testing.T) {
 	for _, methods := range [][]string{{"POST"}, {"PUT"}, {"PUT", "DELETE"}, {"POST", "GET", "PUT", "DELETE"}} {
 		t.Run(strings.Join(methods, " "), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -291,7 +291,7 @@ func TestWithoutTheRightToLeasesTheRecordIsTheLock(t *testing.T) {
 	})
 }
 
-func TestANamespaceThatIsNotThereNeedsNoLease(t *testing.T) {
+func TestLockMissingNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		s.set(func(string) error { return apierrors.NewNotFound(leases, "prod") }, nil)
@@ -303,7 +303,7 @@ func TestANamespaceThatIsNotThereNeedsNoLease(t *testing.T) {
 	})
 }
 
-func TestANamespaceThatGoesTakesNobodysWork(t *testing.T) {
+func TestLockTerminatingNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		ctx, k := New(s, nil, "prod", Options{}).lock(t, "uninstall")
@@ -318,7 +318,7 @@ func TestANamespaceThatGoesTakesNobodysWork(t *testing.T) {
 	})
 }
 
-func TestOthersLeasesAreJudgedByTheirChanges(t *testing.T) {
+func TestLockForeignLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		strange := newLease("prod", "web", Holder{})
@@ -337,7 +337,7 @@ func TestOthersLeasesAreJudgedByTheirChanges(t *testing.T) {
 	})
 }
 
-func TestALeaseThatIsToLastForYearsDoesNot(t *testing.T) {
+func TestLockLimitsLeaseDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		forged := newLease("prod", "web", Holder{})
@@ -354,7 +354,7 @@ func TestALeaseThatIsToLastForYearsDoesNot(t *testing.T) {
 	})
 }
 
-func TestTroubleIsToldAsIs(t *testing.T) {
+func TestLockErrors(t *testing.T) {
 	broken := errors.New("no route to host")
 	s := newServer()
 	s.set(func(string) error { return broken }, nil)
@@ -368,7 +368,7 @@ func TestTroubleIsToldAsIs(t *testing.T) {
 	}
 }
 
-func TestLockRefusesNamesThatCannotBe(t *testing.T) {
+func TestLockRejectsInvalidNames(t *testing.T) {
 	for _, tc := range []struct{ name, namespace string }{
 		{"web", ""}, {"", "prod"}, {"a/b", "prod"}, {"web", "a%2fb"},
 	} {

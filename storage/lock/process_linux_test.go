@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestWhetherAProcessIsGone(t *testing.T) {
+func TestProcessGone(t *testing.T) {
 	me := thisProcess()
 	if me.Machine == "" || me.Start == "" || me.PID != os.Getpid() || me.gone() {
 		t.Fatalf("I am %+v", me)
@@ -58,7 +58,7 @@ func TestWhetherAProcessIsGone(t *testing.T) {
 	}
 }
 
-func TestAKilledHolderOnThisMachineIsNotWaitedFor(t *testing.T) {
+func TestLockKilledHolderOnSameMachine(t *testing.T) {
 	me := thisProcess()
 	dead := exec.Command("true")
 	if err := dead.Run(); err != nil {
@@ -82,7 +82,7 @@ func TestAKilledHolderOnThisMachineIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestStat(t *testing.T) {
+func TestParseStat(t *testing.T) {
 	tail := " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"
 	for text, want := range map[string]string{
 		"12 (helm) S" + tail:        "4711 S",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTheEndOfALogIsKept(t *testing.T) {
+func TestTail(t *testing.T) {
 	long := strings.Repeat("0123456789\n", 100_000)
 	for _, test := range []struct {
 		text string

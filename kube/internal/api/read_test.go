@@ -68,7 +68,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestWholeObjectsAreReadWithFewRequests(t *testing.T) {
+func TestReadAll(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		wanted string

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
 )
 
-func TestMarksSayWhoseAnObjectIs(t *testing.T) {
+func TestForeign(t *testing.T) {
 	owner := kube.Owner{Release: "web", Namespace: "prod"}
 	ours := map[string]string{LabelManagedBy: "Helm"}
 	for _, test := range []struct {
@@ -42,7 +42,7 @@ func TestMarksSayWhoseAnObjectIs(t *testing.T) {
 	}
 }
 
-func TestAnObjectWithoutANameHasNoPath(t *testing.T) {
+func TestPathWithoutName(t *testing.T) {
 	target := &Target{Resource: &kube.Resource{Plural: "secrets", Namespaced: true, APIVersion: "v1"}, Namespace: "ns"}
 	f := &apitest.Fake{}
 	server := httptest.NewServer(f)
