@@ -192,13 +192,13 @@ func TestUpdateFromGitErrors(t *testing.T) {
 			if err := os.Symlink(elsewhere, filepath.Join(p.Dir, ".git")); err != nil {
 				t.Fatal(err)
 			}
-		}, "not a clone of helm's"},
+		}, "cannot update it; use git pull"},
 		"a branch that leads out": {func(t *testing.T, p *Plugin, _ func(...string)) {
 			put(t, p.Dir, ".git/HEAD", "ref: refs/heads/../../../x\n", 0o644)
-		}, "names no branch"},
+		}, "is not a branch"},
 		"a branch without a commit": {func(t *testing.T, p *Plugin, _ func(...string)) {
 			put(t, p.Dir, ".git/HEAD", "ref: refs/heads/none\n", 0o644)
-		}, "leads to no commit"},
+		}, "does not refer to a commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, p, inClone := cloned(t)

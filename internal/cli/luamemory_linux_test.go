@@ -47,7 +47,7 @@ function main(args) ways[args[1]]() end
 	for _, way := range []string{"one text", "texts that double", "a list", "a replacement", "a device", "many small ones"} {
 		t.Run(way, func(t *testing.T) {
 			said, peak, err := helm(way)
-			if err == nil || !strings.Contains(said, "used more memory than") || !strings.Contains(said, "HELM_SCRIPT_MEMORY") || strings.Contains(said, "goroutine") {
+			if err == nil || !strings.Contains(said, "exceeded its memory limit") || !strings.Contains(said, "HELM_SCRIPT_MEMORY") || strings.Contains(said, "goroutine") {
 				t.Errorf("got %v:\n%s", err, said)
 			}
 			if most := int64(64<<20 + 2*overhead); peak > most {

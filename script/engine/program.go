@@ -261,7 +261,7 @@ func (e *engine) watchProgram(done <-chan struct{}) {
 
 func (p *program) exceeded(limit string) string {
 	if limit == limitMemory {
-		return fmt.Sprintf("it used more memory than %d MiB (HELM_SCRIPT_MEMORY=8Gi gives it more)", p.Memory>>20)
+		return fmt.Sprintf("it exceeded its memory limit of %d MiB (HELM_SCRIPT_MEMORY=8Gi sets a higher one)", p.Memory>>20)
 	}
 	return "its functions call each other too deep"
 }
