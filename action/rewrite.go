@@ -11,11 +11,11 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// rewriteValues changes the values.yaml of c so that it has the final values as handlers have
-// changed them from before to after: values of a subchart are under the subchart's name. The
-// rest of the file keeps its formatting and comments.
+// rewriteValues applies the difference between before and after, the values before and after
+// event handlers ran, to the values.yaml of c. The values of a subchart are under its name.
+// The rest of the file keeps its formatting and comments.
 func rewriteValues(c *chart.Chart, before, after map[string]any) error {
-	now, changed := mergeChanges(c.Values, before, after)
+	merged, changed := mergeChanges(c.Values, before, after)
 	if !changed {
 		return nil
 	}
@@ -24,9 +24,9 @@ func rewriteValues(c *chart.Chart, before, after map[string]any) error {
 	if at >= 0 {
 		text = c.Raw[at].Data
 	}
-	text, err := values.Edit(text, now)
+	text, err := values.Edit(text, merged)
 	if err != nil {
-		return fmt.Errorf("write %s of chart %s: %w", chart.FileValues, c.Name(), err)
+		return fmt.Errorf("edit %s of chart %s: %w", chart.FileValues, c.Name(), err)
 	}
 	// Parse the text again, so that c.Values are exactly the values of the file.
 	if c.Values, err = values.Parse(chart.FileValues, text); err != nil {
@@ -42,35 +42,36 @@ func rewriteValues(c *chart.Chart, before, after map[string]any) error {
 	return nil
 }
 
-// mergeChanges returns own with the differences between before and after. It deletes a key
-// that handlers have deleted, or sets it to null if it is not a key of own.
-func mergeChanges(own, before, after map[string]any) (out map[string]any, changed bool) {
-	out = make(map[string]any, len(own))
-	for k, v := range own {
+// mergeChanges returns a copy of base with the changes from before to after applied, and
+// reports whether there were any. A key that after lacks is deleted, or set to null if it is
+// not a key of base.
+func mergeChanges(base, before, after map[string]any) (out map[string]any, changed bool) {
+	out = make(map[string]any, len(base))
+	for k, v := range base {
 		out[k] = v
 	}
-	for k, now := range after {
-		was, exists := before[k]
-		if exists && reflect.DeepEqual(was, now) {
+	for k, newValue := range after {
+		oldValue, exists := before[k]
+		if exists && reflect.DeepEqual(oldValue, newValue) {
 			continue
 		}
-		wasTable, ok1 := was.(map[string]any)
-		nowTable, ok2 := now.(map[string]any)
+		oldTable, ok1 := oldValue.(map[string]any)
+		newTable, ok2 := newValue.(map[string]any)
 		if ok1 && ok2 {
-			ownTable, _ := own[k].(map[string]any)
-			if sub, ok := mergeChanges(ownTable, wasTable, nowTable); ok {
+			baseTable, _ := base[k].(map[string]any)
+			if sub, ok := mergeChanges(baseTable, oldTable, newTable); ok {
 				out[k], changed = sub, true
 			}
 			continue
 		}
-		out[k], changed = now, true
+		out[k], changed = newValue, true
 	}
 	for k := range before {
 		if _, ok := after[k]; ok {
 			continue
 		}
 		changed = true
-		if _, ok := own[k]; ok {
+		if _, ok := base[k]; ok {
 			delete(out, k)
 		} else {
 			out[k] = nil

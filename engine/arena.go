@@ -19,10 +19,12 @@ type arena struct {
 	pointers    []*parse.CommandNode
 }
 
+// blockSize is the number of nodes in a block. Blocks of slices have four times as many
+// elements, since most nodes have several.
 const blockSize = 128
 
-// one adds v to a block and returns its address.
-func one[T any](block *[]T, v T) *T {
+// alloc adds v to a block and returns its address.
+func alloc[T any](block *[]T, v T) *T {
 	if len(*block) == 0 {
 		*block = make([]T, blockSize)
 	}
@@ -32,33 +34,35 @@ func one[T any](block *[]T, v T) *T {
 	return p
 }
 
-// several copies from to a block.
-func several[T any](block *[]T, from []T) []T {
-	if len(from) > len(*block) {
-		*block = make([]T, max(4*blockSize, len(from)))
+// copySlice copies src into a block and returns the copy.
+func copySlice[T any](block *[]T, src []T) []T {
+	if len(src) > len(*block) {
+		*block = make([]T, max(4*blockSize, len(src)))
 	}
-	n := len(from)
-	to := (*block)[:n:n]
+	n := len(src)
+	dst := (*block)[:n:n]
 	*block = (*block)[n:]
-	copy(to, from)
-	return to
+	copy(dst, src)
+	return dst
 }
 
-func (a *arena) text(n parse.TextNode) *parse.TextNode          { return one(&a.texts, n) }
-func (a *arena) action(n parse.ActionNode) *parse.ActionNode    { return one(&a.actions, n) }
-func (a *arena) pipe(n parse.PipeNode) *parse.PipeNode          { return one(&a.pipes, n) }
-func (a *arena) command(n parse.CommandNode) *parse.CommandNode { return one(&a.commands, n) }
-func (a *arena) field(n parse.FieldNode) *parse.FieldNode       { return one(&a.fields, n) }
-func (a *arena) str(n parse.StringNode) *parse.StringNode       { return one(&a.strs, n) }
-func (a *arena) copyNodes(from []parse.Node) []parse.Node       { return several(&a.nodes, from) }
-func (a *arena) copyStrings(from []string) []string             { return several(&a.names, from) }
+func (a *arena) text(n parse.TextNode) *parse.TextNode          { return alloc(&a.texts, n) }
+func (a *arena) action(n parse.ActionNode) *parse.ActionNode    { return alloc(&a.actions, n) }
+func (a *arena) pipe(n parse.PipeNode) *parse.PipeNode          { return alloc(&a.pipes, n) }
+func (a *arena) command(n parse.CommandNode) *parse.CommandNode { return alloc(&a.commands, n) }
+func (a *arena) field(n parse.FieldNode) *parse.FieldNode       { return alloc(&a.fields, n) }
+func (a *arena) str(n parse.StringNode) *parse.StringNode       { return alloc(&a.strs, n) }
+func (a *arena) copyNodes(from []parse.Node) []parse.Node       { return copySlice(&a.nodes, from) }
+func (a *arena) copyStrings(from []string) []string             { return copySlice(&a.names, from) }
 func (a *arena) identifier(n parse.IdentifierNode) *parse.IdentifierNode {
-	return one(&a.identifiers, n)
+	return alloc(&a.identifiers, n)
 }
 
+// addCommand appends c to to. The first command of a pipeline, which is nearly always the only
+// one, is in a block; append moves the others.
 func (a *arena) addCommand(to []*parse.CommandNode, c *parse.CommandNode) []*parse.CommandNode {
 	if len(to) == 0 {
-		return several(&a.pointers, []*parse.CommandNode{c})
+		return copySlice(&a.pointers, []*parse.CommandNode{c})
 	}
 	return append(to, c)
 }

@@ -9,11 +9,12 @@ import (
 )
 
 // isApplied reports whether server-side apply of want by the release's manager certainly
-// changes nothing: metadata.managedFields of live lists exactly these fields for the manager,
-// and they have want's values. It returns false if that is not certain, for example if a
-// schema sets the default of an item's key; then the server decides.
-func (m *merger) isApplied(f field, olds []map[string]any, live, want map[string]any) bool {
-	owned := m.ownedFields(f, olds, live, want)
+// changes nothing: metadata.managedFields of live lists exactly the fields of want for the
+// manager, and they have want's values. It returns false if that is not certain, for example
+// if a CRD's schema, which is not known here, sets the default of an item's key; then the
+// server decides.
+func (m *merger) isApplied(f field, previous []map[string]any, live, want map[string]any) bool {
+	owned := m.ownedFields(f, previous, live, want)
 	if owned == nil {
 		return false
 	}
@@ -21,16 +22,16 @@ func (m *merger) isApplied(f field, olds []map[string]any, live, want map[string
 }
 
 // ownedFields returns the fieldsV1 entry of the release's manager, in the API version of the
-// manifest. It returns nil if there is none, or if fields of another manager still have to
-// become the release's.
-func (m *merger) ownedFields(f field, olds []map[string]any, live, want map[string]any) map[string]any {
+// manifest. It returns nil if there is none, if there are several or one in another API
+// version, or if fields of another manager still have to become the release's.
+func (m *merger) ownedFields(f field, previous []map[string]any, live, want map[string]any) map[string]any {
 	var owned map[string]any
 	for _, e := range entries(live) {
 		switch {
 		case e.isOtherHelm():
 			return nil
 		case e.Subresource == "" && Migrates(e.Name):
-			if taken, _ := m.migratedFields(f, e.fields, append(slices.Clone(olds), want)); taken != nil {
+			if taken, _ := m.migratedFields(f, e.fields, append(slices.Clone(previous), want)); taken != nil {
 				return nil
 			}
 		case !e.isRelease():
@@ -48,21 +49,21 @@ func (m *merger) ownedFields(f field, olds []map[string]any, live, want map[stri
 func (m *merger) owns(owned map[string]any, name string, f field, want, live map[string]any) bool {
 	fields := 0
 	for key, w := range want {
-		if f.skips(key) && key != "status" {
+		if f.skips(key) && key != "status" { // some kinds take a status: their managedFields lists it
 			continue
 		}
 		inner, ok := owned["f:"+key].(map[string]any)
 		if ok {
 			fields++
 		}
-		named := f.position == top && key == "metadata" // managedFields omits metadata with only a name
-		if !ok && !named {
+		omitted := f.position == top && key == "metadata" // managedFields omits metadata with only a name
+		if !ok && !omitted {
 			if list, isList := w.([]any); isList && len(list) == 0 && f.subfield(key).merge {
 				continue // an empty list has no items to own
 			}
 			return false
 		}
-		if len(inner) == 0 && !named {
+		if len(inner) == 0 && !omitted {
 			if !m.sameValue(name, key, w, live[key]) {
 				return false
 			}

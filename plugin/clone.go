@@ -9,28 +9,28 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// clone describes the git repository of an installed plugin. git does not run in it: the
-// repository's configuration can name commands (core.fsmonitor, core.sshCommand, filters,
-// hooks), and the plugin's own programs may have written it. See
-// docs/adr/0009-plugin-updates.md.
+// clone describes the git repository of an installed plugin. git never reads its
+// configuration, which can name commands (core.fsmonitor, core.sshCommand, filters, hooks) and
+// may have been written by the plugin's own programs. See docs/adr/0009-plugin-updates.md.
 type clone struct {
-	dir    string // .git
-	url    string // of its origin
-	want   string // the requested version, or ""
-	branch string // the current branch, or ""
-	commit string
+	dir       string // .git
+	url       string // the origin's URL
+	requested string // the version or range given at installation, or ""
+	branch    string // the current branch, or "" if HEAD is detached
+	commit    string
 }
 
 // The largest sizes of files in a clone, in bytes.
 const (
-	maxConfig = 1 << 20
-	maxRefs   = 64 << 20
+	maxFile       = 1 << 20 // config, HEAD and each reference
+	maxPackedRefs = 64 << 20
 )
 
 // openClone reads the clone of p. temp is a working directory for git.
@@ -47,7 +47,7 @@ func openClone(ctx context.Context, p *Plugin, temp string) (*clone, error) {
 			}
 		}
 	}
-	config, err := file.ReadIn(c.dir, "config", maxConfig)
+	config, err := file.ReadIn(c.dir, "config", maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", p.Name, err)
 	}
@@ -55,19 +55,30 @@ func openClone(ctx context.Context, p *Plugin, temp string) (*clone, error) {
 	get := func(key string) (string, error) {
 		return g.run(ctx, "config", "config", "--no-includes", "--file", "-", "--get", key)
 	}
-	if c.url, err = get("remote.origin.url"); err != nil {
+	if c.url, err = get("remote.origin.url"); isUnset(err) {
 		return nil, &FixedError{p.Name, c.dir + " has no remote origin"}
+	} else if err != nil {
+		return nil, err
 	}
-	c.want, _ = get(wantKey) // it may have none
+	// helm records the version that was requested; other installers do not.
+	if c.requested, err = get(wantKey); err != nil && !isUnset(err) {
+		return nil, err
+	}
 	if err := c.readHead(); err != nil {
 		return nil, &FixedError{p.Name, err.Error()}
 	}
 	return c, nil
 }
 
+// isUnset reports whether err is that of git config --get for a key that is not set.
+func isUnset(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.ExitCode() == 1
+}
+
 // readHead reads the current branch and commit.
 func (c *clone) readHead() error {
-	head, err := file.ReadIn(c.dir, "HEAD", maxConfig)
+	head, err := file.ReadIn(c.dir, "HEAD", maxFile)
 	if err != nil {
 		return err
 	}
@@ -87,10 +98,10 @@ func (c *clone) readHead() error {
 
 // resolve returns the commit of a reference, or "".
 func (c *clone) resolve(ref string) string {
-	if text, err := file.ReadIn(c.dir, filepath.FromSlash(ref), maxConfig); err == nil {
+	if text, err := file.ReadIn(c.dir, filepath.FromSlash(ref), maxFile); err == nil {
 		return strings.TrimSpace(string(text))
 	}
-	packed, err := file.ReadIn(c.dir, "packed-refs", maxRefs)
+	packed, err := file.ReadIn(c.dir, "packed-refs", maxPackedRefs)
 	if err != nil {
 		return ""
 	}
@@ -102,31 +113,31 @@ func (c *clone) resolve(ref string) string {
 	return ""
 }
 
-// renew clones the origin of c to dir and checks out the new version: the newest commit of its
-// branch, or the newest tag in the requested range. It returns nil if a fixed version was
-// requested.
-func (c *clone) renew(ctx context.Context, p *Plugin, temp, dir string) (*staged, error) {
-	if c.branch == "" && c.want == "" {
+// reclone clones the origin of c to dir and checks out the new version: the newest commit of
+// its branch, or the newest tag in the requested range. It returns nil if there is nothing to
+// update to: HEAD is detached and no version was recorded.
+func (c *clone) reclone(ctx context.Context, p *Plugin, temp, dir string) (*staged, error) {
+	if c.branch == "" && c.requested == "" {
 		return nil, nil
 	}
 	source, err := ParseSource(c.url)
 	if err != nil || source.Kind != Git {
-		return nil, &FixedError{p.Name, "its origin is not one that plugins are installed from; uninstall " +
-			"it and install it again"}
+		return nil, &FixedError{p.Name, "plugins cannot be installed from its origin; uninstall it and install it " +
+			"from another source"}
 	}
 	_, err = git{dir: temp}.run(ctx, "clone "+source.String(), "clone", "--quiet", "--", source.Location, dir)
 	if err != nil {
 		return nil, err
 	}
-	g, to := git{dir: dir}, c.want
+	g, version := git{dir: dir}, c.requested
 	if c.branch != "" {
-		to = c.branch
+		version = c.branch
 	}
-	if err := g.checkout(ctx, to); err != nil {
+	if err := g.checkout(ctx, version); err != nil {
 		return nil, fmt.Errorf("update plugin %q: %w", p.Name, err)
 	}
-	if c.want != "" {
-		if _, err := g.run(ctx, "config", "config", wantKey, c.want); err != nil {
+	if c.requested != "" {
+		if _, err := g.run(ctx, "config", "config", wantKey, c.requested); err != nil {
 			return nil, err
 		}
 	}
@@ -135,8 +146,8 @@ func (c *clone) renew(ctx context.Context, p *Plugin, temp, dir string) (*staged
 
 // compare returns the untracked files in the plugin's directory, and an error if tracked files
 // were changed. It uses the configuration of the new clone in fresh, with the old clone's
-// objects as alternates. newer reports whether fresh is at another commit.
-func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (untracked []string, newer bool,
+// objects as alternates. differs reports whether fresh is at another commit.
+func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (untracked []string, differs bool,
 	err error) {
 	g := git{dir: fresh}
 	after, err := g.run(ctx, "rev-parse", "rev-parse", "HEAD")
@@ -148,21 +159,21 @@ func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (unt
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, os.Remove(alternates)) }()
-	at := git{dir: p.Dir, env: []string{
+	worktree := git{dir: p.Dir, env: []string{
 		"GIT_DIR=" + filepath.Join(fresh, ".git"), "GIT_WORK_TREE=" + p.Dir, "GIT_INDEX_FILE=" + filepath.Join(temp, "index"),
 	}}
-	if _, err := at.run(ctx, "read-tree", "read-tree", c.commit); err != nil {
+	if _, err := worktree.run(ctx, "read-tree", "read-tree", c.commit); err != nil {
 		return nil, false, err
 	}
-	_, _ = at.run(ctx, "update-index", "update-index", "-q", "--refresh") // fails if a file was changed
-	changed, err := at.run(ctx, "diff-files", "diff-files", "--name-only", "--ignore-submodules=all")
+	_, _ = worktree.run(ctx, "update-index", "update-index", "-q", "--refresh") // fails if a file was changed
+	changed, err := worktree.run(ctx, "diff-files", "diff-files", "--name-only", "--ignore-submodules=all")
 	if err != nil {
 		return nil, false, err
 	}
 	if changed != "" {
 		return nil, false, &DirtyError{p.Name, p.Dir}
 	}
-	others, err := at.run(ctx, "ls-files", "ls-files", "--others", "-z")
+	list, err := worktree.run(ctx, "ls-files", "ls-files", "--others", "-z")
 	if err != nil {
 		return nil, false, err
 	}
@@ -174,12 +185,13 @@ func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (unt
 			}
 		}
 	}
-	return strings.FieldsFunc(others, func(r rune) bool { return r == 0 }), after != c.commit, nil
+	return strings.FieldsFunc(list, func(r rune) bool { return r == 0 }), after != c.commit, nil
 }
 
-// carry copies untracked files to a new clone, because install hooks create programs. As in
-// git, it is an error if the new version has a file with the same name.
-func carry(p *Plugin, untracked []string, to string) error {
+// copyUntracked copies untracked files, such as programs that install hooks have built, to a
+// new clone in the directory to. As in git, it is an error if the new version has a file with
+// the same name.
+func copyUntracked(p *Plugin, untracked []string, to string) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {
 		return err
@@ -195,10 +207,11 @@ func carry(p *Plugin, untracked []string, to string) error {
 			if err != nil {
 				return err
 			}
-			return carryOne(root, from, name, d)
+			return copyEntry(root, from, name, d)
 		})
 		if errors.Is(err, fs.ErrExist) {
-			return &FixedError{p.Name, fmt.Sprintf("its new version has a file %s, and another one is there; remove it", name)}
+			return &FixedError{p.Name, fmt.Sprintf("the new version contains %s, which is an untracked file in %s: remove the untracked file",
+				name, p.Dir)}
 		}
 		if err != nil {
 			return fmt.Errorf("update plugin %q: keep %s: %w", p.Name, name, err)
@@ -207,7 +220,8 @@ func carry(p *Plugin, untracked []string, to string) error {
 	return nil
 }
 
-func carryOne(root *os.Root, from, name string, d fs.DirEntry) error {
+// copyEntry copies a directory, link or regular file to name in root. Others are skipped.
+func copyEntry(root *os.Root, from, name string, d fs.DirEntry) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
@@ -225,17 +239,18 @@ func carryOne(root *os.Root, from, name string, d fs.DirEntry) error {
 		}
 		return root.Symlink(target, name)
 	case mode.IsRegular():
-		return carryFile(root, from, name, mode.Perm())
+		return copyRegular(root, from, name, mode.Perm())
 	}
 	return nil // a FIFO or a socket
 }
 
-func carryFile(root *os.Root, from, name string, perm fs.FileMode) error {
+func copyRegular(root *os.Root, from, name string, perm fs.FileMode) error {
 	in, err := file.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	// Writable until it is written: perm may be read-only.
 	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm|0o200)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -209,6 +210,16 @@ func TestUpdateFromGitErrors(t *testing.T) {
 			}
 			b.wantFiles(t, before...)
 		})
+	}
+}
+
+// A git that cannot be run is not taken for a clone without an origin.
+func TestUpdateFromGitCancelled(t *testing.T) {
+	b, p, _ := cloned(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Update(ctx, p); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
 

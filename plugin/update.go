@@ -69,7 +69,7 @@ func (in Installer) updateGit(ctx context.Context, p *Plugin) (*Plugin, error) {
 		return nil, err
 	}
 	fresh := filepath.Join(temp, "clone")
-	s, err := old.renew(ctx, p, temp, fresh)
+	s, err := old.reclone(ctx, p, temp, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (in Installer) updateGit(ctx context.Context, p *Plugin) (*Plugin, error) {
 	if s.plugin.Name != p.Name {
 		return nil, fmt.Errorf("plugin %q is called %q in its new version", p.Name, s.plugin.Name)
 	}
-	if err := carry(p, untracked, fresh); err != nil {
+	if err := copyUntracked(p, untracked, fresh); err != nil {
 		return nil, err
 	}
 	return in.swap(ctx, p, s, temp)

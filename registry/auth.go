@@ -53,7 +53,7 @@ func (p *place) authorization(write bool) string {
 }
 
 // authorize answers a registry's challenge and reports whether there is a new Authorization
-// header. sent is the rejected one.
+// header. sent is the header that the registry rejected; write asks for write access.
 func (c *call) authorize(ctx context.Context, header []string, sent string, write bool) (bool, error) {
 	// Of several concurrent requests, the first fetches the token.
 	select {
@@ -62,17 +62,17 @@ func (c *call) authorize(ctx context.Context, header []string, sent string, writ
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	if now := c.authorization(write); now != sent {
+	if current := c.authorization(write); current != sent {
 		return true, nil
 	}
-	who, trouble := c.secret(ctx)
+	cred, credErr := c.secret(ctx)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
 	c.mu.Lock()
-	c.user, c.trouble = who.name(), trouble
+	c.user, c.trouble = cred.name(), credErr
 	c.mu.Unlock()
-	answer, err := c.answer(ctx, parseChallenges(header), who, write)
+	answer, err := c.answer(ctx, parseChallenges(header), cred, write)
 	if err != nil || answer == "" || answer == sent {
 		return false, err
 	}
@@ -85,13 +85,13 @@ func (c *call) authorize(ctx context.Context, header []string, sent string, writ
 }
 
 // answer returns the Authorization header for one of the challenges, or "" if there is none.
-func (c *call) answer(ctx context.Context, challenges []challenge, who secret, write bool) (string, error) {
+func (c *call) answer(ctx context.Context, challenges []challenge, cred secret, write bool) (string, error) {
 	for _, ch := range challenges {
 		if ch.scheme == "bearer" && ch.params["realm"] != "" {
-			if who.token != "" {
-				return "Bearer " + who.token, nil
+			if cred.token != "" {
+				return "Bearer " + cred.token, nil
 			}
-			token, err := c.token(ctx, ch, who, write)
+			token, err := c.token(ctx, ch, cred, write)
 			if err != nil {
 				return "", err
 			}
@@ -99,19 +99,21 @@ func (c *call) answer(ctx context.Context, challenges []challenge, who secret, w
 		}
 	}
 	for _, ch := range challenges {
-		if ch.scheme == "basic" && who.user != "" {
-			return who.basic(), nil
+		if ch.scheme == "basic" && cred.user != "" {
+			return cred.basic(), nil
 		}
 	}
 	return "", nil
 }
 
-// maxToken is the largest response of a token server that is read, in bytes.
-const maxToken = 1 << 20
+// maxTokenResponse is the largest response of a token server that is read, in bytes.
+const maxTokenResponse = 1 << 20
 
 // token requests a token from the registry's token server, see
-// https://distribution.github.io/distribution/spec/auth/.
-func (c *call) token(ctx context.Context, ch challenge, who secret, write bool) (string, error) {
+// https://distribution.github.io/distribution/spec/auth/. It does not send credentials without
+// encryption: a realm that is an http URL is a [*TokenServerError], except on the host of a
+// registry that is itself used without encryption.
+func (c *call) token(ctx context.Context, ch challenge, cred secret, write bool) (string, error) {
 	realm, err := url.Parse(ch.params["realm"])
 	if err != nil || realm.Hostname() == "" || realm.Scheme != "https" && realm.Scheme != "http" {
 		return "", &ContentError{Ref: c.ref.errorName(), Problem: "the registry names a malformed token server"}
@@ -128,10 +130,10 @@ func (c *call) token(ctx context.Context, ch challenge, who secret, write bool) 
 		form.Add("scope", s)
 	}
 	req := &http.Request{Method: http.MethodGet, URL: realm, Header: http.Header{"User-Agent": {c.agent}}}
-	if who.identity != "" {
+	if cred.identity != "" {
 		form.Set("grant_type", "refresh_token")
 		form.Set("client_id", "moonhelm")
-		form.Set("refresh_token", who.identity)
+		form.Set("refresh_token", cred.identity)
 		req.Method = http.MethodPost
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Body, req.ContentLength = io.NopCloser(strings.NewReader(form.Encode())), int64(len(form.Encode()))
@@ -141,13 +143,14 @@ func (c *call) token(ctx context.Context, ch challenge, who secret, write bool) 
 			query[name] = values
 		}
 		realm.RawQuery = query.Encode()
-		if who.user != "" {
-			req.Header.Set("Authorization", who.basic())
+		if cred.user != "" {
+			req.Header.Set("Authorization", cred.basic())
 		}
 	}
 	return c.askToken(req.WithContext(ctx))
 }
 
+// askToken sends a token request and returns the token.
 func (c *call) askToken(req *http.Request) (string, error) {
 	resp, err := c.http.Do(req)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -158,7 +161,7 @@ func (c *call) askToken(req *http.Request) (string, error) {
 		Token       string `json:"token"`
 		AccessToken string `json:"access_token"`
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxToken))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxTokenResponse))
 	if err == nil {
 		err = json.Unmarshal(data, &answer)
 	}
@@ -174,8 +177,9 @@ func (c *call) askToken(req *http.Request) (string, error) {
 	return answer.Token, nil
 }
 
-// scopes returns the scopes to request: the chart's and those of the challenge. A scope of
-// the challenge for the same chart is omitted, because some token servers accept only one.
+// scopes returns the scopes to request: the chart's and those of the challenge, or only the
+// latter for a login or a reference without a path. A scope of the challenge for the same
+// chart is omitted, because some token servers accept only one.
 func (c *call) scopes(challenged string, write bool) []string {
 	if c.ref.Path == "" || c.login {
 		return strings.Fields(challenged)
@@ -184,10 +188,10 @@ func (c *call) scopes(challenged string, write bool) []string {
 	if write {
 		actions = ":pull,push"
 	}
-	ours := "repository:" + c.ref.Path
-	out := []string{ours + actions}
+	repository := "repository:" + c.ref.Path
+	out := []string{repository + actions}
 	for _, s := range strings.Fields(challenged) {
-		if !strings.HasPrefix(s, ours+":") {
+		if !strings.HasPrefix(s, repository+":") {
 			out = append(out, s)
 		}
 	}
@@ -240,7 +244,7 @@ func parseChallenges(header []string) []challenge {
 	return out
 }
 
-// leading returns the token at the start of text.
+// leading returns the token, as RFC 9110 defines it, at the start of text.
 func leading(text string) string {
 	return text[:len(text)-len(strings.TrimLeftFunc(text, func(r rune) bool {
 		return r > ' ' && r < 0x7f && !strings.ContainsRune(`",=()<>@;:\[]?{}`, r)
@@ -268,7 +272,7 @@ func paramValue(text string) (value, rest string, err error) {
 	return "", "", errQuote
 }
 
-// A TokenServerError is returned if a registry names a token server without encryption. No
+// A TokenServerError is returned when the realm in a registry's challenge is an http URL. No
 // credentials were sent.
 type TokenServerError struct{ Host, Other string }
 

@@ -131,7 +131,7 @@ func TestAuthInvalidToken(t *testing.T) {
 	f.chart("web", "1.0.0", "x")
 	s := &tokens{}
 	s.serve(f, f.URL+"/token", "abc")
-	for _, answer := range []string{"", "{}", `{"token":""}`, `{"token":"a\r\nb"}`, "[]", strings.Repeat(" ", maxToken) + `{"token":"abc"}`} {
+	for _, answer := range []string{"", "{}", `{"token":""}`, `{"token":"a\r\nb"}`, "[]", strings.Repeat(" ", maxTokenResponse) + `{"token":"abc"}`} {
 		s.answer = answer
 		var wrong *ContentError
 		if _, err := f.pullAs(f.as("ann", "secret"), "web:1.0.0"); !errors.As(err, &wrong) {

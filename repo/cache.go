@@ -16,15 +16,16 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// Cache is a directory of fetched indexes, in Helm's layout.
+// Cache is a directory of fetched indexes, in Helm's layout with an additional file for the
+// validator of each index.
 type Cache struct{ Dir string }
 
 // The suffixes of a repository's files in the cache: its index, the names of its charts, and
 // the validator of its index.
 const (
-	indexSuffix = "-index.yaml"
-	namesSuffix = "-charts.txt"
-	markSuffix  = "-index.mark"
+	indexSuffix     = "-index.yaml"
+	namesSuffix     = "-charts.txt"
+	validatorSuffix = "-index.mark"
 )
 
 // path returns the path of a file of a repository. The name may be from a file that the user
@@ -34,13 +35,13 @@ func (c Cache) path(name, suffix string) (string, error) {
 		return "", CheckName(name)
 	}
 	if name == "" {
-		suffix = strings.TrimPrefix(suffix, "-") // as in Helm
+		suffix = strings.TrimPrefix(suffix, "-") // Helm calls the index of an unnamed repository index.yaml
 	}
 	return filepath.Join(c.Dir, name+suffix), nil
 }
 
-// Index opens the cached index of a repository. Errors are a [*NameError] and an
-// [*UncachedError].
+// Index opens the cached index of a repository. It returns a [*NameError] if the name is
+// invalid, and an [*UncachedError] if there is no index.
 func (c Cache) Index(name string) (*index.Index, error) {
 	path, err := c.path(name, indexSuffix)
 	if err != nil {
@@ -81,7 +82,7 @@ func (c Cache) Charts(name string) []string {
 // remove removes the files of a repository.
 func (c Cache) remove(name string) error {
 	var errs []error
-	for _, suffix := range []string{indexSuffix, namesSuffix, markSuffix} {
+	for _, suffix := range []string{indexSuffix, namesSuffix, validatorSuffix} {
 		path, err := c.path(name, suffix)
 		if err != nil {
 			return nil // an invalid name has no files
@@ -93,9 +94,9 @@ func (c Cache) remove(name string) error {
 	return errors.Join(errs...)
 }
 
-// part creates a temporary file for an index. It removes the files of killed processes that
-// are more than an hour old.
-func (c Cache) part(name string) (*os.File, error) {
+// createTemp creates a temporary file for an index, and removes those that processes which
+// were killed left more than an hour ago.
+func (c Cache) createTemp(name string) (*os.File, error) {
 	path, err := c.path(name, indexSuffix)
 	if err != nil {
 		return nil, err
@@ -114,8 +115,9 @@ func (c Cache) part(name string) (*os.File, error) {
 	return os.CreateTemp(c.Dir, prefix+"*.part")
 }
 
-// keep moves a fetched index to the cache and writes the names of its charts.
-func (c Cache) keep(name, part string, charts []string, mode fs.FileMode) error {
+// commit moves the fetched index in the file temp to the cache, with the given mode, and then
+// writes the names of its charts.
+func (c Cache) commit(name, temp string, charts []string, mode fs.FileMode) error {
 	to, err := c.path(name, indexSuffix)
 	if err != nil {
 		return err
@@ -124,28 +126,28 @@ func (c Cache) keep(name, part string, charts []string, mode fs.FileMode) error 
 	if err != nil {
 		return err
 	}
-	if err := os.Chmod(part, mode); err != nil {
+	if err := os.Chmod(temp, mode); err != nil {
 		return err
 	}
-	if err := os.Rename(part, to); err != nil {
+	if err := os.Rename(temp, to); err != nil {
 		return err
 	}
-	return writeFile(names, mode, strings.NewReader(list(charts)))
+	return writeFile(names, mode, strings.NewReader(chartLines(charts)))
 }
 
 // protect sets the mode of a repository's files, if possible. Helm and old versions of
 // Moonhelm have made them world-readable.
 func (c Cache) protect(name string, mode fs.FileMode) {
-	for _, suffix := range []string{indexSuffix, namesSuffix, markSuffix} {
+	for _, suffix := range []string{indexSuffix, namesSuffix, validatorSuffix} {
 		if path, err := c.path(name, suffix); err == nil {
 			_ = os.Chmod(path, mode) // the next update tries again
 		}
 	}
 }
 
-// list returns one line per name, without names that have control characters: they would
+// chartLines returns one line per name, without names that have control characters: they would
 // break lines, or control the terminal.
-func list(names []string) string {
+func chartLines(names []string) string {
 	var b strings.Builder
 	for _, name := range names {
 		if !strings.ContainsFunc(name, unicode.IsControl) {

@@ -322,7 +322,7 @@ func withoutFile(err error) error {
 }
 
 func (c Collection) keep(e Entry, got *fetched) error {
-	if err := c.Cache.keep(e.Name, got.path, got.charts, e.cacheMode()); err != nil {
+	if err := c.Cache.commit(e.Name, got.path, got.charts, e.cacheMode()); err != nil {
 		return fmt.Errorf("keep the index of repository %q: %w", e.Name, err)
 	}
 	c.saveValidator(e, got)

@@ -539,7 +539,7 @@ func TestCachePathInDirectory(t *testing.T) {
 
 // CVE-2021-21303: names come from a stranger's index.
 func TestCacheCharts(t *testing.T) {
-	if got := list([]string{"web", "a\nb", "\x1b[2J", "api"}); got != "web\napi\n" {
+	if got := chartLines([]string{"web", "a\nb", "\x1b[2J", "api"}); got != "web\napi\n" {
 		t.Errorf("%q", got)
 	}
 	c := Cache{Dir: t.TempDir()}

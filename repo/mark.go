@@ -38,7 +38,7 @@ const maxValidator = 1 << 20
 // validator returns the validator of the cached index, or the zero value if there is none or
 // another process has changed the index.
 func (c Collection) validator(e Entry) fetch.Validator {
-	path, err := c.Cache.path(e.Name, markSuffix)
+	path, err := c.Cache.path(e.Name, validatorSuffix)
 	if err != nil {
 		return fetch.Validator{}
 	}
@@ -66,7 +66,7 @@ func (c Collection) validator(e Entry) fetch.Validator {
 // saveValidator stores the validator for the next update. Errors are ignored: without it,
 // the index is fetched again.
 func (c Collection) saveValidator(e Entry, got *fetched) {
-	path, err := c.Cache.path(e.Name, markSuffix)
+	path, err := c.Cache.path(e.Name, validatorSuffix)
 	if err != nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator)
 		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, &TimeoutError{After: c.Timeout})
 		defer cancel()
 	}
-	f, err := c.Cache.part(e.Name)
+	f, err := c.Cache.createTemp(e.Name)
 	if err != nil {
 		return nil, &CacheError{Dir: c.Cache.Dir, Err: withoutPath(err)}
 	}

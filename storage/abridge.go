@@ -9,10 +9,10 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// abridge returns a smaller record of at most limit bytes for r. It is stored while the parts
-// are written, and remains only if the client dies before all of them are, when nothing in the
-// cluster has changed yet. It omits the chart's files, then the notes, then the manifest and
-// the hooks, then the values.
+// abridge returns a smaller record of at most limit bytes for r. A record that needs several
+// objects (see parts.go) is created with this one first. It remains only if the client dies
+// before the other objects are written, and then nothing has been applied yet. It omits all of
+// the chart but its metadata, then the notes, then the manifest and the hooks, then the values.
 func abridge(r Record, limit int) ([]byte, error) {
 	rel, err := release.Decode(r.Data)
 	if err != nil {
@@ -20,7 +20,7 @@ func abridge(r Record, limit int) ([]byte, error) {
 	}
 	meta, err := rel.Metadata()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create %s: %w", objectName(r.Key), err)
 	}
 	for _, omit := range []func(){
 		func() { rel.SetChart(&chart.Chart{Metadata: meta}) },

@@ -41,7 +41,7 @@ func (m Mode) String() string {
 // Limits of an expression. They bound the memory for lists and the stack.
 const (
 	MaxIndex   = 65536 // the highest index of a list
-	MaxNesting = 30    // the highest number of names and indexes in a path
+	MaxNesting = 30    // the highest number of names and indexes after the first name
 )
 
 // A SetError is returned for an expression of a --set flag that cannot be parsed or
@@ -130,8 +130,9 @@ func mergeInto(dst, over map[string]any) {
 // table parses "name=value", "name.…" or "name[…" and writes the value to dst.
 //
 // As in Helm, an empty name at the top sets no value, so a script's "--set $KEY=x" with an
-// empty KEY is not an error. An empty name in a table that would stay empty is an error,
-// unless --set or --set-string gives it an empty value.
+// empty KEY is not an error. An empty name in a table that would stay empty ("a.=x") is an
+// error, unless --set or --set-string gives it an empty value ("a.=") or the table is an item
+// of a list.
 func (p *setParser) table(dst map[string]any, depth int) error {
 	if depth > MaxNesting {
 		return errTooDeep
@@ -182,7 +183,7 @@ func (p *setParser) table(dst map[string]any, depth int) error {
 	return nil
 }
 
-var errTooDeep = errors.New("nests deeper than 30 levels")
+var errTooDeep = fmt.Errorf("nests deeper than %d levels", MaxNesting)
 
 // item parses an index and the assignment after it, and returns the list with the item set.
 func (p *setParser) item(list []any, depth int) ([]any, error) {
@@ -193,11 +194,11 @@ func (p *setParser) item(list []any, depth int) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	junk, stop := p.word(".[=")
-	if junk != "" {
-		return nil, fmt.Errorf("%q follows an index, only '=', '.' or '[' may", junk)
+	extra, stop := p.word(".[=")
+	if extra != "" {
+		return nil, fmt.Errorf("%q follows an index, only '=', '.' or '[' may", extra)
 	}
-	if stop == 0 { // "a[0]" changes only a missing list, to an empty one
+	if stop == 0 { // as in Helm, "a[0]" without a value only creates a missing list
 		if list == nil {
 			list = []any{}
 		}

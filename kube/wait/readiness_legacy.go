@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// legacy applies Helm 3's documented and observed readiness rules. They differ from kstatus
+// legacy applies Helm 3's documented and observed readiness rules (see docs/adr/0024). They differ from kstatus
 // in that maxUnavailable pods of a rollout may be missing, load balancers need an address,
 // and custom resources are ready when they exist. Unlike in Helm 3, a permanent failure ends
 // the wait, and a pod that has succeeded is ready.
@@ -42,9 +42,9 @@ func (r rollout) legacy(t *api.Target, o map[string]any) verdict {
 	return verdict{ready: true}
 }
 
-// legacyDeployment requires enough pods of the latest revision to be ready. The status has the
-// number of ready pods, but not of those of the latest revision: all others count as ready,
-// which they are while a rollout succeeds.
+// legacyDeployment requires that all pods of the latest revision but maxUnavailable are ready.
+// The status does not count ready pods by revision, so every pod of an older revision is
+// taken for ready and subtracted from readyReplicas.
 func legacyDeployment(o map[string]any) verdict {
 	if v, over := overDeadline(o); over {
 		return v
@@ -53,16 +53,16 @@ func legacyDeployment(o map[string]any) verdict {
 	updated := min(api.Int(o, "status", "updatedReplicas"), want)
 	old := max(0, api.Int(o, "status", "replicas")-updated)
 	ready := max(0, min(updated, api.Int(o, "status", "readyReplicas")-old))
-	mayMiss := int64(0)
-	if kind := api.String(o, "spec", "strategy", "type"); kind == "RollingUpdate" || kind == "" {
-		few, more := api.Field(o, "spec", "strategy", "rollingUpdate", "maxUnavailable"), api.Field(o, "spec", "strategy",
-			"rollingUpdate", "maxSurge")
-		mayMiss = share(few, want, false)
-		if few != nil && mayMiss == 0 && share(more, want, true) == 0 {
-			mayMiss = 1 // as the controller does, because otherwise it could not replace any pod
+	maxUnavailable := int64(0)
+	if s := api.String(o, "spec", "strategy", "type"); s == "RollingUpdate" || s == "" {
+		given := api.Field(o, "spec", "strategy", "rollingUpdate", "maxUnavailable")
+		surge := scaledValue(api.Field(o, "spec", "strategy", "rollingUpdate", "maxSurge"), want, true)
+		maxUnavailable = scaledValue(given, want, false)
+		if given != nil && maxUnavailable == 0 && surge == 0 {
+			maxUnavailable = 1 // as the controller does, because otherwise it could not replace any pod
 		}
 	}
-	return count(ready, want-mayMiss, "pods ready")
+	return count(ready, want-maxUnavailable, "pods ready")
 }
 
 func legacyStatefulSet(o map[string]any) verdict {
@@ -81,33 +81,34 @@ func legacyStatefulSet(o map[string]any) verdict {
 }
 
 func legacyDaemonSet(o map[string]any) verdict {
-	if kind := api.String(o, "spec", "updateStrategy", "type"); kind != "RollingUpdate" && kind != "" {
-		return verdict{ready: true}
+	if s := api.String(o, "spec", "updateStrategy", "type"); s != "RollingUpdate" && s != "" {
+		return verdict{ready: true} // OnDelete: the controller waits for the old pods' deletion
 	}
 	want := api.Int(o, "status", "desiredNumberScheduled")
 	if v := count(api.Int(o, "status", "updatedNumberScheduled"), want, "pods updated"); !v.ready {
 		return v
 	}
-	mayMiss := share(api.Field(o, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable"), want, true)
-	return count(api.Int(o, "status", "numberReady"), want-mayMiss, "pods ready")
+	maxUnavailable := scaledValue(api.Field(o, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable"), want, true)
+	return count(api.Int(o, "status", "numberReady"), want-maxUnavailable, "pods ready")
 }
 
 func legacyService(o map[string]any) verdict {
-	switch kind := api.String(o, "spec", "type"); {
-	case kind == "ExternalName":
+	switch serviceType := api.String(o, "spec", "type"); {
+	case serviceType == "ExternalName":
 		return verdict{ready: true}
 	case api.String(o, "spec", "clusterIP") == "":
 		return verdict{missing: "to get a cluster address"}
-	case kind == "LoadBalancer":
-		given, _ := api.Field(o, "spec", "externalIPs").([]any)
-		got, _ := api.Field(o, "status", "loadBalancer", "ingress").([]any)
-		return verdict{ready: len(given)+len(got) > 0, missing: "to get the load balancer's address"}
+	case serviceType == "LoadBalancer":
+		external, _ := api.Field(o, "spec", "externalIPs").([]any)
+		ingress, _ := api.Field(o, "status", "loadBalancer", "ingress").([]any)
+		return verdict{ready: len(external)+len(ingress) > 0, missing: "to get the load balancer's address"}
 	}
 	return verdict{ready: true}
 }
 
-// share returns a number of pods that is given as a number or as a percentage of all.
-func share(v any, all int64, up bool) int64 {
+// scaledValue returns v, a number of pods or a percentage of all. It rounds a percentage up if
+// up is set, and returns 0 for other values.
+func scaledValue(v any, all int64, up bool) int64 {
 	switch v := v.(type) {
 	case int64:
 		return v
