@@ -68,7 +68,7 @@ tests: build ## all tests without a cluster, but for those that cluster-tests ru
 
 race: ## the packages that run things concurrently, under the race detector
 	@echo "== race detector"
-	go test -race -skip 'Bomb|Bounded' ./fetch ./repo/... ./registry ./plugin/... ./action ./event ./storage ./storage/lock ./kube/... ./engine ./chart/loader ./internal/ui ./script ./script/wire ./script/engine/...
+	go test -race -skip 'Bomb|Bounded|SizeLimit|PluginLimit' ./fetch ./repo/... ./registry ./plugin/... ./action ./event ./storage ./storage/lock ./kube/... ./engine ./chart/loader ./internal/ui ./script ./script/wire ./script/engine/...
 
 cluster-tests: build cluster ## tests on the local control plane
 	@echo "== tests on the control plane"

@@ -14,8 +14,8 @@ import (
 
 // A method is looked up in the functions of this file, by the type of its receiver,
 // and not with reflect.Value.MethodByName: a program that calls that keeps every
-// exported method of every type it can reach, which is a fifth of this one (see ADR
-// 25). Templates meet few types that have methods.
+// exported method of every type it can reach, which is an eighth of this one (see
+// docs/adr/0025-methods-of-templates.md). Templates meet few types that have methods.
 
 // method returns the method of recv that templates may call by that name, or nil.
 func (f *frame) method(recv reflect.Value, name string) any {

@@ -69,6 +69,8 @@ func TestTextExecute(t *testing.T) {
 		"function":      {Text{Text: "{{last 1}}", Functions: map[string]func(...any) (any, error){"last": plusOne}}, "2"},
 		"method":        {Text{Text: "{{.Format \"2006\"}}", Data: time.Unix(0, 0).UTC()}, "1970"},
 		"further types": {Text{Text: "{{.Len}}", Data: strings.NewReader("abc"), Methods: readerMethod}, "3"},
+		"slice of text": {Text{Text: "{{slice . 1 3}}{{slice . 2}}", Data: "abcd"}, "bccd"},
+		"slice of list": {Text{Text: "{{slice . 1}}", Data: []any{1, 2}}, "[2]"},
 		"no cluster":    {Text{Text: `{{len (lookup "v1" "Secret" "" "")}}`}, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,8 +4,12 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"reflect"
+
+	"github.com/Masterminds/sprig/v3"
 )
 
 // Text is a template that belongs to no chart, such as a release's name template or the
@@ -31,6 +35,7 @@ type Text struct {
 
 // Execute writes what the template prints to w, or nothing if it fails. The error of a
 // template is an [*Error]. A missing key is printed as "<no value>", as text/template does.
+// The output is limited to 64 MiB. The function set changes maps of t.Data.
 func (t Text) Execute(w io.Writer) (err error) {
 	e := newEngine(&Input{Capabilities: DefaultCapabilities()})
 	e.methods = t.Methods
@@ -39,6 +44,7 @@ func (t Text) Execute(w io.Writer) (err error) {
 		e.funcs[name].weighs = true
 		e.known[name] = true
 	}
+	e.funcs["slice"] = newFunction("slice", reflect.ValueOf(slice))
 	src := &source{file: t.Name, text: t.Text}
 	parsed := e.parseTpl(src)
 	if parsed.err != nil {
@@ -60,4 +66,28 @@ func (t Text) Execute(w io.Writer) (err error) {
 	}()
 	_, err = io.WriteString(w, e.executor(context.Background()).execute(main, e.set, nil, t.Data))
 	return err
+}
+
+// slice is text/template's function for strings, which users of --template know, and Sprig's
+// for lists.
+func slice(v any, indices ...any) (any, error) {
+	s, ok := v.(string)
+	if !ok {
+		return sprig.GenericFuncMap()["mustSlice"].(func(any, ...any) (any, error))(v, indices...)
+	}
+	bounds := []int{0, len(s)}
+	if len(indices) > len(bounds) {
+		return nil, errors.New("cannot 3-index slice a string")
+	}
+	for i, index := range indices {
+		n, ok := index.(int)
+		if !ok || n < 0 || n > len(s) {
+			return nil, fmt.Errorf("index out of range: %v", index)
+		}
+		bounds[i] = n
+	}
+	if bounds[0] > bounds[1] {
+		return nil, fmt.Errorf("invalid slice index: %d > %d", bounds[0], bounds[1])
+	}
+	return s[bounds[0]:bounds[1]], nil
 }

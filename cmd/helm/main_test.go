@@ -13,7 +13,7 @@ import (
 // index unknown at link time.
 var reflectMethod = regexp.MustCompile(`(?m)^\S+ <[^>]*ReflectMethod[^>]*>`)
 
-// With such a function the linker keeps all exported methods of reachable types, a tenth of the
+// With such a function the linker keeps all exported methods of reachable types, an eighth of the
 // program (see docs/adr/0025-methods-of-templates.md).
 func TestMethodsAreNotLookedUpByName(t *testing.T) {
 	if testing.Short() {

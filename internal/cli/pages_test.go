@@ -93,7 +93,7 @@ func TestMigrationWords(t *testing.T) {
 // helm diff are in docs/diff.md.
 func TestEnvironment(t *testing.T) {
 	text := page(t, "environment.md") + page(t, "diff.md")
-	name := regexp.MustCompile(`HELM_[A-Z_0-9]*[A-Z0-9]`)
+	name := regexp.MustCompile(`\b(HELM_[A-Z_0-9]*[A-Z0-9]|MOONHELM_RELEASES)`)
 	found := map[string]bool{}
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -112,7 +112,7 @@ func TestEnvironment(t *testing.T) {
 			return nil
 		}
 		source, err := os.ReadFile(path)
-		for _, m := range regexp.MustCompile(`"(HELM_[A-Z_0-9]+)"`).FindAllStringSubmatch(string(source), -1) {
+		for _, m := range regexp.MustCompile(`"(HELM_[A-Z_0-9]+|MOONHELM_RELEASES)"`).FindAllStringSubmatch(string(source), -1) {
 			found[m[1]] = true
 		}
 		return err

@@ -122,7 +122,7 @@ func (e *engine) serve() error {
 			e.limits = limitsOf(m.Body)
 			if e.confine != nil {
 				if err := e.confine(m); err != nil {
-					return fmt.Errorf("confine the scripts' process: %w", err)
+					return fmt.Errorf("confine the script process: %w", err)
 				}
 			}
 			e.clock.limit = e.limits.CPU

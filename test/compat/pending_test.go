@@ -115,7 +115,7 @@ func TestPendingRevisionsOfHelm(t *testing.T) {
 			_ = cmd.Wait()
 
 			wantIn(t, "upgrade", we.fails(t, "upgrade", "web", chart), another, `release "web" is locked: revision 2 has been pending-upgrade since`,
-				"from", "on it counts as abandoned", "hint: ", "helm rollback web", "helm uninstall web")
+				"from", "it counts as abandoned from", "hint: ", "helm rollback web", "helm uninstall web")
 			agree(t, all, "1 deployed", "2 pending-upgrade")
 			wantIn(t, "after 14 minutes", we.later(t, 14*time.Minute).fails(t, "upgrade", "web", chart), "is locked")
 			wantIn(t, "helm's", helm.fails(t, "upgrade", "web", chart), another)

@@ -182,6 +182,17 @@ var installerCases = map[string]installerCase{
 		there:   helmScript(installed),
 		wantOut: []string{"Moonhelm v0.2.0 is installed already"}, wantHelm: installed,
 	},
+	"an upgrade under Helm's version": {
+		env:     []string{"HELM_COMPAT=3"},
+		there:   "#!/bin/sh\n[ -z \"$HELM_COMPAT\" ] && echo " + oldVersion + " || echo v3.22.0\n",
+		wantOut: []string{"v0.2.0 is installed"}, wantHelm: installed,
+	},
+	"an invalid VERIFY_CHECKSUM": {
+		env: []string{"VERIFY_CHECKSUM=1"}, wantCode: 1, wantOut: []string{"invalid VERIFY_CHECKSUM 1", "want true or false"},
+	},
+	"an invalid VERIFY_SIGNATURES": {
+		env: []string{"VERIFY_SIGNATURES=yes"}, wantCode: 1, wantOut: []string{"invalid VERIFY_SIGNATURES yes"},
+	},
 	"Helm in its place": {
 		there: helmScript("v3.22.0"), wantCode: 1,
 		wantOut: []string{"is not Moonhelm (v3.22.0)", "--force replaces it"}, wantHelm: "v3.22.0",

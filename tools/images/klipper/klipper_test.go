@@ -39,6 +39,14 @@ var cases = map[string]struct {
 			"KUBERNETES_SERVICE_HOST": "10.43.0.1", "KUBERNETES_SERVICE_PORT": "443"},
 		want: []string{"upgrade site https://10.43.0.1:443/static/charts/traefik.tgz --install --namespace kube-system"},
 	},
+	"a chart of the API server, with the cluster's authority": {
+		args: []string{"install"},
+		env: map[string]string{"CHART": "https://%{KUBERNETES_API}%/static/charts/traefik.tgz",
+			"KUBERNETES_SERVICE_HOST": "10.43.0.1", "KUBERNETES_SERVICE_PORT": "443"},
+		files: map[string]string{"var/run/secrets/kubernetes.io/serviceaccount/ca.crt": "cluster"},
+		want: []string{"upgrade site https://10.43.0.1:443/static/charts/traefik.tgz --install --namespace kube-system" +
+			" --ca-file TMP/repository-ca.pem"},
+	},
 	"a chart in the resource": {
 		args: []string{"install"}, files: map[string]string{"chart/site.tgz.base64": base64.StdEncoding.EncodeToString([]byte("archive"))},
 		want: []string{"upgrade site TMP/site.tgz --install --namespace kube-system"},

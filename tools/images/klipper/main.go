@@ -9,15 +9,18 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 func main() {
@@ -32,9 +35,14 @@ func main() {
 	}
 }
 
-// call runs helm. What it prints goes to the job's log; that of a query is returned.
+// call runs helm. Its output goes to the job's log, or is returned for a query. As the first
+// process of a container, klipper must pass on the signal that ends it: helm then records that
+// it was interrupted.
 func call(query bool, args ...string) ([]byte, error) {
-	cmd := exec.Command("helm", args...)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "helm", args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Stderr = os.Stderr
 	if query {
 		return cmd.Output()
@@ -147,7 +155,7 @@ func (j job) chart(name string) (string, []string, error) {
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return "", nil, err
 	}
-	chart := strings.ReplaceAll(j.getenv("CHART"), "%{KUBERNETES_API}%",
+	chart := strings.ReplaceAll(j.getenv("CHART"), apiPlaceholder,
 		j.getenv("KUBERNETES_SERVICE_HOST")+":"+j.getenv("KUBERNETES_SERVICE_PORT"))
 	if chart == "" {
 		return "", nil, errors.New("neither CHART nor a chart's content is set")
@@ -200,7 +208,14 @@ func (j job) access() ([]string, error) {
 	return flags, nil
 }
 
-// authorities gathers repoCA and the files of repoCAConfigMap in one file.
+// clusterCA is the file of a pod's service account with the cluster's certificate authority.
+const clusterCA = "var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+
+// apiPlaceholder stands in CHART for the address of the API server.
+const apiPlaceholder = "%{KUBERNETES_API}%"
+
+// authorities gathers repoCA, the files of repoCAConfigMap and, if the chart comes from the API
+// server, the cluster's authority in one file.
 func (j job) authorities() (string, error) {
 	files, err := filepath.Glob(filepath.Join(j.root, "ca-files", "*"))
 	if err != nil {
@@ -208,6 +223,12 @@ func (j job) authorities() (string, error) {
 	}
 	if file := filepath.Join(j.root, "config", "ca-file.pem"); exists(file) {
 		files = append(files, file)
+	}
+	// A chart of the API server's own static files has the cluster's certificate.
+	if strings.Contains(j.getenv("CHART"), apiPlaceholder) {
+		if file := filepath.Join(j.root, clusterCA); exists(file) {
+			files = append(files, file)
+		}
 	}
 	var all []byte
 	for _, file := range files {
@@ -230,7 +251,7 @@ func (j job) secret(name string) (string, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
-	return string(text), err
+	return strings.TrimSuffix(string(text), "\n"), err
 }
 
 // status is that of the release's last revision; "" where there is no release.
