@@ -210,8 +210,8 @@ func copyUntracked(p *Plugin, untracked []string, to string) error {
 			return copyEntry(root, from, name, d)
 		})
 		if errors.Is(err, fs.ErrExist) {
-			return &FixedError{p.Name, fmt.Sprintf("the new version contains %s, which is an untracked file in %s: remove the untracked file",
-				name, p.Dir)}
+			return &FixedError{p.Name, fmt.Sprintf(
+				"the new version contains %s, which is an untracked file in %s: remove the untracked file", name, p.Dir)}
 		}
 		if err != nil {
 			return fmt.Errorf("update plugin %q: keep %s: %w", p.Name, name, err)

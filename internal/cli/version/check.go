@@ -55,7 +55,8 @@ func compare(w io.Writer, release string, newest *semver.Version, baseURL string
 	}
 	switch {
 	case current.LessThan(newest):
-		_, err = fmt.Fprintf(w, "Moonhelm %s is available, you have %s: %s/tag/v%s\n", newest, current, fetch.Clean(baseURL), newest)
+		_, err = fmt.Fprintf(w, "Moonhelm %s is available, you have %s: %s/tag/v%s\n", newest, current,
+			fetch.Clean(baseURL), newest)
 	case current.GreaterThan(newest):
 		_, err = fmt.Fprintf(w, "Moonhelm %s is newer than the newest release, %s\n", current, newest)
 	default:
