@@ -4,5 +4,5 @@
 
 package action
 
-// raced reports that tests run under the race detector, ten times slower.
-const raced = true
+// raceEnabled reports that tests run under the race detector, ten times slower.
+const raceEnabled = true
