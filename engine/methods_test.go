@@ -71,6 +71,7 @@ func TestTextExecute(t *testing.T) {
 		"further types": {Text{Text: "{{.Len}}", Data: strings.NewReader("abc"), Methods: readerMethod}, "3"},
 		"slice of text": {Text{Text: "{{slice . 1 3}}{{slice . 2}}", Data: "abcd"}, "bccd"},
 		"slice of list": {Text{Text: "{{slice . 1}}", Data: []any{1, 2}}, "[2]"},
+		"own slice":     {Text{Text: "{{slice 1}}", Functions: map[string]func(...any) (any, error){"slice": plusOne}}, "2"},
 		"no cluster":    {Text{Text: `{{len (lookup "v1" "Secret" "" "")}}`}, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +92,8 @@ func readerMethod(v any, name string) any {
 
 func TestTextExecuteFails(t *testing.T) {
 	for text, want := range map[string]string{
+		`{{slice "ab" 3}}`:     "index out of range: 3",
+		`{{slice "ab" 2 1}}`:   "invalid slice index: 2 > 1",
 		"{{":                   "parse error at (--template:1)",
 		"before{{.Nope}}":      "--template:1:9",
 		`before{{fail "now"}}`: "execution error at (--template:1:9): now",

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-
-	"github.com/Masterminds/sprig/v3"
 )
 
 // Text is a template that belongs to no chart, such as a release's name template or the
@@ -39,12 +37,13 @@ type Text struct {
 func (t Text) Execute(w io.Writer) (err error) {
 	e := newEngine(&Input{Capabilities: DefaultCapabilities()})
 	e.methods = t.Methods
+	list := e.funcs["mustSlice"].fn.(func(any, ...any) (any, error)) // Sprig's, which has no slice of text
+	e.funcs["slice"] = newFunction("slice", reflect.ValueOf(sliceOf(list)))
 	for name, fn := range t.Functions {
 		e.funcs[name] = newFunction(name, reflect.ValueOf(fn))
 		e.funcs[name].weighs = true
 		e.known[name] = true
 	}
-	e.funcs["slice"] = newFunction("slice", reflect.ValueOf(slice))
 	src := &source{file: t.Name, text: t.Text}
 	parsed := e.parseTpl(src)
 	if parsed.err != nil {
@@ -68,26 +67,31 @@ func (t Text) Execute(w io.Writer) (err error) {
 	return err
 }
 
-// slice is text/template's function for strings, which users of --template know, and Sprig's
-// for lists.
-func slice(v any, indices ...any) (any, error) {
-	s, ok := v.(string)
-	if !ok {
-		return sprig.GenericFuncMap()["mustSlice"].(func(any, ...any) (any, error))(v, indices...)
+// sliceOf returns the function slice of text/template for strings, which users of --template
+// have, with list for everything else.
+func sliceOf(list func(any, ...any) (any, error)) func(v any, indices ...any) (any, error) {
+	return func(v any, indices ...any) (any, error) {
+		if s, ok := v.(string); ok {
+			return sliceText(s, indices)
+		}
+		return list(v, indices...)
 	}
+}
+
+func sliceText(s string, indices []any) (string, error) {
 	bounds := []int{0, len(s)}
 	if len(indices) > len(bounds) {
-		return nil, errors.New("cannot 3-index slice a string")
+		return "", errors.New("cannot 3-index slice a string")
 	}
 	for i, index := range indices {
 		n, ok := index.(int)
 		if !ok || n < 0 || n > len(s) {
-			return nil, fmt.Errorf("index out of range: %v", index)
+			return "", fmt.Errorf("index out of range: %v", index)
 		}
 		bounds[i] = n
 	}
 	if bounds[0] > bounds[1] {
-		return nil, fmt.Errorf("invalid slice index: %d > %d", bounds[0], bounds[1])
+		return "", fmt.Errorf("invalid slice index: %d > %d", bounds[0], bounds[1])
 	}
 	return s[bounds[0]:bounds[1]], nil
 }
