@@ -46,16 +46,7 @@ func TestMigrationDeviations(t *testing.T) {
 			rows = append(rows, name)
 		}
 	}
-	for _, name := range listed {
-		if !slices.Contains(rows, name) {
-			t.Errorf("docs/coming-from-helm.md has no line %q, which docs/differences.md has", name)
-		}
-	}
-	for _, name := range rows {
-		if !slices.Contains(listed, name) {
-			t.Errorf("docs/coming-from-helm.md has a line %q, which docs/differences.md has not", name)
-		}
-	}
+	compareNames(t, "docs/coming-from-helm.md, compared with docs/differences.md,", rows, listed)
 }
 
 // TestMigrationWords runs the commands of earlier versions of Helm: each ends with an error that says

@@ -123,7 +123,7 @@ events.on("pre-lint", function(ctx)
     if v ~= nil then print(name) end
   end
 end)`)
-	compareNames(t, sorted(documented), found)
+	compareNames(t, "the reference", sorted(documented), found)
 }
 
 // TestReferenceFunctions compares the functions of scripts with the reference. With -update it
@@ -172,7 +172,7 @@ end`)
 		}
 		return
 	}
-	compareNames(t, sorted(documented), found)
+	compareNames(t, "the reference", sorted(documented), found)
 	if fill(t, text, "functions", functions.String()) != text {
 		t.Error("the functions have changed: go test ./internal/cli -run TestReference -update")
 	}
@@ -250,16 +250,17 @@ func sorted(set map[string]bool) (names []string) {
 	return names
 }
 
-func compareNames(t *testing.T, documented, found []string) {
+// compareNames reports names that page lacks, and names in page that do not exist.
+func compareNames(t *testing.T, page string, documented, found []string) {
 	t.Helper()
 	for _, name := range found {
 		if !slices.Contains(documented, name) {
-			t.Errorf("%s is missing in the reference", name)
+			t.Errorf("%s lacks %q", page, name)
 		}
 	}
 	for _, name := range documented {
 		if !slices.Contains(found, name) {
-			t.Errorf("%s is in the reference but does not exist", name)
+			t.Errorf("%s has %q, which does not exist", page, name)
 		}
 	}
 }

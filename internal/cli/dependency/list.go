@@ -88,7 +88,7 @@ func (o listOptions) run(f *cmdutil.Factory) error {
 	return nil
 }
 
-// truncate shortens text to width characters, as in Helm; width 0 is no limit.
+// truncate shortens text to width characters, as in Helm; width 0 means no limit.
 func truncate(text string, width int) string {
 	runes := []rune(text)
 	if width == 0 || len(runes) <= width {

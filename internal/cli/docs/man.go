@@ -132,7 +132,7 @@ func manLine(s string) string {
 	return s
 }
 
-// manCode is a line of what is typed, in which an apostrophe is no closing quote.
+// manCode returns a line of code: an apostrophe in it stays one and is not made a closing quote.
 func manCode(s string) string { return strings.ReplaceAll(manLine(s), "'", `\(aq`) }
 
 var manEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`)
