@@ -76,7 +76,7 @@ func (r *hookRunner) locate(ctx context.Context, rel *release.Release, it *hookI
 // that are to be replaced. It deletes nothing if there is a conflict.
 //
 // The policy before-hook-creation deletes existing objects. Without that policy, objects of an
-// earlier run of the release are no conflict: a Job or Pod, and a hook with the policy
+// earlier run of the release are not a conflict: a Job or Pod, and a hook with the policy
 // hook-succeeded, is replaced; any other hook is updated, as Helm 4 does. An object that is not
 // a hook is replaced only with before-hook-creation, and with a warning.
 func (r *hookRunner) clearExisting(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) error {

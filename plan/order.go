@@ -18,7 +18,7 @@ import (
 const subchartsAnnotation = "helm.sh/depends-on/subcharts"
 
 // Order is the order of subcharts that the charts of a tree declare (Helm's proposal 25), in
-// the format of a release's record. nil is no order.
+// the format of a release's record. A nil *Order means that they declare none.
 type Order struct {
 	// Charts are the charts that ask for an order, by their path in the tree: "" is the
 	// root, "app/cache" the subchart cache of its subchart app. The value maps a subchart

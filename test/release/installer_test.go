@@ -76,7 +76,7 @@ var installerCases = map[string]installerCase{
 	"the variables of get-helm-3": {
 		env: []string{"DESIRED_VERSION=v0.1.0"}, wantOut: []string{"v0.1.0 is installed"}, wantHelm: oldVersion,
 	},
-	"a version that is no version": {
+	"an invalid version": {
 		args: []string{"--version", "../../evil"}, wantCode: 1, wantOut: []string{"invalid version"},
 	},
 	"a version that is not there": {
@@ -130,7 +130,7 @@ var installerCases = map[string]installerCase{
 		args:    []string{"--no-verify-signature"},
 		wantOut: []string{"not verified, as you asked"}, wantHelm: installed,
 	},
-	"a signature that is no signature": {
+	"an invalid signature": {
 		spoil:    func(site map[string][]byte) { site[archive+".asc"] = []byte("hello\n") },
 		wantCode: 1, wantOut: []string{"is not valid: nothing was installed"},
 	},
