@@ -17,8 +17,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// binary is the helm under test: what `make build` made, unless the variable
-// names another.
+// binary returns the path of the helm under test: MOONHELM_TEST_HELM, or bin/helm of `make
+// build`.
 func binary(t *testing.T) string {
 	t.Helper()
 	bin := os.Getenv("MOONHELM_TEST_HELM")
@@ -35,15 +35,15 @@ func binary(t *testing.T) string {
 	return bin
 }
 
-// helm runs the program in one namespace of one cluster.
+// helm runs the program in a namespace of a cluster.
 type helm struct {
 	*cluster
 	bin, home, namespace string
-	direct               string // the kubeconfig that leads to the API server
+	direct               string // the kubeconfig for the API server
 	gate                 *gate
-	gated                string // the one that leads through the gate
+	gated                string // the kubeconfig for the gate
 	chart                string
-	user                 string // whom a command is run as, "" for the admin
+	user                 string // the user of a command, "" for the admin
 }
 
 func newHelm(t *testing.T, c *cluster) *helm {
@@ -56,7 +56,7 @@ func newHelm(t *testing.T, c *cluster) *helm {
 	return h
 }
 
-// result is how a run ended.
+// result is the output and the error of a command.
 type result struct {
 	stdout, stderr string
 	err            error
@@ -64,7 +64,7 @@ type result struct {
 
 func (r result) String() string { return fmt.Sprintf("%v\n%s%s", r.err, r.stdout, r.stderr) }
 
-// ok reports whether it went well, or ended in a way that says that it had.
+// ok reports whether the command succeeded, or failed with one of the given messages.
 func (r result) ok(unless ...string) bool {
 	if r.err == nil {
 		return true
@@ -85,7 +85,7 @@ func (h *helm) command(kubeconfig string, args ...string) (*exec.Cmd, *bytes.Buf
 	return cmd, &stdout, &stderr
 }
 
-// run runs helm undisturbed.
+// run runs helm without faults.
 func (h *helm) run(args ...string) result { return h.runAt(h.direct, args...) }
 
 func (h *helm) runAt(kubeconfig string, args ...string) result {
@@ -94,8 +94,7 @@ func (h *helm) runAt(kubeconfig string, args ...string) result {
 	return result{stdout.String(), stderr.String(), err}
 }
 
-// runGated runs helm through the gate, and returns when the gate has seen the
-// end of all that it asked.
+// runGated runs helm through the gate and returns when all its requests have ended.
 func (h *helm) runGated(t *testing.T, rule rule, args ...string) result {
 	t.Helper()
 	h.gate.reset(rule)
@@ -119,10 +118,9 @@ func (h *helm) must(t *testing.T, args ...string) string {
 	return r.stdout
 }
 
-// writeChart writes a chart of several kinds whose objects all carry a colour.
-// With "more", an object is there that is not without, and with "less" one is
-// left out. With "hooks", there are hooks of each event that are removed when
-// they have succeeded.
+// writeChart writes a chart of several kinds whose objects have a label colour. The value
+// "more" adds an object, and "less" removes one. The value "hooks" adds a hook for each event,
+// which is deleted when it has succeeded.
 func writeChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")
@@ -153,7 +151,7 @@ func writeChart(t *testing.T) string {
 	return dir
 }
 
-// wanted are the objects that the chart has in one colour.
+// wanted returns the objects of the chart with the given colour.
 func wanted(colour string, others ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range append(others, "ConfigMap/a", "ServiceAccount/s", "Secret/p", "Service/w", "Deployment/w") {
@@ -162,9 +160,8 @@ func wanted(colour string, others ...string) map[string]string {
 	return out
 }
 
-// sound fails the test unless the release is exactly what is wanted: its
-// objects, its history with one deployed revision, the newest, and no one at
-// work.
+// sound fails the test unless the release has exactly the wanted objects, only the last
+// revision is deployed, and there is no lock.
 func (h *helm) sound(t *testing.T, when string, want map[string]string) {
 	t.Helper()
 	if got := h.objects(t, h.namespace); !maps.Equal(got, want) {
@@ -189,7 +186,7 @@ func (h *helm) unlocked(t *testing.T, when string) {
 	}
 }
 
-// nothing fails the test where anything of the release is left.
+// nothing fails the test if an object, a record or a lock of the release exists.
 func (h *helm) nothing(t *testing.T, when string) {
 	t.Helper()
 	if !eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
@@ -201,8 +198,7 @@ func (h *helm) nothing(t *testing.T, when string) {
 	h.unlocked(t, when)
 }
 
-// end goes on with a release that came through trouble: it must still be one
-// that can be upgraded and uninstalled.
+// end upgrades and uninstalls the release, which must still be possible after a fault.
 func (h *helm) end(t *testing.T) {
 	t.Helper()
 	h.must(t, "upgrade", "--install", "web", h.chart, "--set", "colour=last,more=true,less=true")
@@ -210,7 +206,7 @@ func (h *helm) end(t *testing.T) {
 	h.remove(t)
 }
 
-// remove uninstalls the release, which leaves nothing.
+// remove uninstalls the release and requires that nothing is left.
 func (h *helm) remove(t *testing.T) {
 	t.Helper()
 	h.must(t, "uninstall", "web", "--ignore-not-found")

@@ -18,16 +18,16 @@ import (
 
 var update = flag.Bool("update", false, "accept what the commands print now")
 
-// The peers that charts are exchanged with.
+// The versions of Helm that charts are exchanged with.
 var peers = map[string]string{
 	"helm4": "helm.sh/helm/v4/cmd/helm@v4.3.1",
 	"helm3": "helm.sh/helm/v3/cmd/helm@v3.22.0",
 }
 
-// TestScripts are stories of our binary (helm) and Helm's (helm4, helm3) and
-// registries: $PLAIN takes anybody, $BASIC alice with the password secret, $TOKEN
-// likewise by way of a token server, $TLS likewise over HTTPS with a certificate
-// of the authority $CA. Each story has registries and a home of its own.
+// TestScripts runs scripts with our binary (helm), Helm's (helm4, helm3) and registries: $PLAIN
+// requires no credentials, $BASIC those of alice with the password secret, $TOKEN the same
+// through a token server, and $TLS the same over HTTPS with a certificate of the authority $CA.
+// Each script has new registries and a new home directory.
 func TestScripts(t *testing.T) {
 	bin := binaries(t)
 	testscript.Run(t, testscript.Params{
@@ -66,8 +66,8 @@ func setup(env *testscript.Env, bin string) error {
 	return os.MkdirAll(home, 0o755)
 }
 
-// manifest is a command of stories: manifest HOST NAME TAG prints the manifest
-// that a registry without a password has.
+// manifest is a command of scripts: manifest HOST NAME TAG prints a manifest from a registry
+// without credentials.
 func manifest(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: manifest HOST NAME TAG")
@@ -87,8 +87,8 @@ func manifest(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// put is a command of stories: put HOST NAME TAG FILE stores a manifest, whose
-// blobs are to be there, in a registry without a password.
+// put is a command of scripts: put HOST NAME TAG FILE stores a manifest, whose blobs must
+// exist, in a registry without credentials.
 func put(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 4 {
 		ts.Fatalf("usage: put HOST NAME TAG FILE")
@@ -108,8 +108,8 @@ func put(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// binaries is a directory with helm (what `make build` made, unless
-// MOONHELM_TEST_HELM names another), helm4 and helm3.
+// binaries returns a directory with helm (MOONHELM_TEST_HELM, or bin/helm of `make build`),
+// helm4 and helm3.
 func binaries(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -136,8 +136,8 @@ func binaries(t *testing.T) string {
 	return dir
 }
 
-// peer builds one of Helm's own binaries through the Go module proxy, once per
-// machine, where test/compat keeps them too.
+// peer returns the path of one of Helm's binaries, which is built once through the Go module
+// proxy and stored in the same cache directory as that of test/compat.
 func peer(t *testing.T, module string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
