@@ -182,8 +182,8 @@ func splitRecord(data []byte) (info map[string]any, rest []byte, err error) {
 	if err := json.Unmarshal(all["info"], &info); err != nil {
 		return nil, nil, err
 	}
-	for _, own := range []string{"info", "name", "namespace", "version"} {
-		delete(all, own)
+	for _, key := range []string{"info", "name", "namespace", "version"} {
+		delete(all, key)
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
@@ -195,13 +195,13 @@ func splitRecord(data []byte) (info map[string]any, rest []byte, err error) {
 // joinRecord assembles a record. Gzip members may be concatenated, so the rest need not be compressed for
 // every copy.
 func joinRecord(info map[string]any, rest []byte, name, namespace, status string, revision int) []byte {
-	own := make(map[string]any, len(info))
+	copied := make(map[string]any, len(info))
 	for k, v := range info {
-		own[k] = v
+		copied[k] = v
 	}
-	own["status"] = status
+	copied["status"] = status
 	head, _ := json.Marshal(map[string]any{"name": name, "namespace": namespace, "version": revision,
-		"info": own}) // unmarshalled from JSON
+		"info": copied}) // unmarshalled from JSON
 	head[len(head)-1] = ','
 	return []byte(base64.StdEncoding.EncodeToString(append(compress(head), rest...)))
 }

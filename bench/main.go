@@ -198,11 +198,11 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	}
 	for i := range n {
 		for _, side := range sides {
-			own := l
-			own.args, own.before, own.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1),
+			w := l
+			w.args, w.before, w.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1),
 				fill(l.after, side.namespace, i+1)
-			own.unchanged = side.unchanged
-			s, err := measure(own, side.bin, dir, side.namespace)
+			w.unchanged = side.unchanged
+			s, err := measure(w, side.bin, dir, side.namespace)
 			if err != nil {
 				return a, b, err
 			}

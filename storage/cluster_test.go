@@ -32,7 +32,7 @@ func testCluster(t *testing.T, resource string, driver func(storage.API, string)
 	})
 }
 
-// Whoever deletes a record's Secret by hand leaves no parts behind.
+// After a record's Secret was deleted by hand, no parts remain.
 func TestPartsAreGarbageCollected(t *testing.T) {
 	c := storagetest.Open(t, storagetest.Kubeconfig)
 	ns := c.Namespace(t)

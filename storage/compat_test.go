@@ -16,8 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
-// helms are the binaries of Helm to compare with, by the variable that names
-// each.
+// helms are the binaries of Helm to compare with, by their environment variable.
 func helms(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -52,7 +51,7 @@ func contains(t *testing.T, text string, words ...string) {
 	}
 }
 
-// testChart is a chart with one object and one hook.
+// testChart writes a chart with one object and one hook.
 func testChart(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,7 +92,7 @@ func TestHelmReadsRecords(t *testing.T) {
 				contains(t, run(t, bin, ns, name, "status", "web"), "STATUS: deployed", "REVISION: 2", "Thank you")
 				contains(t, run(t, bin, ns, name, "get", "all", "web"), "port: 8080", "name: web", "HOOKS:")
 				contains(t, run(t, bin, ns, name, "history", "web"), "superseded", "revision 1 of <web>", "deployed")
-				// The object that the record speaks of does not exist; an upgrade makes it.
+				// The recorded object does not exist; an upgrade creates it.
 				run(t, bin, ns, name, "upgrade", "web", testChart(t))
 				revisions, err := st.Revisions(t.Context(), "web")
 				if err != nil || len(revisions) != 3 {
@@ -136,7 +135,7 @@ func TestReadsHelmRecords(t *testing.T) {
 					r.Labels["team"] != "blue" || len(r.Hooks) != 1 || r.Hooks[0].LastRun.Phase != release.PhaseSucceeded {
 					t.Errorf("read %+v, hook %+v", r, r.Hooks[0])
 				}
-				// Ours to change, Helm's to read again.
+				// We change it, and Helm reads it again.
 				r.Info.Status = release.Failed
 				if err := st.Update(ctx, r); err != nil {
 					t.Fatal(err)
