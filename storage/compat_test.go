@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/release"
@@ -34,7 +35,7 @@ func helms(t *testing.T) map[string]string {
 func run(t *testing.T, bin, namespace, driver string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(bin, append(args, "-n", namespace)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.Getenv(storagetest.Kubeconfig), "HELM_DRIVER="+driver)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.Getenv(apiserver.Kubeconfig), "HELM_DRIVER="+driver)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s %s: %v\n%s", filepath.Base(bin), strings.Join(args, " "), err, out)
@@ -71,7 +72,7 @@ func drivers() map[string]func(storage.API, string) *storage.Cluster {
 
 func TestHelmReadsRecords(t *testing.T) {
 	bins := helms(t)
-	c := storagetest.Open(t, storagetest.Kubeconfig)
+	c := storagetest.Open(t, apiserver.Kubeconfig)
 	for helm, bin := range bins {
 		for name, driver := range drivers() {
 			t.Run(helm+"/"+name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestHelmReadsRecords(t *testing.T) {
 
 func TestReadsHelmRecords(t *testing.T) {
 	bins := helms(t)
-	c := storagetest.Open(t, storagetest.Kubeconfig)
+	c := storagetest.Open(t, apiserver.Kubeconfig)
 	for helm, bin := range bins {
 		for name, driver := range drivers() {
 			t.Run(helm+"/"+name, func(t *testing.T) {

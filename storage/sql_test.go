@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/internal/storagetest/postgres"
 	"github.com/moonhelm/moonhelm/release"
@@ -354,7 +355,7 @@ func testWaiting(t *testing.T, server *postgres.Server) {
 // Both Helms create the tables that we use, use those that we create, and read our records.
 func testHelmsTables(t *testing.T, server *postgres.Server) {
 	bins := helms(t)
-	c := storagetest.Open(t, storagetest.Kubeconfig)
+	c := storagetest.Open(t, apiserver.Kubeconfig)
 	for helm, bin := range bins {
 		for _, first := range []string{"ours", helm} {
 			t.Run(fmt.Sprintf("%s, tables of %s", helm, first), func(t *testing.T) {

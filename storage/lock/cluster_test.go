@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/storagetest"
 )
 
@@ -28,7 +29,7 @@ func nothingLeft(t *testing.T, r storagetest.Cluster, namespace string) {
 }
 
 func TestLockConcurrentlyOnCluster(t *testing.T) {
-	r := storagetest.Open(t, storagetest.Kubeconfig)
+	r := storagetest.Open(t, apiserver.Kubeconfig)
 	ns := r.Namespace(t)
 	var now, most, done atomic.Int32
 	var wg sync.WaitGroup
@@ -58,7 +59,7 @@ const childVar = "MOONHELM_TEST_LOCK_NAMESPACE"
 
 func TestMain(m *testing.M) {
 	if ns := os.Getenv(childVar); ns != "" {
-		r, err := storagetest.Connect(os.Getenv(storagetest.Kubeconfig))
+		r, err := storagetest.Connect(os.Getenv(apiserver.Kubeconfig))
 		if err == nil {
 			_, _, err = New(r, nil, ns, Options{Who: "child"}).Lock(context.Background(), "web", "upgrade")
 		}
@@ -69,7 +70,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestKilledProcessOnCluster(t *testing.T) {
-	r := storagetest.Open(t, storagetest.Kubeconfig)
+	r := storagetest.Open(t, apiserver.Kubeconfig)
 	ns := r.Namespace(t)
 	self, err := os.Executable()
 	if err != nil {
@@ -107,7 +108,7 @@ func TestKilledProcessOnCluster(t *testing.T) {
 }
 
 func TestExpiredLeaseOnCluster(t *testing.T) {
-	r := storagetest.Open(t, storagetest.Kubeconfig)
+	r := storagetest.Open(t, apiserver.Kubeconfig)
 	ns := r.Namespace(t)
 	first := New(r, nil, ns, Options{})
 	stale := newLease(ns, "web", Holder{ID: "x", Who: "bob@ci"})
@@ -128,7 +129,7 @@ func TestExpiredLeaseOnCluster(t *testing.T) {
 }
 
 func TestLockWithoutPermissionsOnCluster(t *testing.T) {
-	admin, user := storagetest.Open(t, storagetest.Kubeconfig), storagetest.Open(t, storagetest.RestrictedKubeconfig)
+	admin, user := storagetest.Open(t, apiserver.Kubeconfig), storagetest.Open(t, apiserver.RestrictedKubeconfig)
 	ns := admin.Namespace(t)
 	_, k := New(user, nil, ns, Options{}).lock(t, "upgrade")
 	if k.Leased() {

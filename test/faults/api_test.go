@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
@@ -71,18 +70,6 @@ func (c *cluster) list(t *testing.T, path string) []object {
 		t.Fatalf("list %s: %d %s, %v", path, code, text, err)
 	}
 	return list.Items
-}
-
-func (c *cluster) makeNamespace(t *testing.T, name string) {
-	t.Helper()
-	text, code, err := c.call(t.Context(), http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"`+name+`"}}`)
-	if err != nil || code != http.StatusCreated {
-		t.Fatalf("create namespace %s: %d %s, %v", name, code, text, err)
-	}
-}
-
-func (c *cluster) dropNamespace(name string) {
-	_, _, _ = c.call(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, "")
 }
 
 // kinds are the kinds of objects in the test's chart.
@@ -144,16 +131,4 @@ func (c *cluster) locks(t *testing.T, namespace string) []string {
 		out = append(out, o.Metadata.Name)
 	}
 	return out
-}
-
-// eventually reports whether holds becomes true within some seconds, for changes by
-// controllers.
-func eventually(holds func() bool) bool {
-	for range 100 {
-		if holds() {
-			return true
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return false
 }

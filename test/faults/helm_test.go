@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,26 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/filetest"
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
-
-// binary returns the path of the helm under test: MOONHELM_TEST_HELM, or bin/helm of `make
-// build`.
-func binary(t *testing.T) string {
-	t.Helper()
-	bin := os.Getenv("MOONHELM_TEST_HELM")
-	if bin == "" {
-		bin = filepath.Join("..", "..", "bin", "helm")
-	}
-	bin, err := filepath.Abs(bin)
-	if err == nil {
-		_, err = os.Stat(bin)
-	}
-	if err != nil {
-		t.Fatalf("bin/helm is not there; run make build: %v", err)
-	}
-	return bin
-}
 
 // helm runs the program in a namespace of a cluster.
 type helm struct {
@@ -48,11 +31,9 @@ type helm struct {
 
 func newHelm(t *testing.T, c *cluster) *helm {
 	t.Helper()
-	h := &helm{cluster: c, bin: binary(t), home: t.TempDir(), chart: writeChart(t), gate: newGate(t, c)}
+	h := &helm{cluster: c, bin: peertest.Moonhelm(t, filepath.Join("..", "..")), home: t.TempDir(), chart: writeChart(t), gate: newGate(t, c)}
 	h.direct, h.gated = c.kubeconfig(t, c.Base), c.kubeconfig(t, h.gate.server.URL)
-	h.namespace = fmt.Sprintf("faults-%08x", rand.Uint32())
-	c.makeNamespace(t, h.namespace)
-	t.Cleanup(func() { c.dropNamespace(h.namespace) })
+	h.namespace = c.Namespace(t, "faults")
 	return h
 }
 
@@ -189,7 +170,7 @@ func (h *helm) unlocked(t *testing.T, when string) {
 // nothing fails the test if an object, a record or a lock of the release exists.
 func (h *helm) nothing(t *testing.T, when string) {
 	t.Helper()
-	if !eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
+	if !apiserver.Eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
 		t.Errorf("%s: left behind:\n    %s", when, lines(h.objects(t, h.namespace)))
 	}
 	if records := h.records(t, h.namespace); len(records) > 0 {

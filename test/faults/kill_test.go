@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
 // operation is a command under test.
@@ -78,7 +80,7 @@ func (h *helm) judge(t *testing.T, op operation, when string) {
 	case op.want != nil:
 		h.sound(t, when, op.want)
 	case op.history:
-		if !eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
+		if !apiserver.Eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
 			t.Errorf("%s: left behind:\n    %s", when, lines(h.objects(t, h.namespace)))
 		}
 		records := h.records(t, h.namespace)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
 // TestStoppedAndTakenOver stops an upgrade (SIGSTOP) while a write is in progress, lets another
@@ -59,7 +61,7 @@ func TestStoppedAndTakenOver(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = cmd.Process.Kill() })
 			h.gate.process <- cmd.Process
-			if !eventually(stopped.Load) {
+			if !apiserver.Eventually(stopped.Load) {
 				t.Fatalf("it was not stopped: %s%s", stdout, stderr)
 			}
 			test.others(h)
@@ -133,7 +135,7 @@ func (c *cluster) withoutLeases(t *testing.T, namespace string) string {
 	}
 	// The server's authorizer sees them with a delay.
 	review := `{"spec":{"user":"` + user + `","resourceAttributes":{"namespace":"` + namespace + `","verb":"list","resource":"secrets"}}}`
-	if !eventually(func() bool {
+	if !apiserver.Eventually(func() bool {
 		text, _, err := c.call(t.Context(), http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
 		return err == nil && bytes.Contains(text, []byte(`"allowed":true`))
 	}) {

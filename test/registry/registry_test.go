@@ -8,21 +8,16 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
 var update = flag.Bool("update", false, "accept what the commands print now")
-
-// The versions of Helm that charts are exchanged with.
-var peers = map[string]string{
-	"helm4": "helm.sh/helm/v4/cmd/helm@v4.3.1",
-	"helm3": "helm.sh/helm/v3/cmd/helm@v3.22.0",
-}
 
 // TestScripts runs scripts with our binary (helm), Helm's (helm4, helm3) and registries: $PLAIN
 // requires no credentials, $BASIC those of alice with the password secret, $TOKEN the same
@@ -108,25 +103,17 @@ func put(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// binaries returns a directory with helm (MOONHELM_TEST_HELM, or bin/helm of `make build`),
-// helm4 and helm3.
+// binaries returns a directory with helm, which is our binary, helm4 and helm3.
 func binaries(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	ours := os.Getenv("MOONHELM_TEST_HELM")
-	if ours == "" {
-		ours = "../../bin/helm"
-	}
-	ours, err := filepath.Abs(ours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(ours); err != nil {
-		t.Fatalf("bin/helm is not there; run make build: %v", err)
-	}
-	all := map[string]string{"helm": ours}
-	for name, module := range peers {
-		all[name] = peer(t, module)
+	all := map[string]string{"helm": peertest.Moonhelm(t, "../..")}
+	for name, module := range map[string]string{"helm4": peertest.Helm4, "helm3": peertest.Helm3} {
+		bin, err := peertest.Helm(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = bin
 	}
 	for name, path := range all {
 		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
@@ -134,39 +121,4 @@ func binaries(t *testing.T) string {
 		}
 	}
 	return dir
-}
-
-// peer returns the path of one of Helm's binaries, which is built once through the Go module
-// proxy and stored in the same cache directory as that of test/compat.
-func peer(t *testing.T, module string) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, version, _ := strings.Cut(module, "@")
-	dir := filepath.Join(cache, "moonhelm", "peers", version)
-	bin := filepath.Join(dir, "helm")
-	if _, err := os.Stat(bin); err == nil {
-		return bin
-	}
-	t.Logf("building %s; this takes two minutes or so", module)
-	build := exec.Command("go", "install", module)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new-") // test/compat may be building it at the same time
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(fresh) })
-	build.Env = append(os.Environ(), "GOBIN="+fresh, "GOFLAGS=-buildvcs=false")
-	build.Dir = os.TempDir() // outside of any module
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", module, err, out)
-	}
-	if err := os.Rename(filepath.Join(fresh, "helm"), bin); err != nil {
-		t.Fatal(err)
-	}
-	return bin
 }

@@ -5,7 +5,6 @@ package sdk
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -48,8 +47,7 @@ func TestCancellation(t *testing.T) {
 		t.Fatal(err)
 	}
 	installKinds(t, c)
-	namespace := fmt.Sprintf("sdk-cancel-%d", os.Getpid())
-	newNamespace(t, c, namespace)
+	namespace := c.Namespace(t, "sdk-cancel")
 	config, err := action.NewConfig(action.KubeSettings{Kubeconfig: c.kubeconfig, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)

@@ -61,17 +61,3 @@ func (c *client) do(ctx context.Context, method, path string, body, out any) err
 	}
 	return json.Unmarshal(text, out)
 }
-
-// newNamespace creates a namespace, which is deleted after the test.
-func newNamespace(t *testing.T, c *client, name string) {
-	t.Helper()
-	body := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}
-	if err := c.do(t.Context(), http.MethodPost, "/api/v1/namespaces", body, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.do(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil); err != nil {
-			t.Error(err)
-		}
-	})
-}

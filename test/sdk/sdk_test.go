@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -72,9 +71,7 @@ func run(t *testing.T, c *client, sdk string, loops int) []loop.Report {
 	if out, err := exec.Command("go", "build", "-o", program, "./"+sdk).CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", sdk, err, out)
 	}
-	namespace := fmt.Sprintf("sdk-%s-%d", sdk, os.Getpid())
-	newNamespace(t, c, namespace)
-
+	namespace := c.Namespace(t, "sdk-"+sdk)
 	cmd := exec.CommandContext(t.Context(), program, "-kubeconfig", c.kubeconfig, "-namespace", namespace,
 		"-chart", "testdata/app", "-loops", strconv.Itoa(loops), "-workers", strconv.Itoa(workers))
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
