@@ -305,7 +305,8 @@ func (p *quickParser) quoted() (parse.StringNode, bool) {
 		return parse.StringNode{}, false
 	}
 	p.pos = i + 1
-	s := parse.StringNode{NodeType: parse.NodeString, Pos: parse.Pos(start), Quoted: p.text[start:p.pos], Text: p.text[start+1 : i]}
+	s := parse.StringNode{NodeType: parse.NodeString, Pos: parse.Pos(start), Quoted: p.text[start:p.pos],
+		Text: p.text[start+1 : i]}
 	if escaped {
 		var err error
 		if s.Text, err = strconv.Unquote(s.Quoted); err != nil {

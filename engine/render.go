@@ -226,6 +226,8 @@ func output(root *chart.Chart, jobs []job) *Output {
 	}
 	slices.SortFunc(out.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	rootNotes := path.Join(root.FullPath(), chart.DirTemplates, chart.FileNotes)
-	slices.SortStableFunc(out.Notes, func(a, b File) int { return boolRank(b.Name == rootNotes) - boolRank(a.Name == rootNotes) })
+	slices.SortStableFunc(out.Notes, func(a, b File) int {
+		return boolRank(b.Name == rootNotes) - boolRank(a.Name == rootNotes)
+	})
 	return out
 }

@@ -131,8 +131,8 @@ func (c *conflictFinder) isConflict(path []pathStep, parent string, known []map[
 
 // fields finds conflicts in a map under the key name. known are the fields in it of all
 // managers.
-func (c *conflictFinder) fields(path []pathStep, name string, f field, owned map[string]any, known []map[string]any, want,
-	live map[string]any) {
+func (c *conflictFinder) fields(path []pathStep, name string, f field, owned map[string]any,
+	known []map[string]any, want, live map[string]any) {
 	for key, w := range want {
 		inner, owns := owned["f:"+key].(map[string]any)
 		if !owns || f.skips(key) {
@@ -160,7 +160,8 @@ func (c *conflictFinder) fields(path []pathStep, name string, f field, owned map
 }
 
 // items finds conflicts in the items of a list.
-func (c *conflictFinder) items(path []pathStep, f field, owned map[string]any, known []map[string]any, want, live []any) {
+func (c *conflictFinder) items(path []pathStep, f field, owned map[string]any, known []map[string]any,
+	want, live []any) {
 	items, ok := ownedItems(owned)
 	if !ok {
 		return

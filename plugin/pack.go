@@ -54,7 +54,8 @@ func pack(tw *tar.Writer, from, name string, modified time.Time) error {
 	if err != nil {
 		return err
 	}
-	h := &tar.Header{Name: name, ModTime: modified, Mode: 0o644, Typeflag: tar.TypeReg, Size: info.Size(), Format: tar.FormatPAX}
+	h := &tar.Header{Name: name, ModTime: modified, Mode: 0o644, Typeflag: tar.TypeReg, Size: info.Size(),
+		Format: tar.FormatPAX}
 	switch {
 	case info.IsDir() || info.Mode()&fs.ModeSymlink != 0 && name == path.Base(name):
 		h.Name, h.Mode, h.Typeflag, h.Size = name+"/", 0o755, tar.TypeDir, 0

@@ -73,7 +73,8 @@ type Heartbeat struct {
 
 // isCurrent reports whether now is the same heartbeat, of a revision that is in progress.
 func (p Heartbeat) isCurrent(current Heartbeat) bool {
-	return current.Status.InProgress() && current.Status == p.Status && current.Holder == p.Holder && current.Token == p.Token
+	return current.Status.InProgress() && current.Status == p.Status && current.Holder == p.Holder &&
+		current.Token == p.Token
 }
 
 // Query selects the records to list. The zero value selects all.

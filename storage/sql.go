@@ -123,7 +123,8 @@ func (s *SQL) Update(ctx context.Context, r Record) (string, error) {
 
 // write writes a record's row, its labels and its note in one transaction and one round trip.
 // Each statement sees the results of the previous ones, and the first one locks the row.
-func (s *SQL) write(ctx context.Context, doing, statement string, r Record, version ...any) (modified string, err error) {
+func (s *SQL) write(ctx context.Context, doing, statement string, r Record,
+	version ...any) (modified string, err error) {
 	if err := checkKey(r.Key); err != nil {
 		return "", err
 	}
