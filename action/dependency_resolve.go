@@ -167,12 +167,12 @@ func (s resolution) archives() ([]loader.NewArchive, error) {
 			continue
 		}
 		d := loader.NewArchive{Library: s.dependencies[i].Library, File: found.file(), Open: found.Open}
-		at := slices.IndexFunc(out, func(o loader.NewArchive) bool { return o.Library == d.Library && o.File == d.File })
-		if at < 0 {
+		index := slices.IndexFunc(out, func(o loader.NewArchive) bool { return o.Library == d.Library && o.File == d.File })
+		if index < 0 {
 			out = append(out, d)
 			continue
 		}
-		if same, err := sameContent(out[at], d); err != nil {
+		if same, err := sameContent(out[index], d); err != nil {
 			return nil, err
 		} else if !same {
 			return nil, fmt.Errorf("two repositories have a chart %s %s, and they differ; a chart can use one of them only",

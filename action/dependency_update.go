@@ -226,7 +226,7 @@ func (u DependencyUpdate) newLock(v ChartDirectory, s resolution) ([]byte, error
 }
 
 // warnRepublished warns of archives that differ from the locked ones of the same version.
-func (u DependencyUpdate) warnRepublished(old, now *dependency.Lock) {
+func (u DependencyUpdate) warnRepublished(old, updated *dependency.Lock) {
 	compare := func(was, is []*dependency.Locked) {
 		for _, n := range is {
 			for _, o := range was {
@@ -238,8 +238,8 @@ func (u DependencyUpdate) warnRepublished(old, now *dependency.Lock) {
 			}
 		}
 	}
-	compare(old.Dependencies, now.Dependencies)
-	compare(old.Libraries, now.Libraries)
+	compare(old.Dependencies, updated.Dependencies)
+	compare(old.Libraries, updated.Libraries)
 }
 
 func (u DependencyUpdate) now() time.Time {

@@ -23,11 +23,11 @@ func hookSteps(from, to *release.Release) ([]plan.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := hookObjects(to)
+	after, err := hookObjects(to)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Compare(old, now, to.Namespace)
+	return plan.Compare(old, after, to.Namespace)
 }
 
 func hookObjects(rel *release.Release) ([]*manifest.Object, error) {
@@ -119,11 +119,11 @@ func Compare(from, to *release.Release) (*Change, error) {
 			return nil, err
 		}
 	}
-	now, err := recordedObjects(to)
+	after, err := recordedObjects(to)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := plan.Compare(old, now, namespace)
+	steps, err := plan.Compare(old, after, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +160,11 @@ func CompareChartCRDs(from, to *chart.Chart) (*plan.Plan, error) {
 			return nil, err
 		}
 	}
-	now, err := parseCRDs(to)
-	if err != nil || len(old)+len(now) == 0 {
+	after, err := parseCRDs(to)
+	if err != nil || len(old)+len(after) == 0 {
 		return nil, err
 	}
-	steps, err := plan.Compare(old, now, "")
+	steps, err := plan.Compare(old, after, "")
 	return &plan.Plan{Steps: steps}, err
 }
 

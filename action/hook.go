@@ -120,8 +120,8 @@ func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*r
 func (r *hookRunner) checkPermissions(ctx context.Context, rel *release.Release, hooks []*release.Hook,
 	records ...string) error {
 	var objects []*manifest.Object
-	for _, it := range allHookItems(hooks) {
-		objects = append(objects, it.Object)
+	for _, item := range allHookItems(hooks) {
+		objects = append(objects, item.Object)
 	}
 	if len(objects) == 0 {
 		return nil
@@ -231,13 +231,13 @@ func (r *hookRunner) runOne(ctx context.Context, rel *release.Release, h *releas
 
 // write creates or updates the objects of a hook, and stores the uids of those it creates.
 func (r *hookRunner) write(ctx context.Context, rel *release.Release, all []*hookItem) error {
-	for _, it := range all {
-		o, err := annotateHook(it.Object, rel)
+	for _, item := range all {
+		o, err := annotateHook(item.Object, rel)
 		if err != nil {
 			return err
 		}
-		if it.write == hookUpdate {
-			if err := r.Cluster.UpdateHook(ctx, o, rel.Namespace, it.live.uid()); err != nil {
+		if item.write == hookUpdate {
+			if err := r.Cluster.UpdateHook(ctx, o, rel.Namespace, item.live.uid()); err != nil {
 				return err
 			}
 			continue
@@ -246,15 +246,15 @@ func (r *hookRunner) write(ctx context.Context, rel *release.Release, all []*hoo
 		if err != nil {
 			return err
 		}
-		it.uid = uid
+		item.uid = uid
 	}
 	return nil
 }
 
 func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*hookItem) error {
 	objects := make([]*manifest.Object, len(all))
-	for i, it := range all {
-		objects[i] = it.Object
+	for i, item := range all {
+		objects[i] = item.Object
 	}
 	return r.Cluster.Finish(ctx, objects, rel.Namespace)
 }
@@ -263,11 +263,11 @@ func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*ho
 // CRD, all its custom resources would be deleted.
 func (r *hookRunner) remove(ctx context.Context, rel *release.Release, all []*hookItem) error {
 	var errs []error
-	for _, it := range slices.Backward(all) {
-		if it.uid == "" || it.place.Definition {
+	for _, item := range slices.Backward(all) {
+		if item.uid == "" || item.place.Definition {
 			continue
 		}
-		if err := r.removeItem(ctx, rel, it); err != nil {
+		if err := r.removeItem(ctx, rel, item); err != nil {
 			errs = append(errs, fmt.Errorf("delete it by its delete policy: %w", err))
 		}
 	}
@@ -276,15 +276,15 @@ func (r *hookRunner) remove(ctx context.Context, rel *release.Release, all []*ho
 
 // removeItem deletes an object that this run has created, and waits for the deletion unless
 // ctx has ended.
-func (r *hookRunner) removeItem(ctx context.Context, rel *release.Release, it *hookItem) error {
+func (r *hookRunner) removeItem(ctx context.Context, rel *release.Release, item *hookItem) error {
 	deleting, done := hookCleanupContext(ctx, r.timeout)
 	defer done()
-	if err := r.Cluster.DeleteHook(deleting, it.Object, rel.Namespace, it.uid); err != nil || ctx.Err() != nil {
+	if err := r.Cluster.DeleteHook(deleting, item.Object, rel.Namespace, item.uid); err != nil || ctx.Err() != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.Cluster.WaitHookGone(ctx, it.Object, rel.Namespace, it.uid)
+	return r.Cluster.WaitHookGone(ctx, item.Object, rel.Namespace, item.uid)
 }
 
 // hookCleanupContext returns the context for work after a hook has ended. It has its own

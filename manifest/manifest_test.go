@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
-// What Helm 4.3.1 makes of these streams was seen with helm template.
+// The results of Helm 4.3.1 for these streams were observed with helm template.
 func TestSplit(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string

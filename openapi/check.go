@@ -82,16 +82,16 @@ func (c *check) value(field string, s *Schema, v any) {
 
 func (c *check) object(field string, s *Schema, v map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
-		at := fieldPath(field, key)
+		path := fieldPath(field, key)
 		switch p := s.Properties[key]; {
 		case p != nil:
-			c.value(at, p, v[key])
+			c.value(path, p, v[key])
 		case s.Additional != nil:
-			c.value(at, s.Additional, v[key])
+			c.value(path, s.Additional, v[key])
 		case s.Open, s.Embedded && (key == "apiVersion" || key == "kind" || key == "metadata"):
 		case !c.Custom && len(s.Properties) == 0: // an object of any kind, or a map of anything
 		default:
-			c.problems = append(c.problems, Problem{Field: at})
+			c.problems = append(c.problems, Problem{Field: path})
 		}
 	}
 }

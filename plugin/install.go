@@ -249,8 +249,8 @@ func (in Installer) download(ctx context.Context, req InstallRequest, out io.Wri
 
 // withSuffix appends to a URL's path.
 func withSuffix(location, suffix string) string {
-	if at := strings.IndexAny(location, "?#"); at >= 0 {
-		return location[:at] + suffix + location[at:]
+	if i := strings.IndexAny(location, "?#"); i >= 0 {
+		return location[:i] + suffix + location[i:]
 	}
 	return location + suffix
 }

@@ -188,9 +188,9 @@ func (e *KeyringError) Error() string {
 	case errors.Is(e.Err, fs.ErrPermission):
 		return fmt.Sprintf("keyring %s: permission denied", e.Path)
 	}
-	var at *fs.PathError
-	if errors.As(e.Err, &at) { // the message has the path already
-		return fmt.Sprintf("keyring %s: %v", e.Path, at.Err)
+	var pathErr *fs.PathError
+	if errors.As(e.Err, &pathErr) { // the message has the path already
+		return fmt.Sprintf("keyring %s: %v", e.Path, pathErr.Err)
 	}
 	return fmt.Sprintf("keyring %s: %v", e.Path, e.Err)
 }

@@ -72,8 +72,9 @@ type Heartbeat struct {
 }
 
 // isCurrent reports whether now is the same heartbeat, of a revision that is in progress.
-func (p Heartbeat) isCurrent(now Heartbeat) bool {
-	return now.Status.InProgress() && now.Status == p.Status && now.Holder == p.Holder && now.Token == p.Token
+func (p Heartbeat) isCurrent(current Heartbeat) bool {
+	return current.Status.InProgress() && current.Status == p.Status && current.Holder == p.Holder &&
+		current.Token == p.Token
 }
 
 // Query selects the records to list. The zero value selects all.
@@ -160,12 +161,12 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	now := ""
+	value := ""
 	if e.Status != "" {
-		now = fmt.Sprintf(" (its status is now %s)", e.Status)
+		value = fmt.Sprintf(" (its status is now %s)", e.Status)
 	}
 	return fmt.Sprintf("another client has changed the record of release %s%s: its change was kept and not overwritten",
-		e.Key, now)
+		e.Key, value)
 }
 
 // Is makes errors.Is(err, ErrChanged) true.

@@ -116,17 +116,17 @@ func (s *Storage) Update(ctx context.Context, r *release.Release) error {
 		}
 		// The cause may be a heartbeat, another client's label, or our own update whose
 		// response was lost.
-		now, err := s.driver.Read(ctx, rec.Key, "")
+		current, err := s.driver.Read(ctx, rec.Key, "")
 		if err != nil {
 			return err
 		}
-		is := now.stored()
+		is := current.stored()
 		if rec.stored().Unchanged(is) {
 			r.Stored = is
 			return nil
 		}
 		if seen.Version != "" && !seen.Unchanged(is) {
-			return &ChangedError{Key: rec.Key, Status: now.Status, Holder: now.Holder}
+			return &ChangedError{Key: rec.Key, Status: current.Status, Holder: current.Holder}
 		}
 		seen.Version = is.Version
 	}

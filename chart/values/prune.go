@@ -49,15 +49,15 @@ func (p *pruner) prune(n *node, vals, tags map[string]any, path string) {
 	n.relist(off)
 	p.warnMisfits(n, off, path)
 	for _, k := range n.children {
-		var own map[string]any // a library has none
+		var childVals map[string]any // a library has none
 		if !k.chart.FromLibrary {
-			own, _ = vals[k.chart.Name()].(map[string]any)
+			childVals, _ = vals[k.chart.Name()].(map[string]any)
 		}
 		under := tags
 		if defaults, ok := k.chart.Values["tags"].(map[string]any); ok {
 			under = Merge(defaults, tags)
 		}
-		p.prune(k, own, under, join(path, k.chart.Name()))
+		p.prune(k, childVals, under, join(path, k.chart.Name()))
 	}
 }
 
