@@ -63,33 +63,37 @@ func TestCommandsHaveExamples(t *testing.T) {
 	}
 }
 
+const examplesLogin = `echo "$TOKEN" | helm registry login registry.example.com -u ann --password-stdin`
+
 // What an example needs beside the common files and releases.
 var examplePreparations = map[string][]string{
+	"helm":                  {"helm uninstall web"},
+	"helm push":             {examplesLogin},
 	"helm dependency build": {"helm dependency update ./umbrella"},
 	"helm dependency list":  {"helm dependency update ./umbrella"},
 	"helm plugin list":      {"helm plugin install ./my-plugin"},
 	"helm plugin uninstall": {"helm plugin install ./my-plugin"},
 	"helm plugin update":    {"helm plugin install https://example.com/ann/helm-hello --version ^1"},
 	"helm registry":         {"helm package ./mychart"},
-	"helm registry logout":  {`echo "$TOKEN" | helm registry login registry.example.com -u ann --password-stdin`},
+	"helm registry logout":  {examplesLogin},
 	"helm uninstall":        {"helm install shop ./mychart", "helm install news ./mychart"},
 	"helm verify":           {`echo "$PASSPHRASE" | helm package ./mychart --sign --key ann --keyring secret.asc --passphrase-file -`},
 }
 
 // What the lines of an example print, among other lines.
 var exampleOutputs = map[string][]string{
-	"helm":                       {`"example" has been added`, `example/web`, `NAME: web`, `Creating mychart`, `Rollback was a success`},
+	"helm":                       {`"example" already exists`, `example/web`, `NAME: web`, `Creating mychart`, `Rollback was a success`},
 	"helm completion":            {`^$`},
 	"helm completion bash":       {`^$`},
 	"helm create":                {`Creating mychart`, `Creating charts/mychart`, `Creating scripted`},
 	"helm dependency build":      {`web`},
-	"helm dependency list":       {`web +\^1\.2 +https://charts\.example\.com +ok`},
+	"helm dependency list":       {`web\s+\^1\.2\s+https://charts\.example\.com\s+ok`},
 	"helm diff":                  {`replicas: [0-9]`},
 	"helm diff local":            {`replicas: `},
 	"helm diff release":          {`web`},
 	"helm diff revision":         {`replicas: 2`},
 	"helm diff rollback":         {`replicas: 1`},
-	"helm diff upgrade":          {`replicas: 3`, `to be changed`, `is added`},
+	"helm diff upgrade":          {`replicas: 3`, `to be changed`, `has been added`},
 	"helm env":                   {`HELM_CACHE_HOME=".*helm"`},
 	"helm get":                   {`replicaCount: 2`, `kind: Deployment`},
 	"helm get all":               {`^web\b`},
@@ -120,7 +124,7 @@ var exampleOutputs = map[string][]string{
 	"helm schema":                {`replicaCount`},
 	"helm search":                {`example/web`, `artifacthub`},
 	"helm search hub":            {`artifacthub`},
-	"helm search repo":           {`example/web +1\.2\.0`, `1\.3\.0-rc\.1`, `oci://registry\.example\.com/charts/web`},
+	"helm search repo":           {`example/web\s+1\.2\.0`, `1\.3\.0-rc\.1`, `oci://registry\.example\.com/charts/web`},
 	"helm show":                  {`replicaCount`, `version: 1\.2\.0`, `# Web`},
 	"helm status":                {`STATUS: deployed`, `"name":"web"`},
 	"helm template":              {`kind: Deployment`},

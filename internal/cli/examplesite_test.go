@@ -15,11 +15,11 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -53,6 +53,7 @@ func newExampleSite(t *testing.T) *exampleSite {
 	s.start(t)
 	filetest.Write(t, s.files, map[string]string{
 		"production.yaml":       "replicaCount: 2\n",
+		"charts/README.md":      "Charts of this directory.\n",
 		"secret.txt":            "hunter2\n",
 		"umbrella/Chart.yaml":   umbrellaChart,
 		"my-plugin/plugin.yaml": pluginFile("my-plugin"),
@@ -166,27 +167,46 @@ func (s *exampleSite) start(t *testing.T) {
 		leaf, err := x509.CreateCertificate(rand.Reader, template(hello.ServerName), ca, &key.PublicKey, key)
 		return &tls.Certificate{Certificate: [][]byte{leaf, own}, PrivateKey: key}, err
 	}}
-	conns := make(connections)
-	server := &http.Server{Handler: http.HandlerFunc(s.serve)}
+	conns := connections{accepted: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: http.HandlerFunc(s.serve), ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = server.Serve(tls.NewListener(conns, config)) }()
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil || r.Method != http.MethodConnect {
 			return
 		}
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
-		conns <- conn
-	}))
-	s.proxy = proxy.URL
-	t.Cleanup(func() { proxy.Close(); server.Close() })
+		select {
+		case conns.accepted <- conn:
+		case <-conns.closed:
+		}
+	})}
+	go func() { _ = proxy.Serve(listener) }()
+	s.proxy = "http://" + listener.Addr().String()
+	t.Cleanup(func() { proxy.Close(); close(conns.closed); server.Close() })
 }
 
 // connections is a listener of connections that were accepted elsewhere.
-type connections chan net.Conn
+type connections struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+}
 
-func (c connections) Accept() (net.Conn, error) { return <-c, nil }
-func (c connections) Close() error              { return nil }
-func (c connections) Addr() net.Addr            { return &net.TCPAddr{} }
+func (c connections) Accept() (net.Conn, error) {
+	select {
+	case conn := <-c.accepted:
+		return conn, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (c connections) Close() error   { return nil }
+func (c connections) Addr() net.Addr { return &net.TCPAddr{} }
 
 // serve answers for all hosts of the examples.
 func (s *exampleSite) serve(w http.ResponseWriter, r *http.Request) {
@@ -334,11 +354,17 @@ func settled(body []byte) []byte {
 	if json.Unmarshal(body, &o) != nil {
 		return body
 	}
+	spec, _ := o["spec"].(map[string]any)
 	switch o["kind"] {
 	case "Pod":
-		o["status"] = map[string]any{"phase": "Succeeded"}
+		var ended []any
+		containers, _ := spec["containers"].([]any)
+		for _, c := range containers {
+			ended = append(ended, map[string]any{"name": c.(map[string]any)["name"],
+				"state": map[string]any{"terminated": map[string]any{"exitCode": 0}}})
+		}
+		o["status"] = map[string]any{"phase": "Succeeded", "containerStatuses": ended}
 	case "Deployment":
-		spec, _ := o["spec"].(map[string]any)
 		n := spec["replicas"]
 		o["status"] = map[string]any{"replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n,
 			"conditions": []any{map[string]any{"type": "Available", "status": "True"}}}
@@ -351,5 +377,3 @@ func settled(body []byte) []byte {
 	}
 	return text
 }
-
-var _ = os.Getenv

@@ -49,7 +49,7 @@ one instead, as text, as helm-diff does by default; live objects are not read.`,
   helm diff upgrade web ./mychart --set replicaCount=3 --detailed-exitcode
 
   # Compare the recorded manifest with the new one, as text, and print a line for each object
-  helm diff upgrade web ./mychart --three-way-merge=false --output simple
+  helm diff upgrade web ./mychart --set replicaCount=3 --three-way-merge=false --output simple
 
   # Show the release as if it were new, without a cluster
   helm diff upgrade web ./mychart --dry-run`,

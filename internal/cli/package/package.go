@@ -58,7 +58,6 @@ file written by "gpg --export-secret-keys".`,
   helm package ./mychart --version 1.2.3 --app-version 2.0 --destination dist
 
   # Sign the archive
-  helm package ./mychart --sign --key ann@example.com --keyring secret.asc
   echo "$PASSPHRASE" | helm package ./mychart --sign --key ann --keyring secret.asc --passphrase-file -`,
 		Args: cmdutil.Args(1, -1, "the path of a chart directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -33,8 +33,7 @@ func newPackage(f *cmdutil.Factory) *cobra.Command {
 "helm plugin install" verifies the provenance file <name>-<version>.tgz.prov.
 Archives are reproducible: SOURCE_DATE_EPOCH sets the modification time of
 their entries.`,
-		Example: `  helm plugin package ./my-plugin --key ann@example.com --keyring secret.asc
-  echo "$PASSPHRASE" | helm plugin package ./my-plugin --key ann --keyring secret.asc --passphrase-file -
+		Example: `  echo "$PASSPHRASE" | helm plugin package ./my-plugin --key ann --keyring secret.asc --passphrase-file -
   helm plugin package ./my-plugin --sign=false`,
 		Args: cmdutil.Args(1, 1, "the path of a plugin directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
