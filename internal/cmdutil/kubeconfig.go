@@ -234,6 +234,8 @@ func (e *ContextError) Hint() string {
 	switch n := len(e.Contexts); {
 	case n == 0:
 		hints = append(hints, "the kubeconfig has no contexts: set KUBECONFIG or --kubeconfig to your cluster's file")
+	case n == 1:
+		hints = append(hints, "the only context is "+e.Contexts[0])
 	case n > most:
 		hints = append(hints, fmt.Sprintf("the contexts are %s and %d more", strings.Join(e.Contexts[:most], ", "), n-most))
 	default:

@@ -4,7 +4,6 @@ package help
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strings"
 
@@ -64,7 +63,7 @@ func topicNames() []string {
 // show writes a topic to root's standard output.
 func show(f *cmdutil.Factory, root *cobra.Command, t topic) error {
 	out := root.OutOrStdout()
-	_, err := io.WriteString(term.SafeWriter(out), t.help(root, width(out), f.Style(out)))
+	_, err := io.WriteString(out, t.help(root, width(out), f.Style(out)))
 	return err
 }
 
@@ -91,13 +90,13 @@ func (p *page) list() {
 		rows = append(rows, [2]string{t.name, t.short})
 	}
 	p.table(rows)
-	fmt.Fprintln(p.out)
-	p.paragraph(`Use "helm help TOPIC" for one of them, and "helm help COMMAND" for a command.`, 0)
+	p.println("")
+	p.paragraph(`Use "helm help TOPIC" for one of them, and "helm help COMMAND" for a command.`)
 }
 
 // globalFlags writes the flags of all commands.
 func (p *page) globalFlags(root *cobra.Command) {
-	p.paragraph("All commands accept these flags, before or after the command's name.", 0)
+	p.paragraph("All commands accept these flags, before or after the command's name.")
 	p.groups(cmdutil.GlobalFlagGroups(root))
 }
 

@@ -20,7 +20,7 @@ import (
 // Show writes the help of cmd to its standard output, as wide as the terminal.
 func Show(f *cmdutil.Factory, cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
-	_, err := io.WriteString(term.SafeWriter(out), Text(cmd, width(out), f.Style(out)))
+	_, err := io.WriteString(out, Text(cmd, width(out), f.Style(out)))
 	return err
 }
 
@@ -39,7 +39,7 @@ func ShowUsage(cmd *cobra.Command) error {
 	out := cmd.OutOrStderr()
 	var b bytes.Buffer
 	(&page{out: &b, width: width(out)}).usage(cmd)
-	_, err := term.SafeWriter(out).Write(b.Bytes())
+	_, err := out.Write(b.Bytes())
 	return err
 }
 
@@ -50,7 +50,7 @@ func (p *page) description(cmd *cobra.Command) {
 	}
 	if text = strings.TrimSpace(text); text != "" {
 		p.text(text)
-		fmt.Fprintln(p.out)
+		p.println("")
 	}
 }
 
@@ -63,12 +63,12 @@ func (p *page) usage(cmd *cobra.Command) {
 		p.code(cmd.CommandPath() + " [command]")
 	}
 	if len(cmd.Aliases) > 0 {
-		fmt.Fprintln(p.out)
+		p.println("")
 		p.heading("Aliases")
-		fmt.Fprintln(p.out, "  "+cmd.NameAndAliases())
+		p.println("  " + cmd.NameAndAliases())
 	}
 	if cmd.HasExample() {
-		fmt.Fprintln(p.out)
+		p.println("")
 		p.heading("Examples")
 		p.examples(cmd.Example)
 	}
@@ -88,7 +88,7 @@ func (p *page) commands(cmd *cobra.Command) {
 			rows = append(rows, [2]string{c.Name(), c.Short})
 		}
 	}
-	fmt.Fprintln(p.out)
+	p.println("")
 	p.heading("Available Commands")
 	p.table(rows)
 }
@@ -97,15 +97,15 @@ func (p *page) commands(cmd *cobra.Command) {
 func (p *page) more(cmd *cobra.Command) {
 	names := globalNames(cmd.Root())
 	if len(names) > 0 {
-		fmt.Fprintln(p.out)
-		p.paragraph("Global flags (see \"helm help flags\"): "+strings.Join(names, ", "), 0)
+		p.println("")
+		p.paragraph("Global flags (see \"helm help flags\"): " + strings.Join(names, ", "))
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintln(p.out)
-		p.paragraph(fmt.Sprintf("Use \"%s [command] --help\" for more information about a command.", cmd.CommandPath()), 0)
+		p.println("")
+		p.paragraph(fmt.Sprintf("Use \"%s [command] --help\" for more information about a command.", cmd.CommandPath()))
 	}
 	if !cmd.HasParent() && cmd.Name() == "helm" {
-		p.paragraph("Use \"helm help topics\" for more information about values, the environment and exit codes.", 0)
+		p.paragraph("Use \"helm help topics\" for more information about values, the environment and exit codes.")
 	}
 }
 

@@ -123,6 +123,21 @@ Global flags (see "helm help flags"):
 	}
 }
 
+// What a plugin says cannot move the cursor, or imitate what helm says.
+func TestTextIsSafe(t *testing.T) {
+	const clear = "\x1b[2J"
+	root := ship()
+	cmd := &cobra.Command{Use: "evil" + clear, Short: "short" + clear, Long: "long" + clear, Example: "  # why" + clear + "\n  evil" + clear,
+		Run: func(*cobra.Command, []string) {}}
+	cmd.Flags().String("flag"+clear, "", "usage"+clear)
+	root.AddCommand(cmd)
+	for _, c := range []*cobra.Command{root, cmd} {
+		if got := Text(c, 60, term.Style{}); strings.Contains(got, clear) {
+			t.Errorf("help of %q:\n%q", c.Name(), got)
+		}
+	}
+}
+
 func TestFlagsAreGrouped(t *testing.T) {
 	text := Text(command(t, "sail"), 0, term.Style{})
 	_, flags, ok := strings.Cut(text, "\nFlags:\n")

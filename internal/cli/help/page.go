@@ -45,6 +45,14 @@ func width(w io.Writer) int {
 
 func (p *page) heading(title string) { fmt.Fprintln(p.out, p.style.Bold(title+":")) }
 
+// println writes a line. Texts of plugins are untrusted: control characters do not reach a terminal.
+func (p *page) println(line string) {
+	if p.width > 0 {
+		line = term.Safe(line)
+	}
+	fmt.Fprintln(p.out, line)
+}
+
 // prose returns the width of prose.
 func (p *page) prose() int {
 	if p.width == 0 {
@@ -59,7 +67,7 @@ func (p *page) text(text string) {
 	var paragraph []string
 	end := func() {
 		if paragraph != nil {
-			p.paragraph(strings.Join(paragraph, " "), 0)
+			p.paragraph(strings.Join(paragraph, " "))
 		}
 		paragraph = nil
 	}
@@ -67,7 +75,7 @@ func (p *page) text(text string) {
 		switch {
 		case line == "":
 			end()
-			fmt.Fprintln(p.out)
+			p.println("")
 		case line[0] == ' ':
 			end()
 			p.indented(line)
@@ -106,13 +114,10 @@ func columns(line string) (name, text string, ok bool) {
 	return line[:blanks+gap], strings.TrimLeft(line[blanks+gap:], " "), true
 }
 
-// paragraph writes text in lines of the width of prose, all but the first indented.
-func (p *page) paragraph(text string, indent int) {
-	for i, line := range fill(text, p.prose()-indent) {
-		if i > 0 {
-			fmt.Fprint(p.out, strings.Repeat(" ", indent))
-		}
-		fmt.Fprintln(p.out, line)
+// paragraph writes text in lines of the width of prose.
+func (p *page) paragraph(text string) {
+	for _, line := range fill(text, p.prose()) {
+		p.println(line)
 	}
 }
 
@@ -121,7 +126,7 @@ func (p *page) paragraph(text string, indent int) {
 func (p *page) indented(line string) {
 	name, text, ok := columns(line)
 	if !ok || p.width == 0 || displaywidth.String(line) <= p.width {
-		fmt.Fprintln(p.out, line)
+		p.println(line)
 		return
 	}
 	p.entry(name, text, len(line)-len(text), p.width)
@@ -133,19 +138,18 @@ func (p *page) entry(name, text string, column, width int) {
 	if width > 0 && width-column < least {
 		column = 8
 	}
-	fmt.Fprint(p.out, name)
-	used := displaywidth.String(name)
-	if used+2 > column {
-		fmt.Fprintln(p.out)
-		used = 0
-	}
 	lines := []string{text}
 	if width > 0 {
 		lines = fill(text, width-column)
 	}
+	if displaywidth.String(name)+2 > column {
+		p.println(name)
+		name = ""
+	}
 	for _, line := range lines {
-		fmt.Fprintln(p.out, strings.TrimRight(strings.Repeat(" ", column-used)+line, " "))
-		used = 0
+		blanks := strings.Repeat(" ", column-displaywidth.String(name))
+		p.println(strings.TrimRight(name+blanks+line, " "))
+		name = ""
 	}
 }
 
@@ -169,7 +173,7 @@ func (p *page) groups(groups []cmdutil.FlagGroup) {
 		}
 	}
 	for _, g := range groups {
-		fmt.Fprintln(p.out)
+		p.println("")
 		p.heading(g.Title)
 		p.flags(g.Flags, p.limitNames(longest))
 	}
@@ -228,7 +232,7 @@ func (p *page) examples(text string) {
 		line = strings.TrimRight(line, " \t\r\n")
 		switch comment, is := strings.CutPrefix(line, "  # "); {
 		case line == "":
-			fmt.Fprintln(p.out)
+			p.println("")
 		case is:
 			p.comment(comment)
 		default:
@@ -243,7 +247,7 @@ func (p *page) comment(text string) {
 		lines = fill(text, p.prose()-len("  # "))
 	}
 	for _, line := range lines {
-		fmt.Fprintln(p.out, "  "+p.style.Dim("# "+line))
+		fmt.Fprintln(p.out, "  "+p.style.Dim("# "+term.SafeLine(line)))
 	}
 }
 
@@ -251,7 +255,7 @@ func (p *page) comment(text string) {
 func (p *page) code(line string) {
 	const indent, more = "  ", "      "
 	if p.width == 0 {
-		fmt.Fprintln(p.out, indent+line)
+		p.println(indent + line)
 		return
 	}
 	prefix := indent
@@ -260,10 +264,10 @@ func (p *page) code(line string) {
 		if at < 0 {
 			break
 		}
-		fmt.Fprintln(p.out, prefix+line[:at]+` \`)
+		p.println(prefix + line[:at] + ` \`)
 		line, prefix = line[at+1:], more
 	}
-	fmt.Fprintln(p.out, prefix+line)
+	p.println(prefix + line)
 }
 
 // breakCommand returns the place of the last blank outside of quotes in the first most bytes of a
