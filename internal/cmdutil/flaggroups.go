@@ -84,23 +84,19 @@ func subject(cmd *cobra.Command, name string) string {
 	case "version", "devel", "repo", "dependency-update", "verify", "keyring", "crds", "skip-crds", "include-crds",
 		"kube-version", "api-versions":
 		return "the chart and its version"
-	case "wait", "wait-for-jobs", "timeout":
+	case "wait", "wait-for-jobs", "timeout", "give-up-after":
 		return "waiting"
 	case "dry-run", "rollback-on-failure", "cleanup-on-fail", "take-ownership", "force-replace", "force-conflicts",
 		"conflicts", "server-side", "disable-openapi-validation", "no-hooks", "yes", "accept-perms", "script-timeout",
 		"no-scripts", "enable-dns":
 		return "safety"
 	case "output", "no-headers", "max-col-width", "hide-notes", "hide-secret", "render-subchart-notes", "trace-events",
-		"output-dir", "color", "no-color", "time-format", "short", "show-secrets", "show-secrets-decoded":
+		"output-dir", "color", "no-color", "time-format", "show-secrets", "show-secrets-decoded",
+		"stat", "no-pager":
 		return "output"
 	case "username", "password", "pass-credentials", "ca-file", "cert-file", "key-file", "insecure-skip-tls-verify",
 		"plain-http", "password-stdin", "pass-credentials-all":
 		return "connections"
-	}
-	// Flags that are added later, such as --wait-grace, go with their kin.
-	switch {
-	case strings.HasPrefix(name, "wait-"), strings.HasSuffix(name, "-grace"):
-		return "waiting"
 	}
 	return ""
 }
