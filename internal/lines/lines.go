@@ -86,6 +86,8 @@ type pattern struct {
 	texts []string // the text between actions
 	// prints is set if an action of the line may render text.
 	prints bool
+	// branches is set if an action of the line chooses the texts that are rendered.
+	branches bool
 }
 
 // patternsOf splits a template into lines. The inner lines of an action or comment with
@@ -113,6 +115,7 @@ func patternsOf(source string) []pattern {
 				break
 			}
 			p.prints = p.prints || prints(after)
+			p.branches = p.branches || isControl(after)
 			rest, inside = after, true
 		}
 		if inside {
@@ -127,16 +130,23 @@ func patternsOf(source string) []pattern {
 func prints(action string) bool {
 	action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " ")
 	first, _, _ := strings.Cut(action, "}}")
-	word, _, _ := strings.Cut(strings.TrimRight(first, " -"), " ")
-	switch word {
-	case "if", "else", "end", "range", "with", "define", "block", "break", "continue":
-		return false
-	}
-	if strings.HasPrefix(action, "/*") {
+	if isControl(action) || strings.HasPrefix(action, "/*") {
 		return false
 	}
 	name, rest, _ := strings.Cut(first, "=")
 	return !strings.HasPrefix(name, "$") || rest == "" || strings.Contains(strings.TrimRight(name, ": "), " ")
+}
+
+// isControl reports whether an action renders no text itself, such as if and end.
+func isControl(action string) bool {
+	action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " ")
+	first, _, _ := strings.Cut(action, "}}")
+	word, _, _ := strings.Cut(strings.TrimRight(first, " -"), " ")
+	switch word {
+	case "if", "else", "end", "range", "with", "define", "block", "break", "continue":
+		return true
+	}
+	return false
 }
 
 // match returns how many characters of a rendered line the pattern matches. It returns 0 if
@@ -154,8 +164,13 @@ func (p pattern) match(line string) int {
 		if i == last {
 			text = strings.TrimRight(text, " \t\r")
 		}
+		if i == 0 && line == strings.TrimRight(text, " ") {
+			text = line // the action has rendered nothing
+		}
 		at := strings.Index(line, text)
 		switch {
+		case at < 0 && p.branches && i > 0 && i < last:
+			continue // the text of a branch that was not taken
 		case i == 0 && at != 0:
 			return 0
 		case i == last && !strings.HasSuffix(line, text):

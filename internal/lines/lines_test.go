@@ -38,6 +38,17 @@ func TestSource(t *testing.T) {
 	}
 }
 
+// A line with branches is found by the texts around them.
+func TestSourceOfBranches(t *testing.T) {
+	source := "spec:\n  replicas: {{ if .Values.a }}0{{ else }}two{{ end }}\n  {{ if .Values.a }}data{{ else }}date{{ end }}: {a: b}\n  note: {{ if .Values.b }}x{{ end }}\n"
+	content := "spec:\n  replicas: two\n  date: {a: b}\n  note: \n"
+	for line := range 4 {
+		if got := New(source, content).Source(line + 1); got != line+1 {
+			t.Errorf("line %d of the output comes from line %d", line+1, got)
+		}
+	}
+}
+
 // A text that no lines of its template explain is placed nowhere.
 func TestSourceUnknown(t *testing.T) {
 	if got := New("{{ include \"a\" . }}\n{{ include \"b\" . }}\n", "kind: Pod\n").Source(1); got != 0 {
