@@ -97,6 +97,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 		return nil, err
 	}
 	err = orLockLost(ctx, d.execute(ctx))
+	d.locate(err)
 	if err == nil {
 		err = d.recordSuccess(ctx, d.op.successDescription())
 		if d.release.Info.Status == release.Deployed || isRecordTaken(err) {
@@ -162,8 +163,22 @@ func (d *deployment) runDry(ctx context.Context) error {
 		d.events.emitStep(before),
 		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
 	)
+	d.locate(err)
 	d.release.Info.Description = "Dry run complete"
 	return err
+}
+
+// locate sets the lines of templates in the errors of err about the fields of objects.
+func (d *deployment) locate(err error) {
+	switch {
+	case err == nil:
+	case d.rendered != nil:
+		d.rendered.Locate(err)
+	case d.release != nil: // a rollback: its record has the templates
+		if c, readErr := d.release.Chart(); readErr == nil {
+			newTemplates(c, nil).locate(err)
+		}
+	}
 }
 
 // check returns an error if the request or the name is invalid.

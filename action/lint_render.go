@@ -65,6 +65,9 @@ func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 	w.addWarnings(pre.Chart, out.Warnings)
 	w.checkOrder(pre.Chart, out.Files)
 	files := ownFiles(pre.Chart, out.Files)
+	for i := range files {
+		files[i].Incomplete = len(out.Warnings) > 0
+	}
 	files, err := w.postRender(ctx, pre, out.Files, files)
 	w.findings = append(w.findings, lint.Objects(files, w.kube)...)
 	w.checkDirectives(files)

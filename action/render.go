@@ -34,6 +34,8 @@ type Rendered struct {
 	Hooks []*release.Hook
 	Notes string
 
+	// files are what the templates have rendered. They share their text with Objects.
+	files []engine.File
 	// payload is the payload of the next event. Its Objects include hooks.
 	payload event.Payload
 }
@@ -104,7 +106,7 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		r.events.handleStep(pre, event.Rendering,
 			func(ctx context.Context) (err error) { out, err = r.renderTemplates(ctx, pre); return err }),
 		r.events.handleStep(pre, event.Parsing,
-			func(context.Context) (err error) { objects, err = parseObjects(out.Files); return err }),
+			func(context.Context) (err error) { objects, err = parseRendered(pre.Chart, out.Files); return err }),
 	)
 	if err != nil {
 		return nil, err
@@ -121,7 +123,7 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		return nil, err
 	}
 	r.warnOfHooks(post.Objects)
-	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values,
+	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values, files: out.Files,
 		Notes: joinNotes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
 	return rendered, nil
@@ -176,6 +178,16 @@ func (r rendering) warnOfHooks(objects []*manifest.Object) {
 			r.warn(fmt.Sprintf("%s (%s): %s", o, o.Source, text))
 		}
 	}
+}
+
+// parseRendered returns the objects of the rendered files of a chart. Its errors name the lines of
+// the templates.
+func parseRendered(c *chart.Chart, files []engine.File) ([]*manifest.Object, error) {
+	objects, err := parseObjects(files)
+	if err != nil {
+		newTemplates(c, files).locate(err)
+	}
+	return objects, err
 }
 
 func parseObjects(files []engine.File) ([]*manifest.Object, error) {

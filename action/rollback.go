@@ -126,21 +126,26 @@ func (w *rollbackOperation) findTarget(ctx context.Context, history *history) (*
 		}
 	}
 	target, err := w.config.Releases.Get(ctx, w.req.Name, number)
-	if err == nil && w.req.Revision == 0 {
+	if err == nil {
 		w.warnOfFailedTarget(target, history)
 	}
 	return target, err
 }
 
-// warnOfFailedTarget warns if the target, which the user has not named, is a failed revision.
+// warnOfFailedTarget warns if the target is a failed revision.
 func (w *rollbackOperation) warnOfFailedTarget(target *release.Release, history *history) {
-	good := history.lastSuccessful()
-	if target.Info.Status != release.Failed || good == 0 {
+	if target.Info.Status != release.Failed {
 		return
 	}
-	w.config.warn(fmt.Sprintf(
-		"revision %d, the previous one, has failed; the last successful one is %d: helm rollback %s %d", target.Revision,
-		good, w.req.Name, good))
+	which := ""
+	if w.req.Revision == 0 {
+		which = ", the previous one,"
+	}
+	text := fmt.Sprintf("revision %d%s has failed", target.Revision, which)
+	if good := history.lastSuccessful(); good > 0 {
+		text += fmt.Sprintf("; the last successful one is %d: helm rollback %s %d", good, w.req.Name, good)
+	}
+	w.config.warn(text)
 }
 
 // preparePayload sets the payload of the events: the recorded objects, including hooks, and

@@ -107,7 +107,7 @@ func (c *Applier) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.
 	if err := permissions.check(ctx, s.neededPermissions(p, nil)); err != nil {
 		return nil, err
 	}
-	return p, c.dryRun(ctx, p, Request{})
+	return p, c.dryRun(ctx, p, Request{}, nil)
 }
 
 // distinctObjects removes duplicates: a chart that is in the dependency tree twice contributes

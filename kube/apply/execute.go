@@ -152,7 +152,7 @@ func (c *Applier) createNew(ctx context.Context, j *job) error {
 	if err == nil {
 		c.api.Progress().Send(progress.Event{Kind: progress.Created, Object: j.Short()})
 	}
-	return j.Fail("create", err)
+	return j.reject("create", err)
 }
 
 // retryExisting computes and executes the step for an object that was created after the plan
@@ -251,14 +251,19 @@ func (c *Applier) update(ctx context.Context, j *job) error {
 	return j.wrapError("update", err)
 }
 
-// wrapError is like Fail, but returns errors unchanged that name the object themselves.
+// reject is like Fail, for an answer of the server about the object's fields.
+func (j *job) reject(verb string, err error) error {
+	return j.Fail(verb, rejected(j.Step.Object, j.New, err))
+}
+
+// wrapError is like reject, but returns errors unchanged that name the object themselves.
 func (j *job) wrapError(verb string, err error) error {
 	var conflict *FieldConflictError
 	var object *kube.ObjectError
 	if errors.As(err, &conflict) || errors.As(err, &object) {
 		return err
 	}
-	return j.Fail(verb, err)
+	return j.reject(verb, err)
 }
 
 // mediaType returns the Content-Type of a patch.
@@ -298,7 +303,7 @@ func (c *Applier) replace(ctx context.Context, j *job) error {
 	}
 	err = c.On(c.api.WithProgress(nil).DryRun()).create(ctx, j.Target, body)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return j.Fail("replace", err)
+		return j.reject("replace", err)
 	}
 	if err := c.deleteForeground(ctx, j); err != nil || c.api.IsDryRun() {
 		return j.wrapError("replace", err)

@@ -159,11 +159,21 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 
 // validate asks the API server to validate the objects in a dry run.
 func validate(ctx context.Context, cluster *kube.Client, out *action.Rendered, namespace, name string) error {
+	var hooks []*manifest.Object
+	for _, h := range out.Hooks {
+		objects, err := manifest.Parse(h.Path, h.Manifest)
+		if err != nil {
+			return err
+		}
+		hooks = append(hooks, objects...)
+	}
 	_, err := apply.New(cluster, apply.Options{}).Plan(ctx, apply.Request{
 		Owner: kube.Owner{Release: name, Namespace: namespace},
 		New:   manifest.ApplyOrder(out.Objects), TakeOwnership: true, ServerDryRun: true,
+		Running: hooks,
 	})
 	if err != nil {
+		out.Locate(err)
 		return fmt.Errorf("the cluster would refuse this: %w", err)
 	}
 	return nil

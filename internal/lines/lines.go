@@ -1,37 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lint
-
-import "strings"
-
-// sourceLine returns the line of a template that rendered the given line of its output. Both
-// are 1-based. It returns 0 if the line cannot be found, such as in the output of another
-// template that this one includes.
+// Package lines finds the lines of a template that rendered the lines of its output.
+//
+//	m := lines.New(template, output)
+//	fmt.Println(m.Source(7)) // the line of the template that rendered line 7 of the output
 //
 // It aligns the two texts: most lines of a template are in its output in the same order,
 // either unchanged or with other text in place of their actions.
-func sourceLine(source, content string, line int) int {
-	out := strings.Split(content, "\n")
-	if line < 1 || line > len(out) {
+package lines
+
+import "strings"
+
+// Map maps the lines of a template's output to lines of the template. It is safe for concurrent
+// use.
+type Map struct {
+	patterns []pattern
+	output   []string
+	// aligned has the 1-based index of the pattern of each line of the output, or 0. It is nil if
+	// there are too many lines.
+	aligned []int
+}
+
+// New returns the map of a template and its output.
+func New(template, output string) *Map {
+	m := &Map{patterns: patternsOf(template), output: strings.Split(output, "\n")}
+	m.aligned = align(m.patterns, m.output)
+	return m
+}
+
+// Source returns the line of the template that rendered the given line of its output. Both
+// are 1-based. It returns 0 if the line cannot be found, such as in the output of another
+// template that this one includes.
+func (m *Map) Source(line int) int {
+	if line < 1 || line > len(m.output) {
 		return 0
 	}
-	patterns := patternsOf(source)
-	aligned := align(patterns, out)
-	if aligned != nil && aligned[line-1] > 0 {
-		return aligned[line-1]
+	if m.aligned != nil && m.aligned[line-1] > 0 {
+		return m.aligned[line-1]
 	}
 	// A loop renders a line several times, only one of which is aligned.
 	best, found := 0, 0
-	for i, p := range patterns {
-		switch w := p.match(out[line-1]); {
+	for i, p := range m.patterns {
+		switch w := p.match(m.output[line-1]); {
 		case w > best:
 			best, found = w, i+1
 		case w > 0 && w == best:
 			found = 0
 		}
 	}
-	if found == 0 && aligned != nil {
-		return between(patterns, aligned, line-1)
+	if found == 0 && m.aligned != nil {
+		return between(m.patterns, m.aligned, line-1)
 	}
 	return found
 }
@@ -68,6 +86,8 @@ type pattern struct {
 	texts []string // the text between actions
 	// prints is set if an action of the line may render text.
 	prints bool
+	// branches is set if an action of the line chooses the texts that are rendered.
+	branches bool
 }
 
 // patternsOf splits a template into lines. The inner lines of an action or comment with
@@ -95,6 +115,7 @@ func patternsOf(source string) []pattern {
 				break
 			}
 			p.prints = p.prints || prints(after)
+			p.branches = p.branches || isControl(after)
 			rest, inside = after, true
 		}
 		if inside {
@@ -109,16 +130,23 @@ func patternsOf(source string) []pattern {
 func prints(action string) bool {
 	action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " ")
 	first, _, _ := strings.Cut(action, "}}")
-	word, _, _ := strings.Cut(strings.TrimRight(first, " -"), " ")
-	switch word {
-	case "if", "else", "end", "range", "with", "define", "block", "break", "continue":
-		return false
-	}
-	if strings.HasPrefix(action, "/*") {
+	if isControl(action) || strings.HasPrefix(action, "/*") {
 		return false
 	}
 	name, rest, _ := strings.Cut(first, "=")
 	return !strings.HasPrefix(name, "$") || rest == "" || strings.Contains(strings.TrimRight(name, ": "), " ")
+}
+
+// isControl reports whether an action renders no text itself, such as if and end.
+func isControl(action string) bool {
+	action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " ")
+	first, _, _ := strings.Cut(action, "}}")
+	word, _, _ := strings.Cut(strings.TrimRight(first, " -"), " ")
+	switch word {
+	case "if", "else", "end", "range", "with", "define", "block", "break", "continue":
+		return true
+	}
+	return false
 }
 
 // match returns how many characters of a rendered line the pattern matches. It returns 0 if
@@ -136,8 +164,13 @@ func (p pattern) match(line string) int {
 		if i == last {
 			text = strings.TrimRight(text, " \t\r")
 		}
+		if i == 0 && line == strings.TrimRight(text, " ") {
+			text = line // the action has rendered nothing
+		}
 		at := strings.Index(line, text)
 		switch {
+		case at < 0 && p.branches && i > 0 && i < last:
+			continue // the text of a branch that was not taken
 		case i == 0 && at != 0:
 			return 0
 		case i == last && !strings.HasSuffix(line, text):
