@@ -15,15 +15,20 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
 // Limits for the details of an error.
 const (
-	logLines    = 20
-	logBytes    = 16 << 10
-	eventLines  = 5
-	explainTime = 5 * time.Second
+	logLines     = 20 // of a container
+	fewLogLines  = 5  // of a container, in a list of objects
+	maxExplained = 8  // objects of a list
+	logBytes     = 16 << 10
+	eventLines   = 5
+	explainTime  = 5 * time.Second
 )
 
 // detailContext returns a context for collecting details: it outlives the deadline of ctx for a
@@ -47,14 +52,28 @@ func (c *Waiter) explainFailed(ctx context.Context, f *failure) []string {
 }
 
 // explainPending collects details of the first few pending objects.
-func (c *Waiter) explainPending(ctx context.Context, targets []*api.Target, w *waiting) []string {
+func (c *Waiter) explainPending(ctx context.Context, targets []*api.Target, w *waiting) map[*api.Target][]string {
 	ctx, cancel := detailContext(ctx)
 	defer cancel()
-	var out []string
-	for explained, i := 0, 0; i < len(targets) && explained < api.Few && ctx.Err() == nil; i++ {
-		if _, pending := w.pending[targets[i]]; pending {
-			explained++
-			out = append(out, c.withoutRetry().explainOne(ctx, targets[i], "", "")...)
+	pending := api.Filter(targets, func(t *api.Target) bool { _, is := w.pending[t]; return is })
+	pending = pending[:min(len(pending), maxExplained)]
+	lines := make([][]string, len(pending))
+	var group errgroup.Group
+	group.SetLimit(kube.Parallel)
+	for i, t := range pending {
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				lines[i] = c.withoutRetry().explainOne(ctx, t, "", "")
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no function returns an error
+	out := map[*api.Target][]string{}
+	for i, t := range pending {
+		out[t] = lines[i]
+		if len(pending) > 1 {
+			out[t] = shortLogs(lines[i], fewLogLines)
 		}
 	}
 	return out
@@ -115,13 +134,32 @@ func (c *Waiter) explainPod(ctx context.Context, namespace string, p *api.Pod, c
 	}
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == "PodScheduled" && cond.Status == "False" {
-			return []string{fmt.Sprintf("pod %s is not scheduled: %s", p.Metadata.Name, cond.Message)}
+			line := fmt.Sprintf("pod %s is not scheduled: %s", p.Metadata.Name, brief(cond.Message))
+			return append([]string{line}, c.explainClaims(ctx, namespace, p, cond.Message)...)
 		}
 	}
 	if p.Status.Phase != "Succeeded" && p.Metadata.Deletion == "" {
 		return c.explainUnready(ctx, namespace, p)
 	}
 	return nil
+}
+
+// explainClaims collects warnings about the volume claims of a pod, if message says that they keep
+// it from being scheduled.
+func (c *Waiter) explainClaims(ctx context.Context, namespace string, p *api.Pod, message string) []string {
+	if !strings.Contains(message, claimKind) {
+		return nil
+	}
+	var out []string
+	for _, v := range p.Spec.Volumes[:min(len(p.Spec.Volumes), maxExplained)] {
+		if v.Claim == nil || v.Claim.Name == "" {
+			continue
+		}
+		for _, line := range c.warningsOf(ctx, namespace, claimKind, v.Claim.Name, "") {
+			out = append(out, claimKind+"/"+v.Claim.Name+": "+line)
+		}
+	}
+	return out
 }
 
 func (c *Waiter) explainContainer(ctx context.Context, namespace, pod string, s api.ContainerStatus) []string {
@@ -166,7 +204,7 @@ func (c *Waiter) logEnd(ctx context.Context, namespace, pod, container string, p
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, l := range lines {
-		lines[i] = "| " + l
+		lines[i] = logMark + l
 	}
 	return lines
 }

@@ -104,7 +104,7 @@ func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall
 	}
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, NoHooks: o.NoHooks,
+		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After, NoHooks: o.NoHooks,
 		TakeOwnership: o.TakeOwnership,
 	}
 	do := verb.Run
