@@ -235,7 +235,7 @@ func (g *GiveUpFlag) Bind(fs *pflag.FlagSet) {
 
 type giveUpAfter struct{ to *time.Duration }
 
-func (g giveUpAfter) Type() string { return "duration" }
+func (g giveUpAfter) Type() string { return "time" }
 
 func (g giveUpAfter) String() string {
 	switch {
@@ -254,7 +254,7 @@ func (g giveUpAfter) Set(v string) error {
 	}
 	d, err := time.ParseDuration(v)
 	if err != nil || d <= 0 {
-		return fmt.Errorf("must be a time, such as 2m, or never")
+		return fmt.Errorf("must be a duration such as 90s or 5m, or never")
 	}
 	*g.to = d
 	return nil

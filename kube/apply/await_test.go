@@ -165,7 +165,7 @@ spec:
 			objects: deployment("web", `moonhelm.test/waiting: InvalidImageName, moonhelm.test/start-after: 2s`, "") +
 				deployment("other", `moonhelm.test/exit-code: "9", moonhelm.test/restart-after: 60s`, ""),
 			object: "Deployment/web",
-			want:   []string{"also failing: Deployment/other in namespace", "exit code 9"},
+			want:   []string{"also failing: Deployment/other: container main of pod other-", "exit code 9"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -83,6 +83,9 @@ func diagnose(f finding) *diagnosis {
 	} else if i := slices.IndexFunc(details, func(line string) bool { return !isLogLine(line) }); i >= 0 {
 		p.Cause = details[i]
 		details = slices.Delete(slices.Clone(details), i, i+1)
+		if !containerOfPod.MatchString(p.Cause) {
+			d.shared = withoutPods(eventCount.ReplaceAllString(p.Cause, ""), t.Name)
+		}
 	}
 	if p.Cause == p.Missing {
 		p.Missing = ""

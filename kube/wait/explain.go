@@ -51,11 +51,14 @@ func (c *Waiter) explainFailed(ctx context.Context, f *failure) []string {
 	return c.withoutRetry().explainOne(ctx, f.target, f.pod, f.container)
 }
 
-// explainPending collects details of the first few pending objects.
+// explainPending collects details of the first few pending objects that have not failed.
 func (c *Waiter) explainPending(ctx context.Context, targets []*api.Target, w *waiting) map[*api.Target][]string {
 	ctx, cancel := detailContext(ctx)
 	defer cancel()
-	pending := api.Filter(targets, func(t *api.Target) bool { _, is := w.pending[t]; return is })
+	pending := api.Filter(targets, func(t *api.Target) bool {
+		_, is := w.pending[t]
+		return is && (w.failed == nil || t != w.failed.target)
+	})
 	pending = pending[:min(len(pending), maxExplained)]
 	lines := make([][]string, len(pending))
 	var group errgroup.Group
@@ -134,7 +137,7 @@ func (c *Waiter) explainPod(ctx context.Context, namespace string, p *api.Pod, c
 	}
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == "PodScheduled" && cond.Status == "False" {
-			line := fmt.Sprintf("pod %s is not scheduled: %s", p.Metadata.Name, brief(cond.Message))
+			line := fmt.Sprintf("pod %s cannot be scheduled: %s", p.Metadata.Name, brief(cond.Message))
 			return append([]string{line}, c.explainClaims(ctx, namespace, p, cond.Message)...)
 		}
 	}

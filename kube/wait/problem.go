@@ -230,15 +230,16 @@ func (e *FailedError) Lines() []string {
 // otherLines returns a line for each of the other objects that have a cause, and one for the rest.
 func (e *FailedError) otherLines() []string {
 	var out []string
-	for i := range e.Others {
-		switch p := &e.Others[i]; {
-		case p.cause() == "":
-			return append(out, "not ready either: "+names(e.Others[i:]))
-		case i == maxLines:
-			return append(out, fmt.Sprintf("and %d more: %s", len(e.Others)-i, names(e.Others[i:])))
-		default:
-			out = append(out, "also failing: "+p.object()+": "+p.cause())
+	var rest []Problem
+	for _, p := range e.Others {
+		if p.cause() == "" || len(out) == maxLines {
+			rest = append(rest, p)
+			continue
 		}
+		out = append(out, "also failing: "+p.object()+": "+p.cause())
+	}
+	if len(rest) > 0 {
+		out = append(out, "not ready either: "+names(rest))
 	}
 	return out
 }

@@ -98,7 +98,7 @@ func TestPendingErrorTexts(t *testing.T) {
 func TestFailedErrorTexts(t *testing.T) {
 	e := &FailedError{Object: "Deployment/web in namespace shop", Reason: "its image cannot be pulled", Details: []string{"no such image"},
 		Others: []Problem{
-			deploymentProblem("b", "0 of 1 pods ready", "it is cursed"), deploymentProblem("c", "", ""), deploymentProblem("d", "", ""),
+			deploymentProblem("c", "", ""), deploymentProblem("b", "0 of 1 pods ready", "it is cursed"), deploymentProblem("d", "", ""),
 		}, Grace: 20 * time.Second, Rule: "a container that cannot start", After: 21 * time.Second}
 	want := "Deployment/web in namespace shop failed: its image cannot be pulled\n  no such image\n" +
 		"  also failing: Deployment/b: it is cursed\n  not ready either: Deployment/c, Deployment/d\n" +

@@ -101,7 +101,7 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	defer c.api.Progress().Send(progress.Event{Kind: progress.Settled})
 	switch {
 	case w.failed != nil:
-		return w.failure(targets, c.explainFailed(ctx, w.failed))
+		return w.failure(targets, c.explainFailed(ctx, w.failed), c.explainPending(ctx, targets, w))
 	case ctx.Err() != nil && len(w.pending) > 0:
 		return w.unfinished(targets, context.Cause(ctx), c.explainPending(ctx, targets, w))
 	case len(w.pending) > 0:

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
 	"sync"
 	"time"
 
@@ -200,7 +200,7 @@ func (w *waiting) handleAbsent(a *awaited) {
 func (w *waiting) rule(a *awaited) verdict {
 	usual := func() verdict {
 		if w.judge != nil {
-			return w.judge(a.Target, a.live)
+			return withReadyPods(a.Target, a.live, w.judge(a.Target, a.live))
 		}
 		ok, missing, err := w.ready(a.Target, a.live)
 		v := verdict{ready: ok, missing: missing}
@@ -215,6 +215,16 @@ func (w *waiting) rule(a *awaited) verdict {
 		return x.evaluate(a.live, usual)
 	}
 	return usual()
+}
+
+// withReadyPods adds to the verdict that old pods of a Deployment have to go how many of all pods are
+// ready: mostly the old ones stay because the new ones are not.
+func withReadyPods(t *api.Target, o map[string]any, v verdict) verdict {
+	ready, all := api.Int(o, "status", "readyReplicas"), api.Int(o, "status", "replicas")
+	if t.Is("apps", "Deployment") && ready < all && v.missing == noOldPods(all-api.Replicas(o)).missing {
+		v.missing = fmt.Sprintf("%d of %d pods ready, %s", ready, all, v.missing)
+	}
+	return v
 }
 
 // hasOwnFailure reports whether the object's own expressions define its failure, so that the other
@@ -268,16 +278,13 @@ func (w *waiting) sendState(a *awaited, kind progress.Kind, text string) {
 	w.report.Send(progress.Event{Kind: kind, Object: a.Short(), Text: text, Total: int64(w.total)})
 }
 
-// failure returns the error of a wait for targets that gave up, with details about the failed object.
-func (w *waiting) failure(targets []*api.Target, details []string) error {
+// failure returns the error of a wait for targets that gave up. details are those of the failed
+// object, others those of other targets, as far as they are known.
+func (w *waiting) failure(targets []*api.Target, details []string, others map[*api.Target][]string) error {
 	e := w.failed.error
 	e.Details = append(e.Details, withoutRepeated(details, e.Reason)...)
-	others := w.findings(targets, nil)
-	failed := slices.IndexFunc(others, func(f finding) bool { return f.target == w.failed.target })
-	if failed >= 0 {
-		others = slices.Delete(others, failed, failed+1)
-	}
-	e.Others = problemsOf(others, w.namespace)
+	targets = api.Filter(targets, func(t *api.Target) bool { return t != w.failed.target })
+	e.Others = problemsOf(w.findings(targets, others), w.namespace)
 	return e
 }
 
