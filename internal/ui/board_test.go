@@ -203,6 +203,13 @@ func TestClose(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
 		b.Report(waiting("Pod/a", "x"))
 		time.Sleep(time.Second)
+		b.Report(progress.Event{Kind: progress.Settled})
+		if got, want := s.String(), "Pod/a not ready after 1s\n"; got != want {
+			t.Errorf("got\n%s", got)
+		}
+		s.lines, s.row = nil, 0
+		b.Report(waiting("Pod/a", "x"))
+		time.Sleep(time.Second)
 		b.Report(progress.Event{Kind: progress.Warning, Text: "first"})
 		b.Report(progress.Event{Kind: progress.Warning, Text: "second"})
 		if !strings.Contains(s.String(), "Pod/a") {

@@ -108,6 +108,8 @@ func (w *wait) verb() string {
 func (w *wait) summary(now time.Time) string {
 	took := elapsed(now.Sub(w.start))
 	switch n, all := w.done(), w.all(); {
+	case n < all && all == 1:
+		return fmt.Sprintf("%s not %s after %s", term.SafeLine(w.objects[0].name), w.verb(), took)
 	case n < all:
 		return fmt.Sprintf("%d of %s %s after %s", n, objects(all), w.verb(), took)
 	case all == 1:

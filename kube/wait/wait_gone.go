@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/linger"
@@ -87,7 +86,7 @@ func pendingDeletions(targets []*api.Target, live map[*api.Target]*api.Metadata,
 		case m.Deletion == "":
 			p.Cause = "its deletion was not requested"
 		case len(m.Finalizers) > 0:
-			p.Cause = "it waits for its finalizers: " + strings.Join(m.Finalizers, ", ")
+			p.Cause = waitsForFinalizers(m.Finalizers)
 		}
 		out = append(out, p)
 	}

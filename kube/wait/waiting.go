@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -306,10 +307,32 @@ func (w *waiting) findings(targets []*api.Target, details map[*api.Target][]stri
 		f := finding{target: t, missing: missing, details: details[t]}
 		if a := w.awaited[t]; a != nil {
 			f.trouble = a.worst
+			f.details = append(heldBy(a.live), f.details...)
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// heldBy returns the line about what keeps an object that is being deleted, or nil.
+func heldBy(live map[string]any) []string {
+	if api.String(live, "metadata", "deletionTimestamp") == "" {
+		return nil
+	}
+	finalizers, _ := api.Field(live, "metadata", "finalizers").([]any)
+	var names []string
+	for _, f := range finalizers {
+		names = append(names, fmt.Sprint(f))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{waitsForFinalizers(names)}
+}
+
+// waitsForFinalizers returns the cause of an object that is not deleted.
+func waitsForFinalizers(names []string) string {
+	return "it waits for its finalizers: " + strings.Join(names, ", ")
 }
 
 // schedule schedules a call of fn after d, in place of an earlier one.
