@@ -107,6 +107,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if !d.recorded {
 		return nil, err
 	}
+	err = d.waitError(err)
 	if d.undo && !d.undoCancelled && ctx.Err() != nil && !isLockLost(ctx) {
 		err = fmt.Errorf("it was canceled, and the objects that it has written stay: %w", err)
 		d.recordFailure(ctx, d.op.failureDescription(err))
@@ -114,6 +115,17 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	}
 	d.recordFailure(ctx, d.op.failureDescription(err))
 	return d.release, d.op.afterFailure(ctx, err)
+}
+
+// waitError returns err as a [*WaitError] if a wait has failed.
+func (d *deployment) waitError(err error) error {
+	if !isWaitFailure(err) {
+		return err
+	}
+	return &WaitError{
+		Operation: d.doing, Release: d.release.Name, Revision: d.release.Revision,
+		Target: d.release.Info.RollbackRevision, Deployed: d.history.lastSuccessful(), Err: err,
+	}
 }
 
 // undoContext returns the context for undoing a failed deployment: ctx, or a context without
@@ -153,7 +165,7 @@ func (d *deployment) runDry(ctx context.Context) error {
 		return err
 	}
 	d.dryRun = true
-	d.events, d.hooks = d.config.begin(), d.config.newHooks(d.noHooks, d.wait.Timeout, d.applyOptions.TakeOwnership)
+	d.events, d.hooks = d.config.begin(), d.config.newHooks(d.noHooks, d.wait, d.applyOptions.TakeOwnership)
 	defer d.events.end()
 	if err := runSteps(ctx, d.readHistory, d.op.prepare); err != nil {
 		return err
@@ -230,7 +242,7 @@ func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 		if ctx, d.lock, err = d.config.acquireLock(ctx, d.name, d.doing); err != nil {
 			return nil, err
 		}
-		d.hooks = d.config.newHooks(d.noHooks, d.wait.Timeout, d.applyOptions.TakeOwnership)
+		d.hooks = d.config.newHooks(d.noHooks, d.wait, d.applyOptions.TakeOwnership)
 	}
 	d.events = d.config.begin()
 	return ctx, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/kube/status"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -36,9 +37,9 @@ type HookCluster interface {
 	WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error
 	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
 		also ...apply.Permission) error
-	// Finish returns when all Jobs and Pods among objects have succeeded, or an error when
+	// Finish returns when all Jobs and Pods among r.Objects have succeeded, or an error when
 	// one has failed. It does not wait for objects of other kinds.
-	Finish(ctx context.Context, objects []*manifest.Object, namespace string) error
+	Finish(ctx context.Context, r wait.Request) error
 	// Logs returns the logs of the containers of a Pod, or of all Pods of a Job.
 	Logs(ctx context.Context, o *manifest.Object, namespace string) ([]status.Log, error)
 }
@@ -76,6 +77,7 @@ func (noHooks) run(context.Context, *release.Release, []*release.Hook, release.H
 type hookRunner struct {
 	*Config
 	timeout time.Duration // of each hook
+	grace   wait.Grace
 	// takeOwnership lets hooks replace objects that are not the release's.
 	takeOwnership bool
 	// approved contains the hooks of the user's chart, and the confirmed ones.
@@ -86,8 +88,8 @@ type hookRunner struct {
 	onFinished func(ctx context.Context, h *release.Hook, o *manifest.Object)
 }
 
-// newHooks returns the hooks of an operation. off disables them.
-func (c *Config) newHooks(off bool, timeout time.Duration, takeOwnership bool) hooks {
+// newHooks returns the hooks of an operation, which last no longer than w says. off disables them.
+func (c *Config) newHooks(off bool, w WaitOptions, takeOwnership bool) hooks {
 	switch {
 	case off:
 		return noHooks{}
@@ -96,7 +98,8 @@ func (c *Config) newHooks(off bool, timeout time.Duration, takeOwnership bool) h
 	case c.Cluster == nil:
 		return noHooks{}
 	}
-	return &hookRunner{Config: c, timeout: orDefault(timeout), takeOwnership: takeOwnership, approved: &approvedHooks{}}
+	return &hookRunner{Config: c, timeout: orDefault(w.Timeout), grace: w.grace(), takeOwnership: takeOwnership,
+		approved: &approvedHooks{}}
 }
 
 func (r *hookRunner) enabled() bool { return true }
@@ -137,12 +140,17 @@ type HookError struct {
 	Err   error
 }
 
-func (e *HookError) Error() string {
+func (e *HookError) Error() string { return e.sentence(e.Err.Error()) }
+
+// Summary returns the error in one short line, for the description of a record.
+func (e *HookError) Summary() string { return e.sentence(summaryOf(e.Err)) }
+
+func (e *HookError) sentence(reason string) string {
 	failed := fmt.Sprintf("%s hooks failed", e.Event)
 	if e.Event == release.PreInstall || e.Event == release.PostInstall {
 		failed = fmt.Sprintf("failed %s", e.Event)
 	}
-	return fmt.Sprintf("%s: %s hook %s/%s (%s): %s", failed, e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path, e.Err)
+	return fmt.Sprintf("%s: %s hook %s/%s (%s): %s", failed, e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path, reason)
 }
 
 func (e *HookError) Unwrap() error { return e.Err }
@@ -256,7 +264,7 @@ func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*ho
 	for i, item := range all {
 		objects[i] = item.Object
 	}
-	return r.Cluster.Finish(ctx, objects, rel.Namespace)
+	return r.Cluster.Finish(ctx, wait.Request{Objects: objects, Namespace: rel.Namespace, Grace: r.grace})
 }
 
 // remove deletes the objects that this run has created, the last first. It keeps CRDs: with a

@@ -210,7 +210,7 @@ func (w *installOperation) successDescription() string {
 }
 
 func (w *installOperation) failureDescription(err error) string {
-	return fmt.Sprintf("Release %q failed: %s", w.req.Name, err)
+	return fmt.Sprintf("Release %q failed: %s", w.req.Name, summaryOf(err))
 }
 
 // afterFailure undoes a failed install if the request asks for it, and returns cause wrapped
@@ -224,12 +224,14 @@ func (w *installOperation) afterFailure(ctx context.Context, cause error) error 
 		if _, err := undo.revert(w.undoContext(ctx), w.lock, w.hooks); err != nil {
 			return fmt.Errorf("%w\nuninstalling it failed too: %w", cause, err)
 		}
+		setUndone(cause, UndoneAll)
 		return fmt.Errorf("release %s failed, and has been uninstalled due to rollback-on-failure being set: %w", w.req.Name,
 			cause)
 	case w.req.CleanupOnFail:
 		if err := w.removeCreated(ctx); err != nil {
 			return fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
 		}
+		setUndone(cause, UndoneCreated)
 	}
 	return cause
 }

@@ -197,7 +197,7 @@ func (w *rollbackOperation) successDescription() string {
 }
 
 func (w *rollbackOperation) failureDescription(err error) string {
-	return fmt.Sprintf("Rollback %q failed: %s", w.req.Name, err)
+	return fmt.Sprintf("Rollback %q failed: %s", w.req.Name, summaryOf(err))
 }
 
 func (w *rollbackOperation) afterFailure(ctx context.Context, cause error) error {
@@ -207,5 +207,6 @@ func (w *rollbackOperation) afterFailure(ctx context.Context, cause error) error
 	if err := w.removeCreated(ctx); err != nil {
 		return fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
 	}
+	setUndone(cause, UndoneCreated)
 	return cause
 }

@@ -47,6 +47,7 @@ type UninstallRequest struct {
 	Cascade     apply.Cascade // "" is CascadeBackground
 	Wait        bool          // waits until the objects are deleted
 	Timeout     time.Duration
+	GiveUpAfter time.Duration // of hooks, as in [WaitOptions]
 	// NoHooks disables hooks, and TakeOwnership lets them replace objects that do not
 	// belong to the release.
 	NoHooks, TakeOwnership bool
@@ -215,7 +216,8 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 		return nil, err
 	}
 	defer held.Unlock()
-	w.lock, w.hooks = held, w.newHooks(req.NoHooks, req.Timeout, req.TakeOwnership)
+	limits := WaitOptions{Timeout: req.Timeout, GiveUpAfter: req.GiveUpAfter}
+	w.lock, w.hooks = held, w.newHooks(req.NoHooks, limits, req.TakeOwnership)
 	w.events = w.begin()
 	defer w.events.end()
 	return w.run(ctx)
@@ -243,6 +245,9 @@ func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 	if err := orLockLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
+		}
+		if isWaitFailure(err) {
+			err = &WaitError{Operation: "uninstall", Release: rel.Name, Revision: rel.Revision, Err: err}
 		}
 		w.recordFailure(ctx, err)
 		return w.out, err
@@ -421,7 +426,7 @@ func (w *uninstallOperation) recordFailure(ctx context.Context, cause error) {
 	w.lock.Finish()
 	err := w.updateFinal(ctx, rel, func() {
 		rel.Info.Status, rel.Holder = release.Failed, ""
-		rel.Info.Description = "Uninstallation failed: " + cause.Error()
+		rel.Info.Description = "Uninstallation failed: " + summaryOf(cause)
 	})
 	if err != nil {
 		w.Progress.Send(progress.Event{Kind: progress.Warning,

@@ -175,7 +175,7 @@ func (w *upgradeOperation) successDescription() string {
 }
 
 func (w *upgradeOperation) failureDescription(err error) string {
-	return fmt.Sprintf("Upgrade %q failed: %s", w.req.Name, err)
+	return fmt.Sprintf("Upgrade %q failed: %s", w.req.Name, summaryOf(err))
 }
 
 // confirmUndo asks for the confirmations that a rollback to the last successful revision would
@@ -219,6 +219,8 @@ func (w *upgradeOperation) afterFailure(ctx context.Context, cause error) error 
 	if w.req.CleanupOnFail {
 		if err := w.removeCreated(ctx); err != nil {
 			cause = fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
+		} else {
+			setUndone(cause, UndoneCreated)
 		}
 	}
 	if !w.req.Atomic {
@@ -238,6 +240,7 @@ func (w *upgradeOperation) afterFailure(ctx context.Context, cause error) error 
 		return fmt.Errorf("release %s failed, and rolling back to revision %d failed too: %w\nthe first failure was: %w",
 			w.req.Name, target, err, cause)
 	}
+	setUndone(cause, UndoneAll)
 	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being "+
 		"set, to revision %d: %w", w.req.Name, target, cause)
 }

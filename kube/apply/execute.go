@@ -349,7 +349,7 @@ func (c *Applier) waitDeleted(ctx context.Context, t *api.Target, uid string) er
 			c.api.Progress().Send(progress.Event{Kind: progress.Settled})
 		}
 	}()
-	for delay := 10 * time.Millisecond; ; delay = min(2*delay, time.Second) {
+	for begun, delay := time.Now(), 10*time.Millisecond; ; delay = min(2*delay, time.Second) {
 		m, err := c.api.Metadata(ctx, t)
 		if err != nil && ctx.Err() == nil {
 			return err
@@ -363,7 +363,8 @@ func (c *Applier) waitDeleted(ctx context.Context, t *api.Target, uid string) er
 			c.api.Progress().Send(progress.Event{Kind: progress.Waiting, Object: t.Short(), Text: "to be deleted"})
 		}
 		if err := linger.Sleep(ctx, delay); err != nil {
-			return &wait.PendingError{Pending: []string{t.String() + " to be deleted"}, Err: err}
+			return &wait.PendingError{Deletion: true, After: time.Since(begun), Err: err,
+				Problems: []wait.Problem{{Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, Missing: "not deleted yet"}}}
 		}
 	}
 }

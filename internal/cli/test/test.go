@@ -26,6 +26,7 @@ type Options struct {
 	Filters       []string
 	Logs          bool
 	Timeout       time.Duration
+	GiveUp        cmdutil.GiveUpFlag
 	TakeOwnership bool
 }
 
@@ -57,6 +58,7 @@ name; the first failure ends the run. helm status shows the results.`,
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false,
 		"allow tests to replace objects that do not belong to the release")
 	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "time to wait for each test")
+	o.GiveUp.Bind(fs)
 	fs.Bool("hide-notes", true, "accepted for compatibility: notes are never shown")
 	_ = fs.MarkHidden("hide-notes") // the flag exists: it is registered one line above
 	cmdutil.CompleteChoices(cmd)
@@ -69,7 +71,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	res, err := action.Test{Config: config}.Run(ctx, action.TestRequest{
-		Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, Logs: o.Logs, TakeOwnership: o.TakeOwnership,
+		Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After, Logs: o.Logs,
+		TakeOwnership: o.TakeOwnership,
 	})
 	if res == nil {
 		return err
