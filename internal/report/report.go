@@ -133,16 +133,19 @@ func Tests(b *strings.Builder, rel *release.Release, safe func(string) string) {
 }
 
 // Status returns s in its colour.
-func Status(st term.Style, s release.Status) string {
+func Status(st term.Style, s release.Status) string { return StatusText(st, s, string(s)) }
+
+// StatusText returns text, such as a shortened status, in the colour of s.
+func StatusText(st term.Style, s release.Status, text string) string {
 	switch {
 	case s == release.Deployed:
-		return st.Green(string(s))
+		return st.Green(text)
 	case s == release.Failed:
-		return st.Red(string(s))
+		return st.Red(text)
 	case s.Pending() || s == release.Uninstalling:
-		return st.Yellow(string(s))
+		return st.Yellow(text)
 	}
-	return string(s)
+	return text
 }
 
 // HideSecrets replaces the Secrets in a release's manifest and hooks with a comment.

@@ -207,7 +207,7 @@ func (o Options) table(f *cmdutil.Factory, found []release.Summary, elements []e
 			case column == namespaceColumn:
 				return st.Cyan(cell)
 			case column == statusColumn:
-				return report.Status(st, release.Status(cell))
+				return report.StatusText(st, found[row].Status, cell)
 			}
 			return cell
 		},
