@@ -43,7 +43,11 @@ func (n *Node) addContainers() {
 func (n *Node) explain(p *api.Pod) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
-			n.Reason = "not scheduled: " + line(c.Message)
+			message := line(c.Message)
+			if _, why, ok := strings.Cut(message, " nodes are available: "); ok {
+				message = why
+			}
+			n.Reason = "not scheduled: " + message
 			if c.Reason == "Unschedulable" {
 				n.State = Failing
 			}

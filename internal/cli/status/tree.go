@@ -67,7 +67,8 @@ func watch(ctx context.Context, f *cmdutil.Factory, o Options, read func() (*act
 // viewer returns the function that shows a tree after the one before: in place on a terminal, else
 // what has changed. JSON and YAML are whole documents.
 func viewer(f *cmdutil.Factory, o Options) func(*action.ReleaseTree) error {
-	if o.Output == output.Table && f.Movable(f.Out) {
+	table := o.Output.String() == string(output.Table)
+	if table && f.Movable(f.Out) {
 		s := screen{w: f.DrawingWriter(f.Out)}
 		return func(t *action.ReleaseTree) error {
 			columns, rows := term.Size(f.Out)
@@ -82,7 +83,7 @@ func viewer(f *cmdutil.Factory, o Options) func(*action.ReleaseTree) error {
 		switch {
 		case len(changes) == 0:
 			return nil
-		case o.Output == output.Table:
+		case table:
 			_, err := fmt.Fprintln(f.DrawingWriter(f.Out), strings.Join(changes, "\n"))
 			return err
 		case o.Output == output.YAML && !first:
