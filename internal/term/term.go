@@ -80,6 +80,9 @@ type Style struct{ on bool }
 // Style returns the style for w.
 func (s Streams) Style(w any) Style { return Style{on: s.Colored(w)} }
 
+// On reports whether st adds colours.
+func (st Style) On() bool { return st.on }
+
 func (st Style) wrap(code, text string) string {
 	if !st.on {
 		return text
