@@ -60,7 +60,7 @@ func (d *deployment) recordSuccess(ctx context.Context, description string) erro
 	rel := d.release
 	d.lock.Finish()
 	err := d.config.updateFinal(ctx, rel, func() {
-		rel.Info.Status, rel.Info.Description = release.Deployed, description
+		rel.Info.Status, rel.Info.Description, rel.Info.Completed = release.Deployed, description, d.config.now()
 		rel.Holder, rel.PendingDeletions = "", nil
 	})
 	if err != nil {
@@ -173,6 +173,7 @@ func (d *deployment) recordFailure(ctx context.Context, description string) {
 	d.lock.Finish()
 	err := d.config.updateFinal(ctx, rel, func() {
 		rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
+		rel.Info.Completed = d.config.now()
 	})
 	if err != nil {
 		d.config.Progress.Send(progress.Event{Kind: progress.Warning,

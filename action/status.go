@@ -30,26 +30,69 @@ type ReleaseStatus struct {
 
 // Run reads the release and its live objects. If revision is 0, it reads the newest revision.
 func (s Status) Run(ctx context.Context, name string, revision int) (*ReleaseStatus, error) {
-	if err := requireReleases(s.Releases, "status"); err != nil {
-		return nil, err
-	}
 	if s.Cluster == nil {
 		return nil, &ConfigError{Operation: "status", Field: "Cluster"}
 	}
-	if err := CheckName(name); err != nil {
-		return nil, err
-	}
-	rel, err := s.Releases.Get(ctx, name, revision)
+	rel, objects, err := readObjects(ctx, s.Releases, "status", name, revision)
 	if err != nil {
 		return nil, err
-	}
-	objects, err := manifest.ParseManifest(rel.Manifest)
-	if err != nil {
-		return nil, fmt.Errorf("read the manifest of release %s: %w", name, err)
 	}
 	live, err := s.Cluster.Live(ctx, objects, rel.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	return &ReleaseStatus{Release: rel, Objects: live}, nil
+}
+
+// readObjects reads a release and the objects in its manifest.
+func readObjects(ctx context.Context, records Storage, operation, name string, revision int) (
+	*release.Release, []*manifest.Object, error) {
+	if err := requireReleases(records, operation); err != nil {
+		return nil, nil, err
+	}
+	if err := CheckName(name); err != nil {
+		return nil, nil, err
+	}
+	rel, err := records.Get(ctx, name, revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := manifest.ParseManifest(rel.Manifest)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the manifest of release %s: %w", name, err)
+	}
+	return rel, objects, nil
+}
+
+// A TreeReader reads live objects with what they own. [*status.Reader] implements it.
+type TreeReader interface {
+	Tree(ctx context.Context, objects []*manifest.Object, namespace string) (*status.Tree, error)
+}
+
+// StatusTree reads a release and its live objects, with all that these own.
+type StatusTree struct {
+	Releases Storage
+	Cluster  TreeReader
+}
+
+// ReleaseTree is a release with the tree of its objects.
+type ReleaseTree struct {
+	Release *release.Release
+	Tree    *status.Tree
+}
+
+// Run reads the release and the tree of its objects. If revision is 0, it reads the newest revision.
+func (s StatusTree) Run(ctx context.Context, name string, revision int) (*ReleaseTree, error) {
+	if s.Cluster == nil {
+		return nil, &ConfigError{Operation: "status", Field: "Cluster"}
+	}
+	rel, objects, err := readObjects(ctx, s.Releases, "status", name, revision)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := s.Cluster.Tree(ctx, objects, rel.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &ReleaseTree{Release: rel, Tree: tree}, nil
 }

@@ -130,6 +130,8 @@ type Summary struct {
 	Status    Status
 	// Updated is when the revision was last deployed.
 	Updated time.Time
+	// Completed is when that deployment ended, or zero if it has not or the record does not say.
+	Completed time.Time
 	// Chart is the chart's name and ChartVersion its version.
 	Chart        string
 	ChartVersion string
@@ -154,6 +156,7 @@ func (r *Release) Summary() (Summary, error) {
 
 func (s *Summary) info(i *Info) {
 	s.Status, s.Updated, s.Description, s.RollbackRevision = i.Status, i.LastDeployed, i.Description, i.RollbackRevision
+	s.Completed = i.Completed
 }
 
 func (s *Summary) meta(m *chart.Metadata) {
@@ -220,11 +223,9 @@ func (s *Summary) scanInfo(d *scanner) error {
 	return d.object(func(key string) (bool, error) {
 		switch key {
 		case "last_deployed":
-			var raw json.RawMessage
-			if err := d.value(&raw); err != nil {
-				return false, err
-			}
-			return false, readTime(raw, &s.Updated)
+			return false, d.time(&s.Updated)
+		case keyCompleted:
+			return false, d.time(&s.Completed)
 		case "description":
 			return false, d.value(&s.Description)
 		case "status":
@@ -234,6 +235,14 @@ func (s *Summary) scanInfo(d *scanner) error {
 		}
 		return false, d.skip()
 	})
+}
+
+func (d *scanner) time(t *time.Time) error {
+	var raw json.RawMessage
+	if err := d.value(&raw); err != nil {
+		return err
+	}
+	return readTime(raw, t)
 }
 
 // scanChart reads the chart's metadata. It reads the rest of the chart only if last is

@@ -15,6 +15,7 @@ import (
 const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
+	keyCompleted        = "completed" // in info
 )
 
 // MarshalJSON encodes the record as Helm 4 does: with the same keys in the same order,
@@ -113,6 +114,7 @@ func (i *Info) MarshalJSON() ([]byte, error) {
 	return marshal(func(o *objectWriter) error {
 		o.writeTime("first_deployed", i.FirstDeployed)
 		o.writeTime("last_deployed", i.LastDeployed)
+		o.writeTime(keyCompleted, i.Completed)
 		o.writeTime("deleted", i.Deleted)
 		o.text("description", i.Description)
 		o.text("status", string(i.Status))
@@ -136,6 +138,8 @@ func (i *Info) UnmarshalJSON(data []byte) error {
 			return readTime(value, &i.FirstDeployed)
 		case "last_deployed":
 			return readTime(value, &i.LastDeployed)
+		case keyCompleted:
+			return readTime(value, &i.Completed)
 		case "deleted":
 			return readTime(value, &i.Deleted)
 		case "description":

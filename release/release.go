@@ -156,6 +156,9 @@ func (r *Release) Clone() *Release {
 type Info struct {
 	FirstDeployed time.Time
 	LastDeployed  time.Time
+	// Completed is when the install, upgrade or rollback ended that began at LastDeployed, or zero if
+	// it has not ended or the record does not say. The key is "completed"; Helm ignores it.
+	Completed time.Time
 	// Deleted is the time of the uninstall, or zero if the release was not uninstalled.
 	Deleted     time.Time
 	Description string

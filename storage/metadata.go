@@ -43,6 +43,7 @@ type metadataList struct {
 type summaryJSON struct {
 	Status       release.Status `json:"status"`
 	Updated      time.Time      `json:"updated"`
+	Completed    *time.Time     `json:"completed,omitempty"`
 	Chart        string         `json:"chart"`
 	ChartVersion string         `json:"chartVersion"`
 	AppVersion   string         `json:"appVersion,omitempty"`
@@ -98,19 +99,27 @@ func foreignAnnotations(all map[string]string) map[string]string {
 
 // newSummaryJSON returns s without the data in the record's key.
 func newSummaryJSON(s *release.Summary) *summaryJSON {
-	return &summaryJSON{
+	out := &summaryJSON{
 		Status: s.Status, Updated: s.Updated, Description: s.Description,
 		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Rollback: s.RollbackRevision,
 	}
+	if !s.Completed.IsZero() {
+		out.Completed = &s.Completed
+	}
+	return out
 }
 
 // summary returns the summary of r.
 func (s *summaryJSON) summary(r *Record) *release.Summary {
-	return &release.Summary{
+	out := &release.Summary{
 		Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Status: s.Status, Updated: s.Updated,
 		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Description: s.Description,
 		RollbackRevision: s.Rollback, Labels: r.Labels,
 	}
+	if s.Completed != nil {
+		out.Completed = *s.Completed
+	}
+	return out
 }
 
 func summaryAnnotation(s *release.Summary) map[string]string {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -196,44 +195,4 @@ func fromPrivate(r rune) rune {
 		return r - private
 	}
 	return r - privateHigh + high
-}
-
-// Rows prints a table. Cells are padded to their column's width and separated by tabs, as scripts
-// that parse Helm's tables expect. Control characters are escaped. A nil header is omitted.
-func Rows(w io.Writer, header []string, rows [][]string) error {
-	return StyledRows(w, header, rows, func(_, _ int, cell string) string { return cell })
-}
-
-// StyledRows is [Rows] with colours. style returns the styled text of a cell, or of a header cell
-// if row is -1. Escape sequences do not count for the column's width.
-func StyledRows(w io.Writer, header []string, rows [][]string, style func(row, column int, cell string) string) error {
-	first := 0
-	all := rows
-	if header != nil {
-		all = append([][]string{header}, rows...)
-		first = -1
-	}
-	var widths []int
-	for _, row := range all {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(term.SafeLine(cell)))
-		}
-	}
-	var b strings.Builder
-	for n, row := range all {
-		for i, cell := range row {
-			if i > 0 {
-				b.WriteByte('\t')
-			}
-			cell = term.SafeLine(cell)
-			b.WriteString(style(n+first, i, cell))
-			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
-		}
-		b.WriteByte('\n')
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -18,58 +17,6 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/term"
 )
-
-func TestRows(t *testing.T) {
-	var b bytes.Buffer
-	err := Rows(&b, []string{"NAME", "STATUS"}, [][]string{{"a", "deployed"}, {"längs", "\x1b[31mred"}, {"two\tin\none", ""}})
-	want := "NAME      \tSTATUS     \n" +
-		"a         \tdeployed   \n" +
-		"längs     \t\\x1b[31mred\n" +
-		"two in one\t           \n"
-	if err != nil || b.String() != want {
-		t.Errorf("%v, got\n%q\nwanted\n%q", err, b.String(), want)
-	}
-	for i, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-		if strings.Count(line, "\t") != 1 {
-			t.Errorf("line %d does not have two columns for cut: %q", i, line)
-		}
-	}
-}
-
-func TestStyledRowsWidths(t *testing.T) {
-	var b bytes.Buffer
-	style := func(row, column int, cell string) string {
-		if row == -1 || column == 1 {
-			return fmt.Sprintf("\x1b[%dm%s\x1b[0m", 31+row, cell)
-		}
-		return cell
-	}
-	err := StyledRows(&b, []string{"NAME", "STATUS"}, [][]string{{"a", "deployed"}, {"web", "\x1b"}}, style)
-	want := "\x1b[30mNAME\x1b[0m\t\x1b[30mSTATUS\x1b[0m  \n" +
-		"a   \t\x1b[31mdeployed\x1b[0m\n" +
-		"web \t\x1b[32m\\x1b\x1b[0m    \n"
-	if err != nil || b.String() != want {
-		t.Errorf("%v, got\n%q\nwanted\n%q", err, b.String(), want)
-	}
-}
-
-func TestRowsUnevenLengths(t *testing.T) {
-	for _, test := range []struct {
-		header []string
-		rows   [][]string
-		want   string
-	}{
-		{[]string{"A", "B"}, nil, "A\tB\n"},
-		{nil, nil, ""},
-		{nil, [][]string{{"a"}}, "a\n"},
-		{[]string{"A"}, [][]string{{"a", "more"}, {}}, "A\na\tmore\n\n"},
-	} {
-		var b bytes.Buffer
-		if err := Rows(&b, test.header, test.rows); err != nil || b.String() != test.want {
-			t.Errorf("%v %v: got %q, %v", test.header, test.rows, b.String(), err)
-		}
-	}
-}
 
 func TestFormats(t *testing.T) {
 	type row struct {

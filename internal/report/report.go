@@ -34,6 +34,16 @@ type View struct {
 	Resources string
 	// WithoutChart omits the chart in JSON and YAML.
 	WithoutChart bool
+	// Now, if not zero, adds how long ago the release was deployed.
+	Now time.Time
+}
+
+// time formats the time of the deployment.
+func (v View) time(t time.Time) string {
+	if v.Now.IsZero() {
+		return Time(t)
+	}
+	return Time(t) + " (" + output.Ago(t, v.Now) + ")"
 }
 
 // Write prints rel to s.Out in the format f.
@@ -44,10 +54,11 @@ func (v View) Write(s term.Streams, f output.Format, rel *release.Release) error
 		bare.SetChart(nil)
 		value = bare
 	}
-	return f.Write(s.Out, value, func(w io.Writer) error { return v.table(w, s.Style(w), rel) })
+	return f.Write(s.Out, value, func(io.Writer) error { return v.table(s, rel) })
 }
 
-func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
+func (v View) table(s term.Streams, rel *release.Release) error {
+	w, st := s.Out, s.Style(s.Out)
 	// Keep helm's own colours, but escape the text of charts and records.
 	safe := func(text string) string { return text }
 	if term.IsTerminal(w) {
@@ -56,7 +67,7 @@ func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "NAME: %s\n", safe(rel.Name))
 	if !rel.Info.LastDeployed.IsZero() {
-		fmt.Fprintf(&b, "LAST DEPLOYED: %s\n", Time(rel.Info.LastDeployed))
+		fmt.Fprintf(&b, "LAST DEPLOYED: %s\n", v.time(rel.Info.LastDeployed))
 	}
 	fmt.Fprintf(&b, "NAMESPACE: %s\n", safe(rel.Namespace))
 	fmt.Fprintf(&b, "STATUS: %s\n", Status(st, release.Status(safe(string(rel.Info.Status)))))
@@ -83,7 +94,7 @@ func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
 	if rel.Info.Notes != "" && !v.HideNotes {
 		fmt.Fprintf(&b, "NOTES:\n%s\n", safe(strings.TrimRight(rel.Info.Notes, "\n")))
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(s.ScreenWriter(w), b.String())
 	return err
 }
 
@@ -122,16 +133,19 @@ func Tests(b *strings.Builder, rel *release.Release, safe func(string) string) {
 }
 
 // Status returns s in its colour.
-func Status(st term.Style, s release.Status) string {
+func Status(st term.Style, s release.Status) string { return StatusText(st, s, string(s)) }
+
+// StatusText returns text, such as a shortened status, in the colour of s.
+func StatusText(st term.Style, s release.Status, text string) string {
 	switch {
 	case s == release.Deployed:
-		return st.Green(string(s))
+		return st.Green(text)
 	case s == release.Failed:
-		return st.Red(string(s))
+		return st.Red(text)
 	case s.Pending() || s == release.Uninstalling:
-		return st.Yellow(string(s))
+		return st.Yellow(text)
 	}
-	return string(s)
+	return text
 }
 
 // HideSecrets replaces the Secrets in a release's manifest and hooks with a comment.

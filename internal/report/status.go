@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/moonhelm/moonhelm/action"
@@ -26,7 +27,12 @@ func WriteStatus(s term.Streams, f output.Format, st *action.ReleaseStatus) erro
 		if st.Release.Info.Status == release.Uninstalled { // their absence is expected
 			objects = slices.DeleteFunc(slices.Clone(objects), func(o status.LiveObject) bool { return o.Live == nil })
 		}
-		return View{Resources: resources(objects)}.Write(s, f, st.Release)
+		v := View{Resources: resources(objects)}
+		if output.OnScreen(s) {
+			v.Resources = fittedResources(objects, s.Style(s.Out), term.Width(s.Out))
+			v.Now = time.Now()
+		}
+		return v.Write(s, f, st.Release)
 	}
 	bare := st.Release.Clone()
 	bare.SetChart(nil)
@@ -84,6 +90,18 @@ func byKind(objects []status.LiveObject) map[string][]any {
 // resources formats objects as one table per kind, in the order in which the kinds first occur, and
 // then lists missing objects.
 func resources(objects []status.LiveObject) string {
+	return sections(objects, term.Style{}, align)
+}
+
+// fittedResources is resources for a terminal.
+func fittedResources(objects []status.LiveObject, st term.Style, columns int) string {
+	return sections(objects, st, func(b *strings.Builder, rows [][]string) {
+		b.WriteString(output.Grid{Header: rows[0], Rows: rows[1:], Style: stateStyle(st, rows[0])}.Fit(columns))
+	})
+}
+
+// sections formats objects with table, which writes the columns and the cells of one kind.
+func sections(objects []status.LiveObject, st term.Style, table func(*strings.Builder, [][]string)) string {
 	var order []string
 	rows := map[string][][]string{}
 	var missing []string
@@ -101,18 +119,52 @@ func resources(objects []status.LiveObject) string {
 	}
 	var b strings.Builder
 	for _, section := range order {
-		fmt.Fprintf(&b, "==> %s\n", term.SafeLine(section))
-		align(&b, rows[section])
+		fmt.Fprintf(&b, "%s\n", st.Bold("==> "+term.SafeLine(section)))
+		table(&b, rows[section])
 		b.WriteByte('\n')
 	}
 	if len(missing) > 0 {
-		b.WriteString("==> MISSING\n")
+		fmt.Fprintf(&b, "%s\n", st.Red("==> MISSING"))
 		for _, m := range missing {
 			fmt.Fprintf(&b, "%s\n", term.SafeLine(m))
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// stateStyle colours the columns STATUS and READY of the server's table.
+func stateStyle(st term.Style, header []string) func(row, column int, cell string) string {
+	return func(row, column int, cell string) string {
+		switch {
+		case row < 0:
+			return st.Dim(cell)
+		case column >= len(header):
+		case header[column] == "STATUS":
+			return phase(st, cell)
+		case header[column] == "READY":
+			if have, want, ok := strings.Cut(cell, "/"); ok && have != want {
+				return st.Yellow(cell)
+			}
+		}
+		return cell
+	}
+}
+
+// phase returns the status of an object in its colour.
+func phase(st term.Style, text string) string {
+	switch text {
+	case "Running", "Succeeded", "Completed", "Complete", "Bound", "Active", "Ready", "True":
+		return st.Green(text)
+	case "Pending", "ContainerCreating", "PodInitializing", "Terminating", "Unknown":
+		return st.Yellow(text)
+	}
+	for _, bad := range []string{"Err", "Fail", "BackOff", "Evicted", "Kill", "False", "Lost", "Invalid"} {
+		if strings.Contains(text, bad) {
+			return st.Red(text)
+		}
+	}
+	return text
 }
 
 // align writes rows in columns separated by three spaces, as kubectl does.

@@ -80,6 +80,9 @@ type Style struct{ on bool }
 // Style returns the style for w.
 func (s Streams) Style(w any) Style { return Style{on: s.Colored(w)} }
 
+// On reports whether st adds colours.
+func (st Style) On() bool { return st.on }
+
 func (st Style) wrap(code, text string) string {
 	if !st.on {
 		return text
@@ -87,8 +90,25 @@ func (st Style) wrap(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
+// Codes returns t in the style that the parameters of an SGR escape sequence select, such as "1" for
+// bold.
+func (st Style) Codes(t string, codes ...string) string {
+	if len(codes) == 0 {
+		return t
+	}
+	return st.wrap(strings.Join(codes, ";"), t)
+}
+
 // Bold returns t in bold.
 func (st Style) Bold(t string) string { return st.wrap("1", t) }
+
+// Header is the style of a table's cells of which only the header, row -1, is bold.
+func (st Style) Header(row, _ int, cell string) string {
+	if row < 0 {
+		return st.Bold(cell)
+	}
+	return cell
+}
 
 // Dim returns t dimmed.
 func (st Style) Dim(t string) string { return st.wrap("2", t) }

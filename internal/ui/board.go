@@ -72,7 +72,7 @@ type Board struct {
 
 // NewBoard returns a board that writes to s.Err, if it is not nil.
 func NewBoard(s term.Streams, mode Mode, verbose bool) *Board {
-	b := &Board{w: s.Err, style: s.Style(s.Err), verbose: verbose && mode != None}
+	b := &Board{w: s.ScreenWriter(s.Err), style: s.Style(s.Err), verbose: verbose && mode != None}
 	b.chatty = b.verbose || mode == Plain || mode != None && term.IsTerminal(s.Err)
 	if s.Err == nil {
 		b.w = io.Discard

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -186,37 +185,13 @@ func (r *row) tint(st term.Style, text string) string {
 }
 
 // fit truncates text to columns columns, with an ellipsis.
-func fit(text string, columns int) string {
-	if columns < 1 {
-		return ""
-	}
-	return displaywidth.TruncateString(text, columns, "…")
-}
+func fit(text string, columns int) string { return term.Fit(text, columns) }
 
 // pad truncates text to columns columns or pads it with spaces.
-func pad(text string, columns int) string {
-	text = fit(text, columns)
-	return text + strings.Repeat(" ", max(columns-displaywidth.String(text), 0))
-}
+func pad(text string, columns int) string { return term.Pad(text, columns) }
 
 // padName is like pad, but truncates in the middle: names in a release often differ at the end.
-func padName(name string, columns int) string {
-	// The middle is not shown, and finding the tail takes quadratic time: remove most of the middle
-	// first.
-	if n := 8 * columns; len(name) > 2*n {
-		name = strings.ToValidUTF8(name[:n], "") + strings.ToValidUTF8(name[len(name)-n:], "")
-	}
-	tail := name
-	for most := columns / 3; displaywidth.String(tail) > most && tail != ""; {
-		_, n := utf8.DecodeRuneInString(tail)
-		tail = tail[n:]
-	}
-	if displaywidth.String(name) <= columns || tail == "" {
-		return pad(name, columns)
-	}
-	head := fit(name, columns-displaywidth.String(tail))
-	return pad(head+tail, columns)
-}
+func padName(name string, columns int) string { return pad(term.FitMiddle(name, columns), columns) }
 
 // fold breaks text into lines of at most columns columns, at spaces if possible, and truncates the
 // last one.

@@ -20,6 +20,7 @@ import (
 type listOptions struct {
 	Path  string
 	Width uint
+	given bool // Width is set
 }
 
 func newList(f *cmdutil.Factory) *cobra.Command {
@@ -41,10 +42,11 @@ and the state of each in charts/ and library/:
   invalid version   the wanted version is not a version or range`,
 		Example: `  helm dependency list ./umbrella`,
 		Args:    cmdutil.Args(0, 1, "the path of a chart, default the current directory"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Path = args[0]
 			}
+			o.given = cmd.Flags().Changed("max-col-width")
 			return o.run(f)
 		},
 	}
@@ -71,11 +73,17 @@ func (o listOptions) run(f *cmdutil.Factory) error {
 			name = chart.DirLibrary + "/" + name
 		}
 		rows[i] = []string{name, d.Version, dependency.Shown(d.Repository), string(d.Status)}
-		for j, cell := range rows[i] {
-			rows[i][j] = truncate(cell, int(min(o.Width, 1<<20)))
+		if o.given || !output.OnScreen(f.Streams) { // on a terminal, its width is the limit
+			for j, cell := range rows[i] {
+				rows[i][j] = truncate(cell, int(min(o.Width, 1<<20)))
+			}
 		}
 	}
-	if err := output.Rows(f.Out, []string{"NAME", "VERSION", "REPOSITORY", "STATUS"}, rows); err != nil {
+	g := output.Grid{Header: []string{"NAME", "VERSION", "REPOSITORY", "STATUS"}, Rows: rows}
+	if output.OnScreen(f.Streams) {
+		g.Style = statusStyle(f.Style(f.Out))
+	}
+	if err := g.Write(f.Streams); err != nil {
 		return err
 	}
 	fmt.Fprintln(f.Out)
@@ -87,6 +95,22 @@ func (o listOptions) run(f *cmdutil.Factory) error {
 		fmt.Fprintf(f.Out, "WARNING: %q %s.\n", term.SafeLine(filepath.Join(o.Path, filepath.FromSlash(h.Path()))), problem)
 	}
 	return nil
+}
+
+// statusColumn is the column of the table with the state of a dependency.
+const statusColumn = 3
+
+// statusStyle colours the states.
+func statusStyle(st term.Style) func(row, column int, cell string) string {
+	return func(row, column int, cell string) string {
+		switch {
+		case row < 0 || column != statusColumn:
+			return st.Header(row, column, cell)
+		case cell == string(action.DependencyOK), cell == string(action.DependencyUnpacked):
+			return st.Green(cell)
+		}
+		return st.Red(cell)
+	}
 }
 
 // truncate shortens text to width characters, as in Helm; width 0 means no limit.

@@ -6,9 +6,6 @@ package history
 import (
 	"context"
 	"io"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +22,7 @@ type Options struct {
 	Name      string
 	Max       int
 	Rollbacks bool
+	Changes   bool
 }
 
 // New creates the command.
@@ -34,8 +32,13 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:     "history NAME",
 		Aliases: []string{"hist"},
 		Short:   "List the revisions of a release",
-		Long:    `List the recorded revisions of a release, oldest first, with the status of each.`,
+		Long: `List the recorded revisions of a release, oldest first, with the status of each.
+
+A terminal shows how long each took too, and in short what it changed. With --changes,
+show all of that: the chart, the names of values, the images and the objects that
+differ from the revision before. "helm diff revision" shows how.`,
 		Example: `  helm history web
+  helm history web --changes
   helm history web --max 3 -o json`,
 		Args:              cmdutil.Args(1, 1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(1),
@@ -48,20 +51,27 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	fs.BoolVar(&o.Rollbacks, "show-rollback-revision", false, "show the revision to which each rollback rolled back")
+	fs.BoolVar(&o.Changes, "changes", false, "show what each revision changed, and how long it took")
 	fs.IntVar(&o.Max, "max", 256, "maximum number of revisions to show, the newest ones; 0 for all")
 	return cmd
 }
 
-// element is a revision in JSON and YAML. The keys are Helm's.
+// element is a revision in JSON and YAML. The keys are Helm's; with --changes there are two more.
 type element struct {
-	Revision    int       `json:"revision"`
-	Updated     time.Time `json:"updated"`
-	Status      string    `json:"status"`
-	Chart       string    `json:"chart"`
-	AppVersion  string    `json:"app_version"`
-	Rollback    int       `json:"rollback_revision,omitempty"`
-	Description string    `json:"description"`
+	Revision    int                    `json:"revision"`
+	Updated     time.Time              `json:"updated"`
+	Status      string                 `json:"status"`
+	Chart       string                 `json:"chart"`
+	AppVersion  string                 `json:"app_version"`
+	Rollback    int                    `json:"rollback_revision,omitempty"`
+	Description string                 `json:"description"`
+	Completed   *time.Time             `json:"completed,omitempty"`
+	Changes     *action.RevisionChange `json:"changes,omitempty"`
 }
+
+// maxChanges is the number of revisions whose changes a terminal shows unasked: it takes reading
+// their records.
+const maxChanges = 10
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	records, err := f.Records(f.Namespace())
@@ -72,54 +82,40 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err != nil {
 		return err
 	}
+	t := table{options: o, streams: f.Streams, now: f.Now(), found: found, changes: map[int]*action.RevisionChange{}}
+	if brief := o.Output == output.Table && output.OnScreen(f.Streams); o.Changes || brief {
+		if err := t.read(ctx, records, o.Changes); err != nil {
+			return err
+		}
+	}
 	elements := make([]element, len(found))
 	for i, s := range found {
 		elements[i] = element{
-			Revision: s.Revision, Updated: s.Updated, Status: string(s.Status),
-			Chart: report.ChartName(s.Chart,
-				s.ChartVersion), AppVersion: s.AppVersion, Rollback: s.RollbackRevision, Description: s.Description,
+			Revision: s.Revision, Updated: s.Updated, Status: string(s.Status), AppVersion: s.AppVersion,
+			Chart: report.ChartName(s.Chart, s.ChartVersion), Rollback: s.RollbackRevision, Description: s.Description,
 		}
-	}
-	return write(f.Out, o, elements)
-}
-
-// firstLine returns the first line of a description for the table. A failure has more, such as the
-// end of a log, which helm status and the JSON output show.
-func firstLine(s string) string {
-	line, _, more := strings.Cut(s, "\n")
-	if more {
-		line += " ..."
-	}
-	return line
-}
-
-// formatTime formats a time as Helm's history does; the zero time is "-".
-func formatTime(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.Local().Format(time.ANSIC)
-}
-
-func write(w io.Writer, o Options, elements []element) error {
-	return o.Output.Write(w, elements, func(w io.Writer) error {
-		header := []string{"REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION"}
-		if o.Rollbacks {
-			header = slices.Insert(header, 5, "ROLLBACK")
-		}
-		rows := make([][]string, len(elements))
-		for i, s := range elements {
-			rows[i] = []string{strconv.Itoa(s.Revision), formatTime(s.Updated), s.Status, s.Chart, s.AppVersion,
-				firstLine(s.Description)}
-			if !o.Rollbacks {
-				continue
+		if o.Changes {
+			elements[i].Changes = t.changes[s.Revision]
+			if !s.Completed.IsZero() {
+				elements[i].Completed = &s.Completed
 			}
-			from := ""
-			if s.Rollback > 0 {
-				from = strconv.Itoa(s.Rollback)
-			}
-			rows[i] = slices.Insert(rows[i], 5, from)
 		}
-		return output.Rows(w, header, rows)
-	})
+	}
+	return o.Output.Write(f.Out, elements, func(io.Writer) error { return t.write() })
+}
+
+// read reads what the revisions changed: all of them, or the newest.
+func (t *table) read(ctx context.Context, records action.Storage, all bool) error {
+	var revisions []int
+	for _, s := range t.found {
+		revisions = append(revisions, s.Revision)
+	}
+	if n := len(revisions); !all && n > maxChanges {
+		revisions = revisions[n-maxChanges:]
+	}
+	changes, err := action.HistoryChanges{Releases: records}.Run(ctx, t.options.Name, revisions)
+	for i, c := range changes {
+		t.changes[revisions[i]] = c
+	}
+	return err
 }

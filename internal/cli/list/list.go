@@ -191,28 +191,41 @@ func (o Options) write(f *cmdutil.Factory, found []release.Summary) error {
 			return nil
 		})
 	}
-	return o.Output.Write(f.Out, elements, func(w io.Writer) error {
-		header := []string{"NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION"}
-		if o.NoHeaders {
-			header = nil
-		}
-		rows := make([][]string, len(elements))
-		for i, s := range elements {
-			rows[i] = []string{s.Name, s.Namespace, s.Revision, s.Updated, s.Status, s.Chart, s.AppVersion}
-		}
-		st := f.Style(f.Out)
-		return output.StyledRows(w, header, rows, func(row, column int, cell string) string {
+	return o.Output.Write(f.Out, elements, func(io.Writer) error { return o.table(f, found, elements) })
+}
+
+func (o Options) table(f *cmdutil.Factory, found []release.Summary, elements []element) error {
+	st := f.Style(f.Out)
+	g := output.Grid{
+		Header: []string{"NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION"},
+		Rows:   make([][]string, len(elements)),
+		Style: func(row, column int, cell string) string {
 			switch {
 			case row < 0:
 				return st.Bold(cell)
 			case column == namespaceColumn:
 				return st.Cyan(cell)
 			case column == statusColumn:
-				return report.Status(st, release.Status(cell))
+				return report.StatusText(st, found[row].Status, cell)
 			}
 			return cell
-		})
-	})
+		},
+		Spare: []int{6, 2, 3}, // app version, revision, updated
+	}
+	if !o.AllNamespaces {
+		g.Spare = append([]int{namespaceColumn}, g.Spare...) // it is the same everywhere
+	}
+	if o.NoHeaders {
+		g.Header = nil
+	}
+	relative := o.TimeFormat == "" && output.OnScreen(f.Streams)
+	for i, s := range elements {
+		if relative {
+			s.Updated = output.Ago(found[i].Updated, f.Now())
+		}
+		g.Rows[i] = []string{s.Name, s.Namespace, s.Revision, s.Updated, s.Status, s.Chart, s.AppVersion}
+	}
+	return g.Write(f.Streams)
 }
 
 func (o Options) formatted(t time.Time) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
@@ -85,17 +86,17 @@ func (o *listOptions) run(f *cmdutil.Factory, cmd *cobra.Command) error {
 		elements = append(elements, el)
 		shares = shares || precedence(f, cmd, p) != cmdutil.NoBuiltin
 	}
-	return o.Output.Write(f.Out, elements, func(w io.Writer) error {
+	return o.Output.Write(f.Out, elements, func(io.Writer) error {
 		if f.Settings.Compat == "3" {
-			return helm3Table(w, elements)
+			return helm3Table(f.Streams, elements)
 		}
-		return table(w, elements, shares)
+		return table(f.Streams, elements, shares)
 	})
 }
 
 // table writes Helm 4's table, and a column COMMAND if a plugin shares its name with a built-in
 // command.
-func table(w io.Writer, elements []element, shares bool) error {
+func table(s term.Streams, elements []element, shares bool) error {
 	head := []string{"NAME", "VERSION", "TYPE", "APIVERSION", "PROVENANCE", "SOURCE"}
 	if shares {
 		head = append(head, "COMMAND")
@@ -107,15 +108,15 @@ func table(w io.Writer, elements []element, shares bool) error {
 			rows[i] = append(rows[i], p.Command)
 		}
 	}
-	return output.Rows(w, head, rows)
+	return output.Grid{Header: head, Rows: rows, Spare: []int{5, 4, 3}}.Write(s)
 }
 
 // helm3Table writes Helm 3's table: callers written for it (Ansible's kubernetes.core) split each
 // line into three columns.
-func helm3Table(w io.Writer, elements []element) error {
+func helm3Table(s term.Streams, elements []element) error {
 	rows := make([][]string, len(elements))
 	for i, p := range elements {
 		rows[i] = []string{p.Name, p.Version, p.long}
 	}
-	return output.Rows(w, []string{"NAME", "VERSION", "DESCRIPTION"}, rows)
+	return output.Grid{Header: []string{"NAME", "VERSION", "DESCRIPTION"}, Rows: rows}.Write(s)
 }

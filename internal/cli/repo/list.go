@@ -53,12 +53,12 @@ func (o *listOptions) run(factory *cmdutil.Factory) error {
 	for i, r := range f.Entries {
 		elements[i] = element{Name: r.Name, URL: r.URL}
 	}
-	return o.Output.Write(factory.Out, elements, func(w io.Writer) error { return o.table(factory, w, f.Entries) })
+	return o.Output.Write(factory.Out, elements, func(io.Writer) error { return o.table(factory, f.Entries) })
 }
 
 // table omits passwords in URLs on a terminal, where bystanders can read them. Scripts that parse
 // the table get the URLs in the file.
-func (o *listOptions) table(f *cmdutil.Factory, w io.Writer, entries []repo.Entry) error {
+func (o *listOptions) table(f *cmdutil.Factory, entries []repo.Entry) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(f.Err, "no repositories to show")
 		return err
@@ -75,10 +75,5 @@ func (o *listOptions) table(f *cmdutil.Factory, w io.Writer, entries []repo.Entr
 		}
 	}
 	st := f.Style(f.Out)
-	return output.StyledRows(w, header, rows, func(row, _ int, cell string) string {
-		if row < 0 {
-			return st.Bold(cell)
-		}
-		return cell
-	})
+	return output.Grid{Header: header, Rows: rows, Style: st.Header}.Write(f.Streams)
 }

@@ -48,11 +48,14 @@ type results struct {
 	Output   output.Format
 	MaxWidth uint // of a column, 0 for no limit
 	MustFind bool
+
+	given func() bool // reports whether --max-col-width is set
 }
 
 func (r *results) bind(cmd *cobra.Command) {
 	r.Output.Bind(cmd.Flags())
 	cmd.Flags().UintVar(&r.MaxWidth, "max-col-width", 50, "maximum width of table columns, 0 for no limit")
+	r.given = func() bool { return cmd.Flags().Changed("max-col-width") }
 	cmd.Flags().BoolVar(&r.MustFind, "fail-on-no-result", false, "fail if there are no results")
 	output.Complete(cmd)
 }
@@ -67,17 +70,13 @@ func (r *results) write(f *cmdutil.Factory, n int, value any, header []string, r
 			_, err := fmt.Fprintln(w, "No results found")
 			return err
 		}
-		r.truncate(header)
-		for _, row := range rows {
-			r.truncate(row)
-		}
-		st := f.Style(f.Out)
-		return output.StyledRows(w, header, rows, func(row, _ int, cell string) string {
-			if row < 0 {
-				return st.Bold(cell)
+		if r.given() || !output.OnScreen(f.Streams) { // on a terminal, its width is the limit
+			r.truncate(header)
+			for _, row := range rows {
+				r.truncate(row)
 			}
-			return cell
-		})
+		}
+		return output.Grid{Header: header, Rows: rows, Style: f.Style(f.Out).Header}.Write(f.Streams)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/jsonpath"
+	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
@@ -28,7 +29,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short:   "Print parts of a chart",
 		Long: `Print parts of a chart: its definition (Chart.yaml), values, README and
 CRDs, or all of them. CHART is a directory, an archive, repository/name, the URL of an
-archive, or oci://host/path/name.`,
+archive, or oci://host/path/name. A terminal shows the README's Markdown rendered,
+and a heading above each part; HELM_WIDE=true leaves the text as it is.`,
 		Example: `  helm show values ./mychart
   helm show chart example/web --version ^1.2
   helm show readme oci://registry.example.com/charts/web`,
@@ -39,19 +41,21 @@ archive, or oci://host/path/name.`,
 	vals := leaf(f, "values", "Print the chart's values", "helm show values ./mychart --jsonpath '{.image}'",
 		func(c *chart.Chart) (string, error) {
 			return showValues(c, path)
-		})
+		}, nil)
 	vals.Flags().StringVar(&path, "jsonpath", "", "print only the values that match this JSONPath expression")
 	cmd.AddCommand(
-		leaf(f, "all", "Print all parts of a chart", "helm show all ./mychart", showAll),
-		leaf(f, "chart", "Print the chart's definition", "helm show chart ./mychart", showChart),
-		leaf(f, "crds", "Print the chart's CRDs", "helm show crds ./mychart", showCRDs),
-		leaf(f, "readme", "Print the chart's README", "helm show readme ./mychart", showReadme),
+		leaf(f, "all", "Print all parts of a chart", "helm show all ./mychart", showAll, screenAll),
+		leaf(f, "chart", "Print the chart's definition", "helm show chart ./mychart", showChart, nil),
+		leaf(f, "crds", "Print the chart's CRDs", "helm show crds ./mychart", showCRDs, nil),
+		leaf(f, "readme", "Print the chart's README", "helm show readme ./mychart", showReadme, screenReadme),
 		vals,
 	)
 	return cmd
 }
 
-func leaf(f *cmdutil.Factory, name, short, example string, text func(*chart.Chart) (string, error)) *cobra.Command {
+// leaf returns a subcommand that prints text, or what screen makes for a terminal if it is not nil.
+func leaf(f *cmdutil.Factory, name, short, example string, text func(*chart.Chart) (string, error),
+	screen func(term.Streams, *chart.Chart) (string, error)) *cobra.Command {
 	var flags cmdutil.ChartFlags
 	cmd := &cobra.Command{
 		Use:               name + " CHART",
@@ -64,12 +68,19 @@ func leaf(f *cmdutil.Factory, name, short, example string, text func(*chart.Char
 			if err != nil {
 				return err
 			}
-			out, err := text(c)
+			var out string
+			w := term.SafeWriter(f.Out)
+			if screen != nil && output.OnScreen(f.Streams) {
+				w = f.ScreenWriter(f.Out) // the text is safe already
+				out, err = screen(f.Streams, c)
+			} else {
+				out, err = text(c)
+			}
 			if err != nil {
 				return err
 			}
 			noteLibrary(f, c)
-			_, err = fmt.Fprint(term.SafeWriter(f.Out), out)
+			_, err = fmt.Fprint(w, out)
 			return err
 		},
 	}
@@ -116,14 +127,22 @@ func showChart(c *chart.Chart) (string, error) {
 }
 
 func showReadme(c *chart.Chart) (string, error) {
+	if f := readme(c); f != nil {
+		return string(f.Data) + "\n", nil
+	}
+	return "", nil
+}
+
+// readme returns the chart's README, or nil.
+func readme(c *chart.Chart) *chart.File {
 	for _, want := range []string{"readme.md", "readme.txt", "readme"} {
 		for _, f := range c.Files {
 			if path.Dir(f.Name) == "." && strings.EqualFold(f.Name, want) {
-				return string(f.Data) + "\n", nil
+				return f
 			}
 		}
 	}
-	return "", nil
+	return nil
 }
 
 func showCRDs(c *chart.Chart) (string, error) {

@@ -5,11 +5,13 @@ package status
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/kube/status"
@@ -20,6 +22,8 @@ type Options struct {
 	Output   output.Format
 	Name     string
 	Revision int
+	Tree     bool
+	Watch    bool
 }
 
 // New creates the command.
@@ -29,13 +33,24 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "status NAME",
 		Short: "Show a release's state and objects",
 		Long: `Show the status of a release: its deployment time, status and revision, its
-objects in the cluster, the last run of its tests, and its notes.`,
+objects in the cluster, the last run of its tests, and its notes.
+
+With --tree, show the objects with all that they own, down to pods and containers,
+what of them is ready, and the reason where something is not. --watch shows it again
+whenever it changes, until it is interrupted; in a pipe it prints the changes only.`,
 		Example: `  helm status web
+  helm status web --tree
   helm status web --revision 1 -o json`,
 		Args:              cmdutil.Args(1, 1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
+			switch {
+			case o.Watch && !o.Tree:
+				return hint.With(errors.New("--watch works with --tree only"), "add --tree")
+			case o.Tree:
+				return runTree(cmd.Context(), f, o)
+			}
 			return run(cmd.Context(), f, o)
 		},
 	}
@@ -45,6 +60,8 @@ objects in the cluster, the last run of its tests, and its notes.`,
 	fs.IntVar(&o.Revision, "revision", 0, "show this revision instead of the newest")
 	// the flag exists: it is registered one line above
 	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions)
+	fs.BoolVar(&o.Tree, "tree", false, "show the objects by owner, down to pods and containers, with their readiness")
+	fs.BoolVarP(&o.Watch, "watch", "w", false, "with --tree, follow the changes until interrupted")
 	for _, old := range []string{"show-desc", "show-resources"} {
 		fs.Bool(old, true, "accepted for compatibility: it is always shown")
 		_ = fs.MarkHidden(old) // the flag exists: it is registered one line above

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// Fit truncates text to columns columns, with an ellipsis.
+func Fit(text string, columns int) string {
+	if columns < 1 {
+		return ""
+	}
+	return displaywidth.TruncateString(text, columns, "…")
+}
+
+// Pad truncates text to columns columns or pads it with spaces.
+func Pad(text string, columns int) string {
+	text = Fit(text, columns)
+	return text + strings.Repeat(" ", max(columns-displaywidth.String(text), 0))
+}
+
+// FitMiddle truncates text to columns columns in the middle: the names of a release's objects often
+// differ at the end.
+func FitMiddle(text string, columns int) string {
+	// The middle is not shown, and finding the tail takes quadratic time: remove most of the middle
+	// first.
+	if n := 8 * max(columns, 1); len(text) > 2*n {
+		text = strings.ToValidUTF8(text[:n], "") + strings.ToValidUTF8(text[len(text)-n:], "")
+	}
+	tail := text
+	for most := columns / 3; displaywidth.String(tail) > most && tail != ""; {
+		_, n := utf8.DecodeRuneInString(tail)
+		tail = tail[n:]
+	}
+	if displaywidth.String(text) <= columns || tail == "" {
+		return Fit(text, columns)
+	}
+	return Fit(Fit(text, columns-displaywidth.String(tail))+tail, columns)
+}

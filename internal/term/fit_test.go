@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+func TestFit(t *testing.T) {
+	for _, test := range []struct {
+		name             string
+		text             string
+		columns          int
+		fit, pad, middle string
+	}{
+		{"short", "web", 5, "web", "web  ", "web"},
+		{"exact", "hello", 5, "hello", "hello", "hello"},
+		{"long", "hello world", 7, "hello …", "hello …", "hell…ld"},
+		{"wide characters", "猫猫猫猫", 5, "猫猫…", "猫猫…", "猫猫…"},
+		{"no room", "web", 0, "", "", ""},
+		{"one column", "web", 1, "…", "…", "…"},
+		{"negative", "web", -3, "", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fit, pad, middle := Fit(test.text, test.columns), Pad(test.text, test.columns), FitMiddle(test.text, test.columns)
+			if fit != test.fit || pad != test.pad || middle != test.middle {
+				t.Errorf("got %q, %q, %q, want %q, %q, %q", fit, pad, middle, test.fit, test.pad, test.middle)
+			}
+		})
+	}
+}
+
+func TestFitMiddleLongText(t *testing.T) {
+	got := FitMiddle("head-"+strings.Repeat("é", 1<<20)+"-tail", 20)
+	if w := displaywidth.String(got); w > 20 || !strings.HasPrefix(got, "head-") || !strings.HasSuffix(got, "-tail") {
+		t.Errorf("got %q, %d columns", got, w)
+	}
+}
