@@ -82,6 +82,10 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 }
 
 // Between compares the newest revisions of two releases, which may be in different namespaces.
+// Objects of the same kind match if their names are equal or differ only in the name of the
+// release, or if their template has made no other object of the kind; the first release's
+// namespace matches the other's. A step has the object's name in the other release as its
+// [plan.Ref], and its old name in Live.
 func (d Diff) Between(ctx context.Context, name string, others Storage, other string) (*Change, error) {
 	for _, r := range []Storage{d.Releases, others} {
 		if err := requireReleases(r, "diff"); err != nil {
@@ -101,7 +105,10 @@ func (d Diff) Between(ctx context.Context, name string, others Storage, other st
 	if err != nil {
 		return nil, err
 	}
-	return Compare(a, b)
+	if a.Name == b.Name && a.Namespace == b.Namespace {
+		return Compare(a, b)
+	}
+	return compareReleases(a, b)
 }
 
 // Compare compares the records of two revisions; from may be nil. It does not read the
