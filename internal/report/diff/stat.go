@@ -91,7 +91,7 @@ func (w *statWriter) lines(list []entry) {
 }
 
 func (w *statWriter) line(e entry) statLine {
-	l := statLine{name: w.name(e.Ref), change: statChange(e), paint: paint(w.st, e)}
+	l := statLine{name: w.name(e.Ref), change: w.change(e), paint: paint(w.st, e)}
 	for _, h := range e.hunks {
 		for _, line := range h.lines {
 			switch line.sign {
@@ -109,11 +109,11 @@ func (w *statWriter) line(e entry) statLine {
 	return l
 }
 
-// statChange describes the change of an object in a few words.
-func statChange(e entry) string {
+// change describes the change of an object in a few words.
+func (w *statWriter) change(e entry) string {
 	word := "changed"
 	switch {
-	case e.Renamed != nil && e.Renamed.Name != e.Name:
+	case e.Renamed != nil && w.d.other == "":
 		word = "renamed"
 	case e.Action == plan.Replace:
 		word = "replaced"
