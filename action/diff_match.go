@@ -80,7 +80,8 @@ func (m releaseMatch) pairs(old, now []*manifest.Object) map[*manifest.Object]*m
 	pairs := map[*manifest.Object]*manifest.Object{}
 	renamed := func(o *manifest.Object) string { return replaceWord(o.Name, m.from.Name, m.to.Name) }
 	name := func(o *manifest.Object) string { return o.Name }
-	for _, source := range []func(*manifest.Object) string{templateOf, func(*manifest.Object) string { return "" }} {
+	template := func(o *manifest.Object) string { return o.Source }
+	for _, source := range []func(*manifest.Object) string{template, func(*manifest.Object) string { return "" }} {
 		for _, replaced := range []func(*manifest.Object) string{renamed, name} {
 			old, now = match(pairs, old, now,
 				func(o *manifest.Object) string { return matchKey(o, m.from, source(o), replaced(o)) },
@@ -128,7 +129,7 @@ func byTemplate(objects []*manifest.Object, rel *release.Release) map[string][]*
 	out := map[string][]*manifest.Object{}
 	for _, o := range objects {
 		if !o.Empty && o.Source != "" {
-			key := matchKey(o, rel, templateOf(o), "")
+			key := matchKey(o, rel, o.Source, "")
 			out[key] = append(out[key], o)
 		}
 	}
@@ -147,12 +148,6 @@ func matchKey(o *manifest.Object, rel *release.Release, source, name string) str
 		namespace = ""
 	}
 	return strings.Join([]string{group, o.Kind, namespace, source, name}, "\x00")
-}
-
-// templateOf returns the path of an object's template below its root chart, whose name may differ.
-func templateOf(o *manifest.Object) string {
-	_, path, _ := strings.Cut(o.Source, "/")
-	return path
 }
 
 // isNamedAfter reports whether the names of all objects contain their release's name.

@@ -58,6 +58,7 @@ func TestBetweenReleases(t *testing.T) {
 		{"namespaces of releases", "one/web", "two/web", named("a/one/web", "b/kube-system/web"), named("a/two/web", "b/kube-system/web"),
 			"web>web web>web"},
 		{"another namespace", "one/web", "two/web", named("a/kube-system/web"), named("b/two/web"), ">web web>"},
+		{"another chart", "ns/web", "ns/shop", named("a/x"), strings.Replace(named("a/z"), "chart/", "other/", 1), ">z x>"},
 		{"nothing in one", "ns/web", "ns/shop", named("a/web"), "", "web>"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
