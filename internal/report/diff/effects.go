@@ -34,8 +34,8 @@ type effect struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// effects returns the consequences of the objects' changes, in the order of the objects. Two
-// releases have no effect on each other.
+// effects returns the consequences of the objects' changes, in the order of the objects,
+// followed by those for objects that depend on them. Two releases have no effect on each other.
 func (d Diff) effects(o Options) []effect {
 	if d.other != "" {
 		return nil
@@ -66,7 +66,7 @@ func (d Diff) effects(o Options) []effect {
 		}
 		out = append(out, w.out...)
 	}
-	return out
+	return append(out, d.staleEnvironments(out)...)
 }
 
 // effectWriter collects the effects of one object.

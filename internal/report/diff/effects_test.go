@@ -198,6 +198,48 @@ func TestEffectsOfOtherActions(t *testing.T) {
 	}
 }
 
+// Pods keep the environment that they were started with.
+func TestStaleEnvironments(t *testing.T) {
+	const env = "envFrom: [{configMapRef: {name: web-config}}, {secretRef: {name: keys}}], env: [{name: A, valueFrom: {configMapKeyRef: {name: web-config, key: a}}}, {name: B, valueFrom: {secretKeyRef: {name: keys, key: b}}}]"
+	reader := func(image, spec string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {" + spec + "template: {spec: {containers: [{name: web, image: " + image + ", " + env + "}]}}}\n"
+	}
+	config := func(value string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-config}\ndata: {a: " + value + "}\n"
+	}
+	named := func(name string, o Object) Object {
+		o.Name = name
+		return o
+	}
+	same := func(o Object) Object {
+		o.Action = plan.Unchanged
+		return o
+	}
+	secret := func(value string) string { return "apiVersion: v1\nkind: Secret\nstringData: {b: " + value + "}\n" }
+	for _, tc := range []struct {
+		name    string
+		objects []Object
+		want    string
+	}{
+		{"a ConfigMap", []Object{named("web-config", changed(t, config("x"), config("z"))), same(changed(t, reader("a", ""), reader("a", "")))},
+			"defer: when its pods restart: environment of ConfigMap/web-config"},
+		{"a ConfigMap and a Secret, another field", []Object{
+			changed(t, reader("a", ""), reader("a", "minReadySeconds: 2, ")), named("web-config", changed(t, config("x"), config("z"))), named("keys", changed(t, secret("x"), secret("z")))},
+			"defer: when its pods restart: environment of ConfigMap/web-config, Secret/keys"},
+		{"a rollout", []Object{named("web-config", changed(t, config("x"), config("z"))), changed(t, reader("a", ""), reader("b", ""))}, "restart 1: containers[web].image"},
+		{"no pods", []Object{named("web-config", changed(t, config("x"), config("z"))), same(changed(t, reader("a", ""), reader("a", "replicas: 0, ")))}, ""},
+		{"another ConfigMap", []Object{named("other", changed(t, config("x"), config("z"))), same(changed(t, reader("a", ""), reader("a", "")))}, ""},
+		{"a label of the ConfigMap", []Object{named("web-config", changed(t, config("x"), strings.Replace(config("x"), "{name: web-config}", "{name: web-config, labels: {a: b}}", 1))), same(changed(t, reader("a", ""), reader("a", "")))}, ""},
+		{"a new Deployment", []Object{named("web-config", changed(t, config("x"), config("z"))), changed(t, "", reader("a", ""))}, "start 1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := describe(Diff{Objects: tc.objects}.effects(Options{})); got != tc.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
 // statDiff returns changes with effects of each kind.
 func statDiff(t *testing.T) Diff {
 	d := upgrade(t)
