@@ -34,7 +34,9 @@ type DependencyRequest struct {
 }
 
 // Run updates the dependencies. It fetches and checks all archives before it replaces
-// charts/ and library/. It does nothing if the chart has no dependencies.
+// charts/ and library/. It does nothing if the chart has no dependencies. Errors:
+// [*ConfigError], [*RequestError], [*DependencyError] and [*UnresolvedError] for a dependency
+// that cannot be resolved, and those of the Resolver.
 func (u DependencyUpdate) Run(ctx context.Context, req DependencyRequest) error {
 	return u.run(ctx, req, func(list listing) ([]Dependency, error) {
 		return dependenciesOf(list.dependencies, list.libraries), nil

@@ -59,6 +59,7 @@ func (r Rollback) operation(req RollbackRequest) *rollbackOperation {
 }
 
 // Plan takes the steps of Run that do not write, and returns the changes that Run would make.
+// Errors are those of Run before anything is written.
 func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error) {
 	w := r.operation(req)
 	if err := requireReleases(w.config.Releases, w.doing); err != nil {
@@ -77,6 +78,9 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 
 // Run rolls the release back, and returns the new revision. If it fails after the revision was
 // recorded, it returns the record, marked failed, together with the error.
+//
+// Errors are those of [Upgrade.Run] except those of the chart and its values; a
+// [*storage.NotFoundError] if there is no such revision, and an [*OutsideError].
 func (r Rollback) Run(ctx context.Context, req RollbackRequest) (*release.Release, error) {
 	return r.operation(req).deploy(ctx)
 }

@@ -32,7 +32,8 @@ type TemplateRequest struct {
 	SubchartNotes bool
 }
 
-// Run renders req.Chart.
+// Run renders req.Chart. Errors are a [*RequestError], those of the chart and its values of
+// [Install.Run], and with a cluster those of [kube.Client.Call].
 func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, error) {
 	t.Config = t.forOperation()
 	if err := requireChart(req.Chart, "template"); err != nil {

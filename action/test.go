@@ -64,6 +64,9 @@ type testRun struct {
 // Run runs the tests of the newest revision, whatever its status, sorted by weight and name,
 // one after the other. It stops at the first failure and returns the results together with a
 // [*HookError]. It records when and how each test ran.
+//
+// Other errors: [*ConfigError], [ErrNoName], [*storage.NotFoundError], [*UnknownTestError],
+// [*OutsideError], [*HookConflictError], [*lock.LockedError] and [*lock.LostError].
 func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	t.Config = t.forOperation()
 	if err := t.require("test"); err != nil {

@@ -76,7 +76,8 @@ type uninstallOperation struct {
 	recorded bool
 }
 
-// Plan returns what Run would delete and keep. It writes nothing.
+// Plan returns what Run would delete and keep. It writes nothing. Errors:
+// [*storage.NotFoundError], [*storage.UnreadableError], and those of the driver.
 func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
 	w := u.operation(req)
 	err := w.makePlan(ctx)
@@ -203,6 +204,10 @@ func pendingObject(o release.PendingDeletion) (*manifest.Object, error) {
 
 // Run uninstalls the release. If the release is already uninstalled and its history was kept,
 // Run deletes the history. If Run fails, the record stays, so that it can be run again.
+//
+// Errors: [*ConfigError], [ErrNoName], [*storage.NotFoundError], [*AlreadyUninstalledError] if
+// KeepHistory is set, [*OutsideError], [*lock.LockedError], [*lock.LostError], [*HookError],
+// [*kube.ObjectError], and with Wait [*wait.PendingError].
 func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
 	if err := CheckName(req.Name); err != nil {
 		return nil, err

@@ -54,7 +54,8 @@ func (u Upgrade) operation(req UpgradeRequest) *upgradeOperation {
 }
 
 // Plan takes the steps of Run that do not write, and returns the changes that Run would make.
-// Without a cluster, lookup finds nothing, and the change has no Plan.
+// Without a cluster, lookup finds nothing, and the change has no Plan. Errors are those of Run
+// before anything is written.
 func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Rendered, error) {
 	w := u.operation(req)
 	if err := requireReleases(w.config.Releases, w.doing); err != nil {
@@ -71,6 +72,9 @@ func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Render
 // Run upgrades the release in the steps of [Install.Run], and returns the new revision. If it
 // fails after the revision was recorded, it returns the record, marked failed, together with
 // the error.
+//
+// Errors are those of [Install.Run] except [*NameInUseError]; [*NoReleaseError],
+// [*RevisionsError], [*OvertakenError] without a Locker, and [*apply.ImmutableError].
 func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release, error) {
 	return u.operation(req).deploy(ctx)
 }

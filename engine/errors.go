@@ -48,7 +48,7 @@ type Missing struct {
 	// keys, most similar first.
 	In   string
 	Keys []string
-	// Guess is the key that was probably meant, or "".
+	// Suggestion is the key that was probably meant, or "".
 	Suggestion string
 }
 

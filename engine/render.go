@@ -89,7 +89,8 @@ type Output struct {
 }
 
 // Render renders all templates of in.Chart and of the charts below it. The error of a
-// template is an [*Error].
+// template is an [*Error], that of a name in Input.Functions a [*FunctionError]; if ctx ends,
+// Render returns its error. It may be called concurrently, with the same chart too.
 func Render(ctx context.Context, in Input) (*Output, error) {
 	if in.Chart == nil {
 		return nil, errors.New("render: there is no chart")

@@ -19,7 +19,8 @@ package openapi
 import "fmt"
 
 // Document holds the schemas of an API group and version. Its JSON is cached on disk; it is
-// a tenth of the size of the published document.
+// a tenth of the size of the published document. It is safe for concurrent use while it is not
+// changed.
 type Document struct {
 	// Kinds maps kinds to the names of their schemas.
 	Kinds map[string]string `json:"kinds"`

@@ -24,7 +24,8 @@ import (
 // has about thirty million.
 const maxKeyring = 64 << 20
 
-// Keyring is a set of trusted keys, which may include secret keys for signing.
+// Keyring is a set of trusted keys, which may include secret keys for signing. The zero value
+// has no keys: every signature is invalid. Once Now is set, a Keyring is safe for concurrent use.
 type Keyring struct {
 	// Now returns the time for checking the expiry of keys; nil is time.Now.
 	Now func() time.Time

@@ -45,7 +45,8 @@ type Record struct {
 }
 
 // Unsupported returns an [*UnreadableError] with a [*release.UnsupportedError] if the record's
-// metadata shows that a client of another generation wrote it, else nil.
+// metadata shows that a client with another record format wrote it, such as a later version of
+// Helm, else nil.
 func (r Record) Unsupported() error {
 	switch {
 	case r.Format != "":
@@ -172,8 +173,8 @@ func (e *ChangedError) Error() string {
 // Is makes errors.Is(err, ErrChanged) true.
 func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
 
-// An UnreadableError is returned if a record exists but cannot be read: it is damaged, or of
-// another generation (then Err is a [*release.UnsupportedError]).
+// An UnreadableError is returned if a record exists but cannot be read: it is damaged, or in
+// a format that this version does not support (then Err is a [*release.UnsupportedError]).
 type UnreadableError struct {
 	Key
 	Err error

@@ -167,7 +167,7 @@ func (s *Storage) unsupported(ctx context.Context, k Key) error {
 	return nil
 }
 
-// Deployed returns the newest revision whose status is deployed.
+// Deployed returns the newest revision whose status is deployed. Errors are those of Get.
 func (s *Storage) Deployed(ctx context.Context, name string) (*release.Release, error) {
 	return s.newest(ctx, Query{Name: name, Status: release.Deployed})
 }
@@ -217,7 +217,7 @@ func (s *Storage) Heartbeat(ctx context.Context, name string, revision int) (Hea
 }
 
 // History returns all revisions of a release, oldest first, or [ErrNotFound] if there are none.
-// If newest is positive, it returns only that many of the newest revisions. It reads the data
+// A record that cannot be decoded is not an error: its summary has Damaged set. If newest is positive, it returns only that many of the newest revisions. It reads the data
 // only of records without a summary.
 func (s *Storage) History(ctx context.Context, name string, newest int) ([]release.Summary, error) {
 	records, err := s.driver.List(ctx, Query{Name: name})

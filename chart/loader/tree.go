@@ -17,7 +17,7 @@ import (
 
 // LoadFiles builds a chart from its files, including those of its subcharts. Names are
 // relative to the chart's directory. The chart keeps the files, so the caller must not
-// modify them. The warnings are messages for the user.
+// modify them. The warnings are messages for the user. Errors are those of [Loader.Load].
 func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
 	l.Limits = l.Limits.withDefaults()
 	t := &tree{loader: l, limits: l.Limits, nested: &budget{total: l.Limits.Total}, pool: newPool()}

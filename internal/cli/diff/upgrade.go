@@ -66,6 +66,12 @@ func (f *upgradeFlags) run(cmd *cobra.Command, factory *cmdutil.Factory, args []
 		return err
 	}
 	change, err := f.plan(cmd.Context(), factory, args[0], args[1])
+	if err != nil && f.refuses(err) {
+		f.DryRun = cmdutil.DryRunNone // the API server has judged the other changes
+		return f.writeRefused(cmd.Context(), factory, err, func() (*action.Change, error) {
+			return f.plan(cmd.Context(), factory, args[0], args[1])
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -126,6 +132,7 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, factory *cmdutil.Factory) err
 	f.options.NoHooks = f.NoHooks
 	if f.disableValidation {
 		f.Apply.SkipValidation()
+		f.options.Unvalidated = true
 	}
 	switch {
 	case f.DryRun == cmdutil.DryRunClient:
