@@ -56,40 +56,27 @@ func refuse(err error) *wire.Message {
 	return &wire.Message{Kind: wire.Refuse, Body: map[string]any{"message": clip(err.Error(), maxMessage)}}
 }
 
-// load hands out one level of what a ref stands for.
+// load returns the content of a node.
 func (r *request) load(m wire.Message) (*wire.Message, error) {
 	id, ok := m.Body["id"].(int64)
-	if !ok || r.handles == nil {
-		return nil, errors.New("it asked for something that was not offered")
-	}
-	n := r.handles.byID[uint64(id)]
-	if n == nil {
+	if !ok || r.nodes == nil || r.nodes.byID[uint64(id)] == nil {
 		return nil, fmt.Errorf("it asked for number %d, which was not offered", id)
 	}
-	body := map[string]any{}
-	var err error
-	if key, named := m.Body["key"].(string); named && r.handles.wide(n) {
-		body["wide"] = true
-		var there bool
-		var v any
-		if v, there, err = r.handles.field(n, key); there {
-			body["field"] = v
-		}
-	} else {
-		body["value"], err = r.handles.level(n)
-	}
+	n := r.nodes.byID[uint64(id)]
+	v, err := r.nodes.content(n)
 	if err != nil {
 		return refuse(err), nil
 	}
+	body := map[string]any{"value": v}
 	if err := fits(body); err != nil {
 		return refuse(fmt.Errorf("%s: %w", n.name(), err)), nil
 	}
 	return &wire.Message{Kind: wire.Answer, Body: body}, nil
 }
 
-// fits tells why an answer cannot be sent.
+// fits returns an error for an answer that cannot be sent.
 func fits(v any) error {
-	if roughly(v, 0) < wire.MaxFrame/2 {
+	if wire.Size(v, wire.MaxFrame/2, wire.MaxDepth-2) < wire.MaxFrame/2 {
 		return nil
 	}
 	b, err := wire.Append(nil, v)
@@ -97,30 +84,6 @@ func fits(v any) error {
 		err = wire.ErrTooLarge
 	}
 	return err
-}
-
-// roughly is about how many bytes v takes; what nests too deep is large.
-func roughly(v any, depth int) int {
-	n := 10
-	switch v := v.(type) {
-	case string:
-		n += len(v)
-	case []any:
-		if depth >= wire.MaxDepth-2 {
-			return wire.MaxFrame
-		}
-		for _, e := range v {
-			n += roughly(e, depth+1)
-		}
-	case map[string]any:
-		if depth >= wire.MaxDepth-2 {
-			return wire.MaxFrame
-		}
-		for k, e := range v {
-			n += len(k) + roughly(e, depth+1)
-		}
-	}
-	return n
 }
 
 // printed shows what a script printed, line by line.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -18,14 +19,14 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	s.mu.Lock()
 	s.operation = e.Data().Operation
 	s.mu.Unlock()
-	st := newStage(e, &s.ids)
+	shown := newSnapshot(e, &s.ids)
 	c := s.find(e.Data().Chart, h.chart)
 	top := c != nil && c.IsRoot()
-	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, handles: st.handles}
+	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, nodes: &shown.nodes}
 	var versions versions
 	if e.Mutable().Has(event.Versions) && e.Data().Chart != nil {
 		r.assign = func(id int64, field string, value any) error {
-			return versions.assign(st, e.Data().Chart, id, field, value)
+			return versions.assign(shown.byID[uint64(id)], shown.contexts[e.Data().Chart], field, value)
 		}
 	}
 	lint := false
@@ -35,9 +36,8 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	}
 	begin := time.Now()
 	body := map[string]any{
-		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": st.offer(c),
-		"levels": st.levels(c, e.Mutable()),
-		"may":    mayNames(e.Mutable(), top), "lint": lint,
+		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": shown.ref(shown.contextOf(c)),
+		"contents": shown.contents(c, e.Mutable()), "may": mutable(e.Mutable(), top), "lint": lint,
 	}
 	if err := r.spend(time.Since(begin)); err != nil {
 		return err
@@ -50,18 +50,18 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 		return nil
 	}
 	begin = time.Now()
-	if err := r.keep(weight(done.Body["changes"])); err != nil {
+	if err := r.keep(wire.Size(done.Body["changes"], math.MaxInt/2, wire.MaxDepth)); err != nil {
 		return err
 	}
-	ch := &changes{handles: st.handles, may: e.Mutable(), left: maxCopies}
-	if err := ch.take(done.Body); err != nil {
+	ch := &changes{nodes: shown.nodes, left: maxCopies}
+	if err := ch.take(done.Body, e.Mutable()); err != nil {
 		var readOnly *readOnlyError
 		if errors.As(err, &readOnly) {
 			return s.placed(r.event, r.chart, r.where, err.Error())
 		}
 		return r.rubbishNow(err)
 	}
-	commit, err := st.settle(ch)
+	apply, err := shown.commit(ch)
 	if err != nil {
 		return s.placed(r.event, r.chart, r.where, err.Error())
 	}
@@ -71,7 +71,7 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	if err := r.spend(time.Since(begin)); err != nil {
 		return err
 	}
-	commit()
+	apply()
 	versions.commit(e.Data().Chart)
 	return nil
 }
@@ -101,28 +101,6 @@ func (r *request) spend(d time.Duration) error {
 		return nil
 	}
 	return r.end(&Error{Limit: "cpu", Message: "the scripts and what they changed took too long" + s.limitText("cpu")})
-}
-
-// weight is about how much memory a value takes that has arrived.
-func weight(v any) int {
-	const perScalar, perList, perMap = 32, 64, 256
-	switch v := v.(type) {
-	case string:
-		return perScalar + len(v)
-	case []any:
-		n := perList
-		for _, e := range v {
-			n += weight(e)
-		}
-		return n
-	case map[string]any:
-		n := perMap
-		for k, e := range v {
-			n += len(k) + weight(e)
-		}
-		return n
-	}
-	return perScalar
 }
 
 // rubbishNow is [request.rubbish] for who is not talking.
@@ -157,9 +135,9 @@ func (s *session) find(root *chart.Chart, at int) *chart.Chart {
 // versions are what a script has set of its chart's metadata.
 type versions struct{ version, appVersion *string }
 
-func (v *versions) assign(st *stage, root *chart.Chart, id int64, field string, value any) error {
-	n := st.handles.byID[uint64(id)]
-	if n == nil || n.origin != any(root) || n.fields == nil {
+// assign sets a field of the context n. root is the context of the chart that is packed.
+func (v *versions) assign(n, root *node, field string, value any) error {
+	if n == nil || n != root {
 		return fmt.Errorf("chart.%s is read-only: it is the topmost chart that is packed", clip(field, 80))
 	}
 	text, ok := value.(string)
@@ -187,10 +165,7 @@ func (v *versions) commit(c *chart.Chart) {
 	if c == nil || v.version == nil && v.appVersion == nil {
 		return
 	}
-	md := chart.Metadata{}
-	if c.Metadata != nil {
-		md = *c.Metadata
-	}
+	md := metadata(c)
 	if v.version != nil {
 		md.Version = *v.version
 	}
@@ -198,6 +173,14 @@ func (v *versions) commit(c *chart.Chart) {
 		md.AppVersion = *v.appVersion
 	}
 	c.Metadata = &md
+}
+
+// metadata returns a copy of the chart's metadata.
+func metadata(c *chart.Chart) chart.Metadata {
+	if c.Metadata == nil {
+		return chart.Metadata{}
+	}
+	return *c.Metadata
 }
 
 // offerFunctions gives templates the functions that scripts have made for them.
@@ -228,7 +211,7 @@ func (s *session) apply(ctx context.Context, f function, args []any) (any, error
 	if err != nil {
 		return nil, err
 	}
-	out, err := (&changes{handles: &handles{}}).place(&node{title: f.name, exact: true}, nil, nil, done.Body["result"], 0)
+	out, err := new(changes).place(&node{title: f.name, exact: true}, nil, nil, done.Body["result"], 0)
 	if err != nil {
 		return nil, r.rubbishNow(err)
 	}

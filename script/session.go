@@ -89,19 +89,11 @@ func (s *session) start(ctx context.Context) error {
 	if seed == 0 {
 		seed = rand.Int64()
 	}
-	var environ []any
+	var environ []string
 	if slices.ContainsFunc(s.tree.charts, func(m *member) bool { return slices.Contains(m.grants, OS) }) {
-		env := s.host.Environ
-		if env == nil {
-			env = os.Environ()
+		if environ = s.host.Environ; environ == nil {
+			environ = os.Environ()
 		}
-		for _, e := range env {
-			environ = append(environ, e)
-		}
-	}
-	var events []any
-	for _, name := range event.Names() {
-		events = append(events, name)
 	}
 	aliases := map[string]any{}
 	for name, of := range event.Aliases() {
@@ -111,9 +103,9 @@ func (s *session) start(ctx context.Context) error {
 	_, err := r.run(ctx, wire.Message{Kind: wire.Start, Body: map[string]any{
 		"limits":  limitsBody(s.limits),
 		"seed":    seed,
-		"events":  list(events),
+		"events":  texts(event.Names()),
 		"aliases": aliases,
-		"environ": list(environ),
+		"environ": texts(environ),
 		"charts":  s.tree.wire(),
 	}})
 	return err
@@ -121,14 +113,6 @@ func (s *session) start(ctx context.Context) error {
 
 func limitsBody(l wire.Limits) map[string]any {
 	return map[string]any{"cpu": l.CPU.Milliseconds(), "memory": l.Memory, "output": l.Output}
-}
-
-// list is l, which is a list also where it is nil.
-func list(l []any) []any {
-	if l == nil {
-		return []any{}
-	}
-	return l
 }
 
 // register takes in which handlers and functions there are now, if m tells.
@@ -239,8 +223,8 @@ type request struct {
 	chart int
 	where string
 
-	handles *handles  // nil: no refs are handed out
-	lint    *lintSink // nil: findings are not asked for
+	nodes *nodes    // nil where there is no context
+	lint  *lintSink // nil where findings are not asked for
 	// assign sets a field of the chart's metadata; nil where none may change.
 	assign func(id int64, field string, value any) error
 }

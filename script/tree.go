@@ -122,13 +122,9 @@ func (t *tree) wire() []any {
 		for name, at := range m.requires {
 			requires[name] = int64(at)
 		}
-		grants := make([]any, len(m.grants))
-		for i, g := range m.grants {
-			grants[i] = g
-		}
 		out[i] = map[string]any{
 			"name": m.name, "path": m.path, "parent": int64(m.parent), "library": m.chart.IsLibrary(),
-			"handled": true, "files": files, "requires": requires, "grants": grants,
+			"handled": true, "files": files, "requires": requires, "grants": texts(m.grants),
 		}
 	}
 	return out

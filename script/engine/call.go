@@ -39,7 +39,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
 	}
-	if err := q.takeLevels(body["levels"]); err != nil {
+	if err := q.receive(body["contents"]); err != nil {
 		return nil, err
 	}
 	e.request = q
@@ -47,7 +47,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	defer e.flush()
 	var out []any
 	err := e.inLua(h.chart.index, func(t *rt.Thread) error {
-		ctx := q.scope(ref, "ctx").self
+		ctx := q.context(ref, "ctx").self
 		if _, err := rt.Call1(t, h.fn, ctx); err != nil {
 			return err
 		}

@@ -28,8 +28,8 @@ for i, k in ipairs(ctx.chart.keywords) do n = n + i end
 assert(n == 3)
 local names = {}
 for k in pairs(ctx.chart) do names[#names + 1] = k end
-assert(table.concat(names, " ") == "keywords kubeVersion maintainers name version", table.concat(names, " "))
-assert(next(ctx.chart) == "keywords" and next(ctx.chart, "keywords") == "kubeVersion" and rawlen(ctx.chart.keywords) == 2)
+assert(table.concat(names, " ") == "description keywords kubeVersion maintainers name sources version", table.concat(names, " "))
+assert(next(ctx.chart) == "description" and next(ctx.chart, "keywords") == "kubeVersion" and rawlen(ctx.chart.keywords) == 2)
 assert(rawget(ctx.chart, "name") == "alpine" and getmetatable(ctx.chart) == false)
 -- Values.
 local v = ctx.values

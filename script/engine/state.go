@@ -47,7 +47,6 @@ type engine struct {
 	cleanup  []func(end bool) // of modules
 
 	request *request
-	lazy    map[*rt.Table]*node
 	marks   marks
 	views   *rt.Table // the metatable of views
 	order   order
@@ -148,7 +147,6 @@ func (e *engine) newRuntime(seed int64) {
 	e.bridge.Load = e.load
 	e.bridge.FromRef = e.fromRef
 	e.bridge.ToRef = e.toRef
-	e.lazy = map[*rt.Table]*node{}
 	e.identities = identities{}
 	e.sources = map[string]place{}
 	e.makeMarks()

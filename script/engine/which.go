@@ -162,7 +162,7 @@ func (c *chart) advice(expr string) string {
 	} else if i := strings.LastIndexAny(expr, ".:"); i >= 0 {
 		prefix, name = expr[:i+1], expr[i+1:]
 		if prefix == "ctx." {
-			return didYouMean(contextFields, prefix, name, 2)
+			return didYouMean(contextFields(), prefix, name, 2)
 		}
 		of, _ := c.global(expr[:i])
 		table, _ = of.TryTable()
