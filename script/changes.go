@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
@@ -79,45 +80,76 @@ func (c *changes) resolve(n *node, depth int) (any, error) {
 	if err != nil || !n.dirty && !n.items {
 		return old, err
 	}
-	sent, err := c.content(n)
-	if err != nil {
-		return nil, err
-	}
 	n.busy = true
-	if n.List {
-		list, _ := old.([]any)
-		if n.items {
-			list = nil // of Refs
-		}
-		now := sent
-		if n.now != nil {
-			now = n.now
-		}
-		n.out, err = c.list(n, list, sent.([]any), now.([]any), depth)
-	} else {
-		n.out, err = c.table(n, old.(map[string]any), depth)
+	switch {
+	case n.now == nil && !n.items:
+		n.out, err = c.replace(n, old, depth)
+	case n.List:
+		n.out, err = c.relist(n, old.([]any), depth)
+	default:
+		n.out, err = c.retable(n, old.(map[string]any), depth)
 	}
 	n.busy, n.done = false, err == nil
 	return n.out, err
 }
 
-// table is resolve for a map that has changed.
-func (c *changes) table(n *node, old map[string]any, depth int) (any, error) {
-	sent := n.Content.(map[string]any)
-	now, changed := n.now.(map[string]any)
-	if !changed {
+// replace is resolve for a node in which only other nodes have changed.
+func (c *changes) replace(n *node, old any, depth int) (any, error) {
+	table, _ := old.(map[string]any)
+	list, _ := old.([]any)
+	table, list = maps.Clone(table), slices.Clone(list)
+	same := true
+	for _, k := range n.soiled {
+		v, err := c.resolve(k, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		var was any
+		if n.List {
+			was, list[k.index] = list[k.index], v
+		} else {
+			was, table[k.key] = table[k.key], v
+		}
+		same = same && identical(was, v)
+	}
+	switch {
+	case same:
+		return old, nil
+	case n.List:
+		return list, nil
+	}
+	return table, nil
+}
+
+// relist is resolve for a list that has changed, or that shows items.
+func (c *changes) relist(n *node, old []any, depth int) (any, error) {
+	sent, err := c.content(n)
+	if err != nil {
+		return nil, err
+	}
+	now := n.now
+	if now == nil {
 		now = sent
 	}
+	if n.items {
+		old = nil // of Refs
+	}
+	return c.list(n, old, sent.([]any), now.([]any), depth)
+}
+
+// retable is resolve for a map that has changed.
+func (c *changes) retable(n *node, old map[string]any, depth int) (any, error) {
+	sent, now := n.Content.(map[string]any), n.now.(map[string]any)
 	if len(n.added) > 0 {
-		sent, now = maps.Clone(sent), maps.Clone(now)
-		for _, k := range n.added {
-			_, set := now[k.key]
-			switch {
-			case !set && !k.shown && k.dirty:
-				sent[k.key], now[k.key] = c.ref(k), c.ref(k)
-			case set && k.shown && !k.dirty && now[k.key] == any(k.Ref):
-				delete(now, k.key)
-			}
+		sent = maps.Clone(sent)
+	}
+	for _, k := range n.added {
+		_, set := now[k.key]
+		switch {
+		case !set && !k.shown && k.dirty:
+			sent[k.key], now[k.key] = c.ref(k), c.ref(k)
+		case set && k.shown && !k.dirty && now[k.key] == any(k.Ref):
+			delete(now, k.key)
 		}
 	}
 	return c.placeMap(n, old, sent, now, depth)

@@ -42,11 +42,12 @@ type node struct {
 	added []*node
 	shown bool
 
-	now   any  // the content after its change, nil for none
-	dirty bool // it or a node below it has changed
-	busy  bool // resolve is at it
-	done  bool // out is what it has become
-	out   any
+	now    any     // the content after its change, nil for none
+	dirty  bool    // it or a node below it has changed
+	soiled []*node // the dirty nodes that it is the parent of
+	busy   bool    // resolve is at it
+	done   bool    // out is what it has become
+	out    any
 }
 
 // name returns where the node stands, for errors: "values.image.tags".
@@ -88,6 +89,9 @@ func (n *node) add(k *node, shown bool) {
 func (n *node) soil() {
 	for ; n != nil && !n.dirty; n = n.parent {
 		n.dirty = true
+		if n.parent != nil {
+			n.parent.soiled = append(n.parent.soiled, n)
+		}
 	}
 }
 

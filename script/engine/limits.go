@@ -95,6 +95,7 @@ func measure() usage {
 func (e *engine) ownMemory() {
 	e.base = measure()
 	if e.exit != nil {
+		debug.SetGCPercent(200) // most processes end before it matters
 		debug.SetMemoryLimit(e.limits.Memory + e.base.heap + maxStack/2)
 	}
 }
@@ -122,12 +123,9 @@ func (e *engine) contextLimits() rt.RuntimeResources {
 	}
 }
 
-// watch looks after a request until done is closed.
-func (e *engine) watch(done <-chan struct{}) {
-	start := measure()
-	if e.exit != nil {
-		start = e.base
-	}
+// watch ends a request that exceeds a limit. start is what the process held before. It
+// returns when done is closed.
+func (e *engine) watch(done <-chan struct{}, start usage) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {

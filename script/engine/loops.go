@@ -18,9 +18,7 @@ type turns struct {
 	next  []*token.Token
 }
 
-func newTurns(source, text string) *turns {
-	found := &loops{}
-	_ = tokens(text, func(t *token.Token) error { found.add(t); return nil }) // the parser says what is wrong
+func newTurns(source, text string, found *loops) *turns {
 	s := &turns{Scanner: scanner.New(source, []byte(text)), names: map[int][]string{}}
 	for _, f := range found.found {
 		if f.functions && len(f.names) > 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	rt "github.com/arnodel/golua/runtime"
 
@@ -94,8 +95,13 @@ func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, err
 	}
 	e.clock.start()
 	done := make(chan struct{})
-	go e.watch(done)
+	start := e.base
+	if e.exit == nil {
+		start = measure()
+	}
+	watch := time.AfterFunc(watchEvery, func() { e.watch(done, start) })
 	body, err := e.recovered(work)
+	watch.Stop()
 	close(done)
 	e.clock.stop()
 	if err == nil {

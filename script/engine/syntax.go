@@ -60,13 +60,17 @@ func syntaxFault(at place, source string, err error) *fault {
 	return f
 }
 
-// bounded refuses scripts whose text would be too much for golua's parser.
-func bounded(text string) error {
+// survey returns the loops of a script. An error is returned for a script whose text would
+// be too much for golua's parser.
+func survey(text string) (*loops, error) {
 	if len(text) > maxSource {
-		return &syntaxError{text: fmt.Sprintf("the script is larger than %d KiB", maxSource>>10)}
+		return nil, &syntaxError{text: fmt.Sprintf("the script is larger than %d KiB", maxSource>>10)}
 	}
-	n := nesting{}
-	return tokens(text, n.add)
+	n, l := nesting{}, &loops{}
+	return l, tokens(text, func(t *token.Token) error {
+		l.add(t)
+		return n.add(t)
+	})
 }
 
 // tokens calls f for the tokens of a text up to the end or the first that is
