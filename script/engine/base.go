@@ -19,7 +19,7 @@ func (e *engine) hardenBase(l *library) {
 		do   goFunc
 	}{
 		"pcall": {1, true, e.pcall}, "xpcall": {2, true, e.xpcall},
-		"type": {1, false, e.typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
+		"type": {1, false, typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
 		"rawget": {2, false, e.rawGet}, "rawset": {3, false, e.rawSet}, "rawlen": {1, false, e.rawLen},
 		"setmetatable": {2, false, e.setMetatable}, "getmetatable": {1, false, e.getMetatable},
 		"tostring": {1, false, e.toText}, "next": {2, false, e.next}, "pairs": {1, false, e.pairs}, "ipairs": {1, false,
@@ -72,15 +72,11 @@ func (e *engine) protected(t *rt.Thread, c *rt.GoCont, handler rt.Callable) (rt.
 	return next, nil
 }
 
-func (e *engine) typeOf(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func typeOf(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.Check1Arg(); err != nil {
 		return nil, errors.New("bad argument #1 to 'type' (value expected)")
 	}
-	name := c.Arg(0).TypeName()
-	if _, ok := viewOf(c.Arg(0)); ok {
-		name = "table"
-	}
-	return c.PushingNext1(t.Runtime, rt.StringValue(name)), nil
+	return c.PushingNext1(t.Runtime, rt.StringValue(c.Arg(0).TypeName())), nil
 }
 
 func toNumber(golua rt.Value) goFunc {
@@ -106,7 +102,7 @@ func ipairs(golua rt.Value) goFunc {
 		got := "no value"
 		if c.NArgs() > 0 {
 			v := c.Arg(0)
-			if _, ok := viewOf(v); ok || v.Type() == rt.TableType {
+			if v.Type() == rt.TableType {
 				next := f.Continuation(t, c.Next())
 				t.Push1(next, v)
 				return next, nil
@@ -120,11 +116,16 @@ func ipairs(golua rt.Value) goFunc {
 // tableArg is a table, whole.
 func (e *engine) tableArg(c *rt.GoCont, n int, function string) (*rt.Table, error) {
 	if n < c.NArgs() {
-		if t, ok := c.Arg(n).TryTable(); ok {
-			return t, e.load(t)
-		}
-		if v, ok := viewOf(c.Arg(n)); ok {
+		v, _ := e.viewOf(c.Arg(n))
+		if n, isNode := v.(*node); isNode {
+			if _, err := n.data(); err != nil {
+				return nil, err
+			}
+		} else if v != nil {
 			return nil, v.set(rt.NilValue, rt.NilValue)
+		}
+		if t, ok := c.Arg(n).TryTable(); ok {
+			return t, nil
 		}
 	}
 	got := "no value"
@@ -138,7 +139,7 @@ func (e *engine) rawGet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.CheckNArgs(2); err != nil {
 		return nil, err
 	}
-	if v, ok := viewOf(c.Arg(0)); ok {
+	if v, ok := e.viewOf(c.Arg(0)); ok {
 		got, err := v.get(c.Arg(1))
 		if err != nil {
 			return nil, err
@@ -156,7 +157,7 @@ func (e *engine) rawSet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.CheckNArgs(3); err != nil {
 		return nil, err
 	}
-	if v, ok := viewOf(c.Arg(0)); ok {
+	if v, ok := e.viewOf(c.Arg(0)); ok {
 		if err := v.set(c.Arg(1), c.Arg(2)); err != nil {
 			return nil, err
 		}
@@ -179,7 +180,7 @@ func (e *engine) rawLen(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if s, ok := c.Arg(0).TryString(); ok {
 		return c.PushingNext1(t.Runtime, rt.IntValue(int64(len(s)))), nil
 	}
-	if v, ok := viewOf(c.Arg(0)); ok {
+	if v, ok := e.viewOf(c.Arg(0)); ok {
 		n, err := v.length()
 		if err != nil {
 			return nil, err

@@ -90,7 +90,7 @@ func (c *changes) compare(n *node, t *rt.Table, path string) error {
 // content returns a table's own content, with Refs for the nodes in it.
 func (c *changes) content(t *rt.Table, path string) (any, error) {
 	q := c.request
-	if err := q.e.load(t); err != nil {
+	if _, err := q.e.load(t); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	q.whole = t

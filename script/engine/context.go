@@ -168,7 +168,7 @@ func (s *handlerContext) assignVersion(f *frozen, field string, v rt.Value) (boo
 func (s *handlerContext) has(f *frozen, t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	n := 0
 	if c.NArgs() > 1 {
-		if v, ok := viewOf(c.Arg(0)); ok && v == view(f) {
+		if v, ok := s.request.e.viewOf(c.Arg(0)); ok && v == view(f) {
 			n = 1
 		}
 	}
@@ -181,7 +181,7 @@ func (s *handlerContext) has(f *frozen, t *rt.Thread, c *rt.GoCont) (rt.Cont, er
 		return nil, err
 	}
 	found := false
-	if v, ok := viewOf(list); ok {
+	if v, ok := s.request.e.viewOf(list); ok {
 		versions, err := v.(*frozen).content()
 		if err != nil {
 			return nil, err
@@ -212,17 +212,15 @@ func (s *handlerContext) set(k, v rt.Value) error {
 	if err := s.load(); err != nil {
 		return err
 	}
-	if view, ok := viewOf(v); ok {
-		p, isPlain := view.(*frozen)
-		if !isPlain {
-			return fmt.Errorf("%s.%s cannot be that", s.path, name)
-		}
-		plain, err := p.Plain()
+	if t, ok := v.TryTable(); ok {
+		plain, err := q.e.load(t)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s.%s: %w", s.path, name, err)
 		}
-		if v, err = q.e.bridge.FromGo(plain); err != nil {
-			return err
+		if plain != nil {
+			if v, err = q.e.bridge.FromGo(plain); err != nil {
+				return err
+			}
 		}
 	}
 	if v.Type() != rt.TableType {
@@ -240,3 +238,5 @@ func (s *handlerContext) keys() ([]rt.Value, error) {
 }
 
 func (s *handlerContext) length() (int64, error) { return 0, nil }
+
+func (s *handlerContext) data() (any, error) { return nil, notData() }

@@ -156,6 +156,36 @@ func TestReadOnlyFieldsSaySo(t *testing.T) {
 	}
 }
 
+// What stands behind a read-only table is out of a script's reach.
+func TestViewsShowNothingElse(t *testing.T) {
+	h := started(t, family(`local mysql = subcharts.get("mysql")
+events.on("pre-render", function(ctx)
+  for _, view in ipairs{ctx, ctx.release, ctx.charts, ctx.chart.keywords, ctx.values, mysql} do
+    local keys = {}
+    for k in pairs(view) do keys[#keys + 1] = k end
+    for k in next, view do keys[#keys + 1] = k end
+    for _, k in ipairs(keys) do assert(type(k) == "string" or math.type(k) == "integer", type(k)) end
+    assert(type(view) == "table" and getmetatable(view) == false)
+    assert(not pcall(setmetatable, view, {}))
+    assert(select("#", table.unpack(view)) == #view and rawlen(view) == #view)
+  end
+  assert(json.encode(ctx.chart.keywords) == '["alpine","utility"]')
+  assert(not pcall(json.encode, ctx) and not pcall(json.encode, mysql) and not pcall(json.encode, ctx.charts))
+  local copy = table.move(ctx.chart.keywords, 1, 2, 1, {})
+  assert(copy[2] == "utility" and not pcall(table.move, copy, 1, 2, 1, ctx.chart.keywords))
+  assert(not pcall(helm.list, ctx.chart.keywords))
+end)
+events.on("post-render", function(ctx) assert(helm.list(ctx.values.hosts) == ctx.values.hosts) end)`, `port = 1`, ``))
+	if err := h.emit("pre-render", map[int]m{2: baseContext()}); err != nil {
+		t.Error(err)
+	}
+	for _, event := range []string{"pre-render", "post-render"} {
+		if err := h.emit(event, map[int]m{2: baseContext()}, "values"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestVersionsCanBeAssignedWherePackingAllowsIt(t *testing.T) {
 	_, h, err := handle(t, "pre-package", `ctx.chart.version = "2.0.0" assert(ctx.chart.version == "2.0.0") ctx.chart.appVersion = ctx.chart.version`, "version", "appVersion")
 	if err != nil || len(h.assigns) != 2 || h.assigns[0]["field"] != "version" || h.assigns[1]["value"] != "2.0.0" {

@@ -248,3 +248,5 @@ func (v *childView) keys() ([]rt.Value, error) {
 }
 
 func (v *childView) length() (int64, error) { return 0, nil }
+
+func (v *childView) data() (any, error) { return nil, notData() }

@@ -145,10 +145,9 @@ func (f *frozen) length() (int64, error) {
 	return int64(len(list)), err
 }
 
-// Plain implements [bridge.Plain].
-func (f *frozen) Plain() (any, error) {
+func (f *frozen) data() (any, error) {
 	if f.inner != nil {
-		return nil, fmt.Errorf("%s is not data", f.path)
+		return nil, notData()
 	}
 	return f.request.plain(f.from, 0)
 }

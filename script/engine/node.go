@@ -38,79 +38,9 @@ type node struct {
 	loaded  bool // the table is filled
 }
 
-// marks are the metatables of tables that are not loaded yet.
-type marks struct{ list, table *rt.Table }
-
 // errEnded is returned for a table that was not looked at before its handler ended.
 var errEnded = errors.New("ctx is valid during its handler: what was not looked at " +
 	"by then is gone (copy what you need)")
-
-func (e *engine) makeMarks() {
-	e.marks = marks{list: e.bridge.NewMark(true), table: e.bridge.NewMark(false)}
-	for _, m := range []*rt.Table{e.marks.list, e.marks.table} {
-		on := func(name string, args int, f func(t *rt.Thread, c *rt.GoCont, tab *rt.Table) (rt.Cont, error)) {
-			e.r.SetEnv(m, "__"+name, e.value(name, args, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-				if err := c.CheckNArgs(args); err != nil {
-					return nil, err
-				}
-				tab, err := c.TableArg(0)
-				if err != nil {
-					return nil, err
-				}
-				if name == "index" {
-					if v, ok, err := e.peek(tab, c.Arg(1)); ok || err != nil {
-						return c.PushingNext1(t.Runtime, v), err
-					}
-				}
-				if err := e.load(tab); err != nil {
-					return nil, err
-				}
-				return f(t, c, tab)
-			}))
-		}
-		on("index", 2, func(t *rt.Thread, c *rt.GoCont, tab *rt.Table) (rt.Cont, error) {
-			return c.PushingNext1(t.Runtime, tab.Get(c.Arg(1))), nil
-		})
-		on("newindex", 3, func(t *rt.Thread, c *rt.GoCont, tab *rt.Table) (rt.Cont, error) {
-			return c.Next(), t.SetTableCheck(tab, c.Arg(1), c.Arg(2))
-		})
-		on("len", 1, func(t *rt.Thread, c *rt.GoCont, tab *rt.Table) (rt.Cont, error) {
-			return c.PushingNext1(t.Runtime, rt.IntValue(tab.Len())), nil
-		})
-	}
-}
-
-// peek returns what stands under a key of a table that is not loaded, where that is not a
-// table: to read it, the table need not be filled and compared.
-func (e *engine) peek(t *rt.Table, key rt.Value) (v rt.Value, ok bool, err error) {
-	name, isText := key.TryString()
-	if !isText || e.request == nil || e.request.tables[t] == nil {
-		return rt.NilValue, false, nil
-	}
-	content, err := e.request.content(e.request.tables[t].Ref)
-	m, isMap := content.(map[string]any)
-	item, there := m[name]
-	switch {
-	case err != nil || !isMap || !isScalar(item):
-		return rt.NilValue, false, err
-	case !there:
-		return rt.NilValue, true, nil
-	}
-	v, err = e.bridge.FromGo(item)
-	return v, true, err
-}
-
-// load fills a table that is not loaded yet.
-func (e *engine) load(t *rt.Table) error {
-	m := t.Metatable()
-	if m == nil || m != e.marks.list && m != e.marks.table {
-		return nil
-	}
-	if e.request == nil || e.request.tables[t] == nil {
-		return errEnded
-	}
-	return e.request.tables[t].load()
-}
 
 // fromRef returns the table of a node.
 func (e *engine) fromRef(ref wire.Ref) (rt.Value, error) {
@@ -121,7 +51,7 @@ func (e *engine) fromRef(ref wire.Ref) (rt.Value, error) {
 	if err != nil {
 		return rt.NilValue, err
 	}
-	return rt.TableValue(n.asTable()), nil
+	return rt.TableValue(n.shown()), nil
 }
 
 // toRef returns the Ref of a node's table.
@@ -207,27 +137,23 @@ func (q *request) content(ref wire.Ref) (any, error) {
 	return n.Content, nil
 }
 
-func (n *node) asTable() *rt.Table {
+// shown returns the node's table.
+func (n *node) shown() *rt.Table {
 	if n.table == nil {
-		q := n.request
-		q.e.r.RequireMem(400)
-		n.table = rt.NewTable()
-		n.table.SetMetatable(q.e.marks.table)
-		if n.List {
-			n.table.SetMetatable(q.e.marks.list)
-		}
-		q.tables[n.table] = n
+		n.table = n.request.e.show(n)
+		n.request.tables[n.table] = n
 	}
 	return n.table
 }
 
-// load fills the node's table.
-func (n *node) load() error {
+// data fills the node's table.
+func (n *node) data() (any, error) {
 	v, err := n.request.content(n.Ref)
 	if err != nil || n.loaded {
-		return err
+		return nil, err
 	}
-	e, table := n.request.e, n.asTable()
+	e, table := n.request.e, n.shown()
+	e.unwrap(table)
 	put := func(k rt.Value, item any) error {
 		v, err := e.bridge.FromGo(item)
 		if err != nil {
@@ -239,20 +165,61 @@ func (n *node) load() error {
 	}
 	switch v := v.(type) {
 	case []any:
+		e.bridge.List(table)
 		for i, item := range v {
 			if err := put(rt.IntValue(int64(i+1)), item); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		e.bridge.List(table)
 	case map[string]any:
+		e.bridge.Map(table)
 		for k, item := range v {
 			if err := put(rt.StringValue(k), item); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		e.bridge.Map(table)
 	}
 	n.loaded = true
-	return nil
+	return nil, nil
+}
+
+// get returns what stands under a key. To read what is not a table, the node's own need not
+// be filled and compared.
+func (n *node) get(k rt.Value) (rt.Value, error) {
+	if n.loaded {
+		return n.table.Get(k), nil
+	}
+	content, err := n.request.content(n.Ref)
+	m, isMap := content.(map[string]any)
+	if name, isText := k.TryString(); err == nil && isMap && isText && isScalar(m[name]) {
+		if v, there := m[name]; there {
+			return n.request.e.bridge.FromGo(v)
+		}
+		return rt.NilValue, nil
+	}
+	if _, err := n.data(); err != nil {
+		return rt.NilValue, err
+	}
+	return n.table.Get(k), nil
+}
+
+func (n *node) set(k, v rt.Value) error {
+	if _, err := n.data(); err != nil {
+		return err
+	}
+	return n.request.e.r.SetTableCheck(n.table, k, v)
+}
+
+func (n *node) keys() ([]rt.Value, error) {
+	if _, err := n.data(); err != nil {
+		return nil, err
+	}
+	return sortedKeys(n.request.e.r.MainThread(), n.table), nil
+}
+
+func (n *node) length() (int64, error) {
+	if _, err := n.data(); err != nil {
+		return 0, err
+	}
+	return n.table.Len(), nil
 }

@@ -78,7 +78,7 @@ func (e *engine) pairs(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	v := c.Arg(0)
 	var keys []rt.Value
 	var get func(k rt.Value) (rt.Value, error)
-	if view, ok := viewOf(v); ok {
+	if view, ok := e.viewOf(v); ok {
 		var err error
 		if keys, err = view.keys(); err != nil {
 			return nil, err
@@ -128,7 +128,7 @@ func (e *engine) next(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if c.NArgs() > 1 {
 		after = c.Arg(1)
 	}
-	if view, ok := viewOf(c.Arg(0)); ok {
+	if view, ok := e.viewOf(c.Arg(0)); ok {
 		keys, err := view.keys()
 		if err != nil {
 			return nil, err

@@ -159,7 +159,7 @@ func replacement(t *rt.Thread, c *rt.GoCont) (func(string, []rt.Value) (string, 
 		return func(whole string, captures []rt.Value) (string, error) {
 			return fill(t, text, whole, captures)
 		}, nil
-	} else if _, ok := viewOf(with); ok || with.Type() == rt.TableType {
+	} else if with.Type() == rt.TableType {
 		ask = func(captures []rt.Value) (rt.Value, error) { return rt.Index(t, with, captures[0]) }
 	} else if _, ok := with.TryCallable(); ok {
 		ask = func(captures []rt.Value) (rt.Value, error) { return rt.Call1(t, with, captures...) }

@@ -48,8 +48,8 @@ type engine struct {
 	cleanup  []func(end bool) // of modules
 
 	request *request
-	marks   marks
-	views   *rt.Table // the metatable of views
+	views   *rt.Table // the metatable of tables that show a view
+	behind  rt.Value  // the key of the view in them
 	order   order
 	faults  trace
 	// identities are what tables and functions are called in text.
@@ -155,7 +155,6 @@ func (e *engine) newRuntime(seed int64) {
 	e.bridge.ToRef = e.toRef
 	e.identities = identities{}
 	e.sources = map[string]place{}
-	e.makeMarks()
 	e.makeViews()
 	e.lib = e.newLibrary(seed)
 }

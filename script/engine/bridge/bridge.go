@@ -35,11 +35,10 @@ type Bridge struct {
 	// and reads "null".
 	Null rt.Value
 
-	// Load makes a table whole before it is read: it puts in what was not sent
-	// yet. It is called for every table that is read, must be quick for one that
-	// has nothing missing, and may give the table another mark. Nil: all tables
-	// are whole.
-	Load func(*rt.Table) error
+	// Load fills a table before it is read, or returns the value to take in its place. It is
+	// called for every table that is read and may give it another mark. nil takes all tables
+	// as they are.
+	Load func(*rt.Table) (value any, err error)
 
 	// FromRef makes what stands for a Ref in Lua. Nil: a Ref is an error.
 	FromRef func(wire.Ref) (rt.Value, error)
@@ -48,21 +47,14 @@ type Bridge struct {
 	// content. Nil: no table is sent so.
 	ToRef func(*rt.Table) (wire.Ref, bool)
 
-	list, table *rt.Table
-	marks       map[*rt.Table]bool // mark → is a list
-}
-
-// Plain is what a userdata's Go value implements to be read like a table.
-type Plain interface {
-	// Plain returns the value in Go's types, charged to the budget. The caller
-	// does not change it.
-	Plain() (any, error)
+	list, table *rt.Table // the metatables of tables that are marked
 }
 
 // New makes a bridge for r.
 func New(r *rt.Runtime) *Bridge {
-	b := &Bridge{Runtime: r, marks: map[*rt.Table]bool{}}
-	b.list, b.table = b.NewMark(true), b.NewMark(false)
+	b := &Bridge{Runtime: r, list: rt.NewTable(), table: rt.NewTable()}
+	b.list.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
+	b.table.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
 	null := rt.NewTable()
 	toText := rt.NewGoFunction(func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		return c.PushingNext1(t.Runtime, rt.StringValue("null")), nil
@@ -81,15 +73,6 @@ type nothing struct{ _ byte }
 // IsNull reports whether v is null (Lua's nil is not).
 func (b *Bridge) IsNull(v rt.Value) bool { return v.Equals(b.Null) }
 
-// NewMark makes a metatable of its own that marks a list or a map, for tables
-// that need further metamethods. Scripts can neither see nor replace it.
-func (b *Bridge) NewMark(list bool) *rt.Table {
-	m := rt.NewTable()
-	m.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
-	b.marks[m] = list
-	return m
-}
-
 // List marks t as a list, in place of any other mark or metatable, and returns it.
 func (b *Bridge) List(t *rt.Table) *rt.Table {
 	t.SetMetatable(b.list)
@@ -102,12 +85,8 @@ func (b *Bridge) Map(t *rt.Table) *rt.Table {
 	return t
 }
 
-// IsList tells what the mark of t says; known is false where t carries none.
+// IsList reports whether t is marked as a list; known is false where it has no mark.
 func (b *Bridge) IsList(t *rt.Table) (list, known bool) {
 	m := t.Metatable()
-	if m == nil {
-		return false, false
-	}
-	list, known = b.marks[m]
-	return list, known
+	return m == b.list, m == b.list || m == b.table
 }

@@ -75,10 +75,6 @@ func (w *walk) value(v rt.Value) (any, error) {
 		if w.IsNull(v) {
 			return nil, nil
 		}
-		if p, ok := v.AsUserData().Value().(Plain); ok {
-			w.Runtime.RequireCPU(1)
-			return p.Plain()
-		}
 	}
 	return nil, &Error{Problem: "is a " + v.CustomTypeName() + ", which is not data"}
 }
@@ -98,8 +94,8 @@ func (w *walk) content(t *rt.Table) (any, error) {
 		return nil, tooDeep()
 	}
 	if w.Load != nil {
-		if err := w.Load(t); err != nil {
-			return nil, err
+		if v, err := w.Load(t); err != nil || v != nil {
+			return v, err
 		}
 	}
 	w.inside = append(w.inside, t)
