@@ -109,7 +109,7 @@ func (e *engine) explain(t *rt.Thread, err error, chart int) error {
 		}
 		break
 	}
-	f.text = e.whose(e.which(clip(f.text, maxMessage), place{f.chart, f.file}, f.line))
+	f.text = e.whose(e.nameOperand(clip(f.text, maxMessage), place{f.chart, f.file}, f.line))
 	f.traceback = e.faults.String()
 	return f
 }

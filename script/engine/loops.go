@@ -18,11 +18,11 @@ type turns struct {
 	next  []*token.Token
 }
 
-func newTurns(source, text string, found *loops) *turns {
+func newTurns(source, text string, b *blocks) *turns {
 	s := &turns{Scanner: scanner.New(source, []byte(text)), names: map[int][]string{}}
-	for _, f := range found.found {
-		if f.functions && len(f.names) > 0 {
-			s.names[f.body] = f.names
+	for _, loop := range b.loops {
+		if loop.functions && len(loop.names) > 0 {
+			s.names[loop.body] = loop.names
 		}
 	}
 	return s
@@ -66,60 +66,4 @@ func (s *turns) renewed(do *token.Token) []*token.Token {
 	list()
 	add(token.SgSemicolon, ";")
 	return out
-}
-
-// loops finds the loops of a script, by the order of their bodies.
-type loops struct {
-	open  []*block
-	found []*block
-}
-
-// block is a block that is open: a loop whose do is still to come, or anything
-// that ends with end or until.
-type block struct {
-	names     []string // a loop's variables
-	head      bool     // its do is still to come
-	in        bool     // it is a loop over what a function gives
-	body      int      // where its body begins
-	functions bool     // its body makes functions
-}
-
-func (l *loops) add(t *token.Token) {
-	var top *block
-	if n := len(l.open); n > 0 {
-		top = l.open[n-1]
-	}
-	head := top != nil && top.head
-	switch t.Type {
-	case token.KwFor, token.KwWhile:
-		l.open = append(l.open, &block{head: true})
-	case token.IDENT:
-		if head && !top.in {
-			top.names = append(top.names, string(t.Lit))
-		}
-	case token.KwIn:
-		if head {
-			top.in = true
-		}
-	case token.KwDo:
-		if !head {
-			l.open = append(l.open, &block{})
-			return
-		}
-		top.head, top.body = false, t.Offset+len("do")
-		if top.in {
-			l.found = append(l.found, top)
-		}
-	case token.KwFunction:
-		for _, b := range l.open {
-			b.functions = b.functions || !b.head
-		}
-		l.open = append(l.open, &block{})
-	case token.KwIf, token.KwRepeat:
-		l.open = append(l.open, &block{})
-	case token.KwEnd, token.KwUntil:
-		if top != nil {
-			l.open = l.open[:len(l.open)-1]
-		}
-	}
 }

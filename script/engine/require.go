@@ -181,13 +181,13 @@ func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 	at := place{chart: c.index, file: c.directory + file}
 	e.sources[source] = at
 	text := c.files[file]
-	loops, err := survey(text)
+	blocks, err := readBlocks(text)
 	if err != nil {
 		return nil, syntaxFault(at, text, err)
 	}
 	e.r.RequireCPU(uint64(len(text)) * 20)
 	e.r.RequireMem(uint64(len(text)) * 20)
-	chunk, err := e.compileText(source, text, loops, rt.TableValue(c.env))
+	chunk, err := e.compileText(source, text, blocks, rt.TableValue(c.env))
 	if err != nil {
 		return nil, syntaxFault(at, text, err)
 	}
@@ -195,7 +195,7 @@ func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 }
 
 // compileText compiles; golua panics about what is too much for it.
-func (e *engine) compileText(source, text string, found *loops, env rt.Value) (chunk *rt.Closure, err error) {
+func (e *engine) compileText(source, text string, b *blocks, env rt.Value) (chunk *rt.Closure, err error) {
 	defer func() {
 		p := recover()
 		if ended, ok := p.(rt.ContextTerminationError); ok {
@@ -205,7 +205,7 @@ func (e *engine) compileText(source, text string, found *loops, env rt.Value) (c
 			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + clip(fmt.Sprint(p), 200)}
 		}
 	}()
-	block, err := parsing.ParseChunk(newTurns(source, text, found))
+	block, err := parsing.ParseChunk(newTurns(source, text, b))
 	if err != nil {
 		return nil, err
 	}
