@@ -15,9 +15,9 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// changes makes new values of what the process says that it changed, which is not to be
-// trusted: numbers may be invented, and values may hold themselves, or each other so often
-// that they would fill the memory.
+// changes makes new values of what the process says that it changed, which is not trusted:
+// IDs may be invented, and values may contain themselves, or each other so often that they
+// would fill the memory.
 type changes struct {
 	nodes
 	left int // how much may still be copied, in bytes
@@ -36,7 +36,7 @@ type readOnlyError struct{ name string }
 
 func (e *readOnlyError) Error() string { return e.name + " is read-only at this moment" }
 
-// take notes the changes of a message at their nodes.
+// take records the changes of a message at their nodes.
 func (c *changes) take(body map[string]any, may event.Fields) error {
 	all, err := mapsOf(body, "changes")
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *changes) take(body map[string]any, may event.Fields) error {
 		n := c.byID[uint64(id)]
 		switch {
 		case !ok || n == nil:
-			return fmt.Errorf("it changed number %d, which was not offered", id)
+			return fmt.Errorf("it changed unknown node %d", id)
 		case n.field == 0 || !may.Has(n.field):
 			return &readOnlyError{n.name()}
 		case n.now != nil:
@@ -59,7 +59,7 @@ func (c *changes) take(body map[string]any, may event.Fields) error {
 		if n.now, err = n.Apply(change); err != nil {
 			return fmt.Errorf("%s %w", n.name(), err)
 		}
-		n.soil()
+		n.markDirty()
 	}
 	return nil
 }
@@ -83,23 +83,23 @@ func (c *changes) resolve(n *node, depth int) (any, error) {
 	n.busy = true
 	switch {
 	case n.now == nil && !n.items:
-		n.out, err = c.replace(n, old, depth)
+		n.out, err = c.changedBelow(n, old, depth)
 	case n.List:
-		n.out, err = c.relist(n, old.([]any), depth)
+		n.out, err = c.changedList(n, old.([]any), depth)
 	default:
-		n.out, err = c.retable(n, old.(map[string]any), depth)
+		n.out, err = c.changedMap(n, old.(map[string]any), depth)
 	}
 	n.busy, n.done = false, err == nil
 	return n.out, err
 }
 
-// replace is resolve for a node in which only other nodes have changed.
-func (c *changes) replace(n *node, old any, depth int) (any, error) {
+// changedBelow is resolve for a node in which only other nodes have changed.
+func (c *changes) changedBelow(n *node, old any, depth int) (any, error) {
 	table, _ := old.(map[string]any)
 	list, _ := old.([]any)
 	table, list = maps.Clone(table), slices.Clone(list)
 	same := true
-	for _, k := range n.soiled {
+	for _, k := range n.dirtyBelow {
 		v, err := c.resolve(k, depth+1)
 		if err != nil {
 			return nil, err
@@ -121,8 +121,8 @@ func (c *changes) replace(n *node, old any, depth int) (any, error) {
 	return table, nil
 }
 
-// relist is resolve for a list that has changed, or that shows items.
-func (c *changes) relist(n *node, old []any, depth int) (any, error) {
+// changedList is resolve for a list that has changed, or that shows items.
+func (c *changes) changedList(n *node, old []any, depth int) (any, error) {
 	sent, err := c.content(n)
 	if err != nil {
 		return nil, err
@@ -137,8 +137,8 @@ func (c *changes) relist(n *node, old []any, depth int) (any, error) {
 	return c.list(n, old, sent.([]any), now.([]any), depth)
 }
 
-// retable is resolve for a map that has changed.
-func (c *changes) retable(n *node, old map[string]any, depth int) (any, error) {
+// changedMap is resolve for a map that has changed.
+func (c *changes) changedMap(n *node, old map[string]any, depth int) (any, error) {
 	sent, now := n.Content.(map[string]any), n.now.(map[string]any)
 	if len(n.added) > 0 {
 		sent = maps.Clone(sent)
@@ -166,11 +166,11 @@ func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {
 		k := c.byID[v.ID]
 		switch {
 		case k == nil:
-			return nil, fmt.Errorf("it put number %d somewhere, which was not offered", v.ID)
+			return nil, fmt.Errorf("it stored unknown node %d", v.ID)
 		case sent == any(v):
 			return c.resolve(k, depth)
 		}
-		return c.copy(n, k, depth)
+		return c.copyOf(n, k, depth)
 	case map[string]any:
 		o, _ := old.(map[string]any)
 		s, _ := sent.(map[string]any)
@@ -220,7 +220,7 @@ func (c *changes) placeMap(n *node, old, sent, v map[string]any, depth int) (any
 	return out, nil
 }
 
-// list finds for every element the one that it was: elements of lists move.
+// list is place for a list, whose elements may have moved.
 func (c *changes) list(n *node, old, sent, v []any, depth int) (any, error) {
 	was := match(sent, v)
 	same := old != nil && len(old) == len(v)
@@ -283,9 +283,9 @@ func match(sent, now []any) []int {
 	return was
 }
 
-// copy returns a copy of what k has become, for another place in n. Its numbers are what
+// copyOf returns a copy of what k has become, for another place in n. Its numbers are what
 // they would be had the script sent them.
-func (c *changes) copy(n, k *node, depth int) (any, error) {
+func (c *changes) copyOf(n, k *node, depth int) (any, error) {
 	v, err := c.resolve(k, depth)
 	if err != nil {
 		return nil, err
@@ -300,7 +300,7 @@ func (c *changes) copy(n, k *node, depth int) (any, error) {
 	return c.place(n, nil, nil, p, depth)
 }
 
-// identical reports whether a and b are one and the same.
+// identical reports whether a and b are the same map, list or scalar.
 func identical(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

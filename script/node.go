@@ -42,12 +42,12 @@ type node struct {
 	added []*node
 	shown bool
 
-	now    any     // the content after its change, nil for none
-	dirty  bool    // it or a node below it has changed
-	soiled []*node // the dirty nodes that it is the parent of
-	busy   bool    // resolve is at it
-	done   bool    // out is what it has become
-	out    any
+	now        any     // the content after its change, nil for none
+	dirty      bool    // it or a node below it has changed
+	dirtyBelow []*node // the dirty nodes whose parent it is
+	busy       bool    // it is being resolved
+	done       bool    // out is what it has become
+	out        any
 }
 
 // name returns where the node stands, for errors: "values.image.tags".
@@ -85,12 +85,12 @@ func (n *node) add(k *node, shown bool) {
 	n.added = append(n.added, k)
 }
 
-// soil marks the node and what holds it as changed.
-func (n *node) soil() {
+// markDirty marks the node and what holds it as changed.
+func (n *node) markDirty() {
 	for ; n != nil && !n.dirty; n = n.parent {
 		n.dirty = true
 		if n.parent != nil {
-			n.parent.soiled = append(n.parent.soiled, n)
+			n.parent.dirtyBelow = append(n.parent.dirtyBelow, n)
 		}
 	}
 }
