@@ -9,9 +9,8 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// hardenBase replaces the functions of the language's base that must know about
-// tables that are not loaded yet and about views, or that golua does otherwise
-// than scripts need.
+// hardenBase replaces the base functions that must know about views, or that golua does
+// otherwise than scripts need.
 func (e *engine) hardenBase(l *library) {
 	for name, f := range map[string]struct {
 		args int
@@ -29,7 +28,7 @@ func (e *engine) hardenBase(l *library) {
 	}
 }
 
-// pcall is Lua's, but what ends a script for good goes through it.
+// pcall is Lua's, but it does not catch an exceeded limit.
 func (e *engine) pcall(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.Check1Arg(); err != nil {
 		return nil, err
@@ -58,8 +57,8 @@ func (e *engine) protected(t *rt.Thread, c *rt.GoCont, handler rt.Callable) (rt.
 	})
 	var ended rt.ContextTerminationError
 	if errors.As(err, &ended) {
-		if e.over == "" {
-			e.over = e.killed(ended).limit
+		if e.exceededLimit == "" {
+			e.exceededLimit = e.killed(ended).limit
 		}
 		panic(ended)
 	}
@@ -113,7 +112,8 @@ func ipairs(golua rt.Value) goFunc {
 	}
 }
 
-// tableArg is a table, whole.
+// tableArg returns an argument that is a table, filled. An error is returned for a view that
+// cannot be filled.
 func (e *engine) tableArg(c *rt.GoCont, n int, function string) (*rt.Table, error) {
 	if n < c.NArgs() {
 		v, _ := e.viewOf(c.Arg(n))
@@ -201,8 +201,8 @@ func (e *engine) getMetatable(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	return c.PushingNext1(t.Runtime, t.Metatable(c.Arg(0))), nil
 }
 
-// setMetatable is Lua's without __gc: a script's finalizer would run at any
-// time, and differently on every run.
+// setMetatable is Lua's without __gc: finalizers would run at any time, and differently in
+// every run.
 func (e *engine) setMetatable(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.CheckNArgs(2); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (b *blocks) push(t *token.Token, end string) *block {
 }
 
 func (b *blocks) add(t *token.Token) {
-	b.link(t)
+	b.hostConn(t)
 	top := &block{}
 	if n := len(b.open); n > 0 {
 		top = b.open[n-1]
@@ -101,7 +101,7 @@ func (b *blocks) add(t *token.Token) {
 }
 
 // link counts operators that nest to one side.
-func (b *blocks) link(t *token.Token) {
+func (b *blocks) hostConn(t *token.Token) {
 	operand := false
 	switch t.Type {
 	case token.SgOpenBkt, token.SgOpenBrace, token.SgOpenSquareBkt, token.KwElseIf, token.SgMinus, token.KwNot,

@@ -239,4 +239,4 @@ func (s *handlerContext) keys() ([]rt.Value, error) {
 
 func (s *handlerContext) length() (int64, error) { return 0, nil }
 
-func (s *handlerContext) data() (any, error) { return nil, notData() }
+func (s *handlerContext) data() (any, error) { return nil, errNotData() }

@@ -147,7 +147,7 @@ func (f *frozen) length() (int64, error) {
 
 func (f *frozen) data() (any, error) {
 	if f.inner != nil {
-		return nil, notData()
+		return nil, errNotData()
 	}
 	return f.request.plain(f.from, 0)
 }

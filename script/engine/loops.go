@@ -7,19 +7,19 @@ import (
 	"github.com/arnodel/golua/token"
 )
 
-// turns reads a script so that every turn of a loop over a list has variables of its
-// own, as the language says. golua gives all turns the same ones and empties them at
-// the end: a function made in the loop, such as an event's handler, would find nil.
-// Where a body makes functions, the tokens of "local k, v = k, v;" stand before its
-// first statement; they have the place of the do before them. The text stays as it is.
-type turns struct {
+// loopScanner gives every iteration of a for-in loop variables of its own, as Lua does. With
+// golua all iterations share them, and they are nil after the loop, so that functions that
+// are made in the loop, such as handlers, would find nil. Where a body makes functions, the
+// scanner inserts the tokens of "local k, v = k, v;" before its first statement, at the
+// position of the do. The text stays as it is.
+type loopScanner struct {
 	*scanner.Scanner
-	names map[int][]string // a loop's variables, by the place of its body
+	names map[int][]string // a loop's variables, by the offset of its body
 	next  []*token.Token
 }
 
-func newTurns(source, text string, b *blocks) *turns {
-	s := &turns{Scanner: scanner.New(source, []byte(text)), names: map[int][]string{}}
+func newLoopScanner(source, text string, b *blocks) *loopScanner {
+	s := &loopScanner{Scanner: scanner.New(source, []byte(text)), names: map[int][]string{}}
 	for _, loop := range b.loops {
 		if loop.functions && len(loop.names) > 0 {
 			s.names[loop.body] = loop.names
@@ -29,7 +29,7 @@ func newTurns(source, text string, b *blocks) *turns {
 }
 
 // Scan implements [parsing.Scanner].
-func (s *turns) Scan() *token.Token {
+func (s *loopScanner) Scan() *token.Token {
 	if len(s.next) > 0 {
 		t := s.next[0]
 		s.next = s.next[1:]
@@ -37,13 +37,13 @@ func (s *turns) Scan() *token.Token {
 	}
 	t := s.Scanner.Scan()
 	if t != nil && t.Type == token.KwDo {
-		s.next = s.renewed(t)
+		s.next = s.ownVariables(t)
 	}
 	return t
 }
 
-// renewed is "local k, v = k, v;" behind the do of a loop that needs it.
-func (s *turns) renewed(do *token.Token) []*token.Token {
+// ownVariables returns "local k, v = k, v;" for the do of a loop that needs it.
+func (s *loopScanner) ownVariables(do *token.Token) []*token.Token {
 	names := s.names[do.Offset+len(do.Lit)]
 	if names == nil {
 		return nil

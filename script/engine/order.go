@@ -10,15 +10,15 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// order is the sorted keys of the table that next was last asked about.
+// order caches the sorted keys of the table that next was last called with.
 type order struct {
 	table *rt.Table
 	keys  []rt.Value
 	at    int // of the key that was returned last
 }
 
-// sortedKeys are a table's keys: numbers first, then text, each in order, then
-// the rest as golua has it.
+// sortedKeys returns a table's keys: numbers first, then strings, each in order, then the
+// others in golua's order.
 func sortedKeys(t *rt.Thread, tab *rt.Table) []rt.Value {
 	var keys []rt.Value
 	for k, _, _ := tab.Next(rt.NilValue); !k.IsNil(); k, _, _ = tab.Next(k) {
@@ -69,8 +69,8 @@ func compareKeys(a, b rt.Value) int {
 	return 0
 }
 
-// pairs goes through a table in sorted order. The order is that of when it
-// began; what has gone meanwhile is left out.
+// pairs iterates over a table in the order of the keys that it has at the start, without
+// those that are removed meanwhile.
 func (e *engine) pairs(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.Check1Arg(); err != nil {
 		return nil, errors.New("bad argument #1 to 'pairs' (table expected, got no value)")

@@ -9,12 +9,12 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// loading is held while golua's base is loaded: that writes to functions that
-// all runtimes of this process share, and several engines may start at a time.
+// loading is held while golua's base is loaded, which writes to functions that all runtimes
+// of this process share.
 var loading sync.Mutex
 
-// loadBase loads golua's base. Of what is shared nothing reaches scripts: next
-// has one of our own (see hardenBase), and ipairs another iterator.
+// loadBase loads golua's base. Scripts get nothing that runtimes share: next is replaced by
+// hardenBase, and ipairs has another iterator.
 func (e *engine) loadBase(l *library) {
 	loading.Lock()
 	base.Load(e.r)

@@ -20,7 +20,7 @@ const (
 	maxNesting = 200
 )
 
-// syntaxError is what is wrong with a script's text.
+// syntaxError is returned for a script that cannot be compiled.
 type syntaxError struct {
 	line int
 	text string
@@ -28,9 +28,9 @@ type syntaxError struct {
 
 func (s *syntaxError) Error() string { return s.text }
 
-// syntaxFault is the fault of a script that cannot be compiled.
-func syntaxFault(at place, source string, err error) *fault {
-	f := &fault{text: err.Error(), chart: at.chart, file: at.file}
+// newSyntaxError returns the error of a script that cannot be compiled.
+func newSyntaxError(at place, source string, err error) *scriptError {
+	f := &scriptError{text: err.Error(), chart: at.chart, file: at.file}
 	var ours *syntaxError
 	var golua parsing.Error
 	switch {

@@ -97,4 +97,4 @@ func (e *engine) load(t *rt.Table) (any, error) {
 }
 
 // notData is the error of a view that is not data.
-func notData() error { return &bridge.Error{Problem: "is a table, which is not data"} }
+func errNotData() error { return &bridge.Error{Problem: "is a table, which is not data"} }

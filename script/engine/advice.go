@@ -48,7 +48,7 @@ func keyText(k rt.Value) string {
 	return clip(s, 100)
 }
 
-// nameOperand adds to golua's complaint which operand of the line it is about, where only
+// nameOperand adds to golua's error which operand of the line it is about, where only
 // one can be meant.
 func (e *engine) nameOperand(text string, at place, line int) string {
 	if at.chart < 0 || at.chart >= len(e.charts) {
@@ -134,14 +134,14 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// absent is what Lua has and scripts have not, or only where it was granted.
+// absent are the globals of Lua that scripts do not have, with the permission that adds them.
 var absent = map[string]string{
 	"os": "os", "io": "io", "http": "network", "net": "network",
 	"coroutine": "", "package": "", "debug": "", "load": "", "loadfile": "", "dofile": "", "loadstring": "",
 	"collectgarbage": "", "warn": "", "module": "", "setfenv": "", "getfenv": "",
 }
 
-// advice is why a global is not there, or what was meant instead.
+// advice returns why there is no such global, or what was likely meant.
 func (c *chart) advice(expr string) string {
 	if permission, ok := absent[expr]; ok {
 		if permission == "" {
@@ -187,8 +187,8 @@ func didYouMean(names []string, prefix, name string, most int) string {
 	return ""
 }
 
-// global is what a path of names stands for, and whether its first name is a
-// global: what is local no one can tell any more.
+// global returns the value of a path of names, and whether its first name is a global. Locals
+// are not known.
 func (c *chart) global(expr string) (v rt.Value, root bool) {
 	if strings.HasPrefix(expr, ":") {
 		return rt.NilValue, false
@@ -217,12 +217,12 @@ func only(list []string) (string, bool) {
 	return list[0], true
 }
 
-// whose names the function that golua's complaint about an argument is of.
-func (e *engine) whose(text string) string {
-	if len(e.faults.frames) == 0 {
+// nameFunction adds the function to golua's error about an argument.
+func (e *engine) nameFunction(text string) string {
+	if len(e.lastTrace.frames) == 0 {
 		return text
 	}
-	info := e.faults.frames[0].at.DebugInfo()
+	info := e.lastTrace.frames[0].at.DebugInfo()
 	if info == nil || info.Source != "[Go]" || slices.Contains([]string{"error", "assert", "helm.fail"}, info.Name) {
 		return text
 	}
