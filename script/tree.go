@@ -124,7 +124,7 @@ func (t *tree) message() []any {
 		}
 		out[i] = map[string]any{
 			"name": m.name, "path": m.path, "parent": int64(m.parent), "library": m.chart.IsLibrary(),
-			"handled": true, "files": files, "requires": requires, "grants": texts(m.grants),
+			"files": files, "requires": requires, "grants": texts(m.grants),
 		}
 	}
 	return out

@@ -21,8 +21,8 @@ func (e *engine) hardenBase(l *library) {
 		"type": {1, false, typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
 		"rawget": {2, false, e.rawGet}, "rawset": {3, false, e.rawSet}, "rawlen": {1, false, e.rawLen},
 		"setmetatable": {2, false, e.setMetatable}, "getmetatable": {1, false, e.getMetatable},
-		"tostring": {1, false, e.toText}, "next": {2, false, e.next}, "pairs": {1, false, e.pairs}, "ipairs": {1, false,
-			ipairs(l.base["ipairs"])},
+		"tostring": {1, false, e.toText}, "next": {2, false, e.next}, "pairs": {1, false, e.pairs},
+		"ipairs": {1, false, ipairs(e.value("ipairsiterator", 2, false, nextItem))},
 	} {
 		l.base[name] = e.value(name, f.args, f.more, f.do)
 	}
@@ -93,20 +93,16 @@ func toNumber(golua rt.Value) goFunc {
 	}
 }
 
-// ipairs is Lua's, but for tables alone: text has no items, so that a list that is
-// text by mistake would look like an empty one.
-func ipairs(golua rt.Value) goFunc {
-	f, _ := golua.TryCallable()
+// ipairs is Lua's, but for tables alone: strings have no items, so that a list that is a
+// string by mistake would look like an empty one.
+func ipairs(step rt.Value) goFunc {
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		got := "no value"
 		if c.NArgs() > 0 {
-			v := c.Arg(0)
-			if v.Type() == rt.TableType {
-				next := f.Continuation(t, c.Next())
-				t.Push1(next, v)
-				return next, nil
+			if c.Arg(0).Type() == rt.TableType {
+				return c.PushingNext(t.Runtime, step, c.Arg(0), rt.IntValue(0)), nil
 			}
-			got = v.CustomTypeName()
+			got = c.Arg(0).CustomTypeName()
 		}
 		return nil, fmt.Errorf("bad argument #1 to 'ipairs' (table expected, got %s)", got)
 	}

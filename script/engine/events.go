@@ -286,7 +286,7 @@ func (e *engine) initAll(t *rt.Thread, c *chart, events rt.Value) error {
 
 func (e *engine) hasInit(c *chart) bool {
 	_, ok := c.env.Get(rt.StringValue("init")).TryCallable()
-	return ok && c.handled
+	return ok
 }
 
 // initOne runs a chart's init, once in an operation, with the chart's own events unless its

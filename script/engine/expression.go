@@ -118,8 +118,9 @@ func (s *sourceOperands) call(first, end int, name, method string) {
 	if name == "" {
 		name = method
 	}
-	if s.kind(first) != token.IDENT && s.kind(end) != token.SgOpenBkt && method == "" || s.kind(first-1) == token.KwFunction {
-		return // what stands behind a bracket, and does not go on
+	behind := s.kind(first) != token.IDENT && s.kind(end) != token.SgOpenBkt && method == ""
+	if behind || s.kind(first-1) == token.KwFunction {
+		return // of no function: what stands behind a bracket, or a definition
 	}
 	s.called = append(s.called, name)
 	if s.kind(end) == token.SgOpenBkt && name != "" {

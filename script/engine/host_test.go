@@ -56,7 +56,7 @@ func chartOf(name, path string, parent int, files map[string]string, more ...m) 
 	for k, v := range files {
 		f[k] = v
 	}
-	c := m{"name": name, "path": path, "parent": parent, "library": false, "handled": true, "files": f, "requires": m{}, "grants": l{}}
+	c := m{"name": name, "path": path, "parent": parent, "library": false, "files": f, "requires": m{}, "grants": l{}}
 	for _, x := range more {
 		maps.Copy(c, x)
 	}

@@ -118,7 +118,7 @@ func (p Program) Run() (code int, err error) {
 		environ: p.Environ,
 	}
 	e.charts = []*chart{{
-		parent: -1, name: p.Name, path: p.Name, handled: true, files: map[string]string{}, open: p.open,
+		parent: -1, name: p.Name, path: p.Name, files: map[string]string{}, open: p.open,
 		requires: map[string]int{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
 		grants: []string{modules.Network, modules.IO, modules.OS},
 	}}

@@ -13,8 +13,8 @@ import (
 // of this process share.
 var loading sync.Mutex
 
-// loadBase loads golua's base. Scripts get nothing that runtimes share: next is replaced by
-// hardenBase, and ipairs has another iterator.
+// loadBase loads golua's base. Scripts get nothing that runtimes share: hardenBase replaces
+// next and ipairs.
 func (e *engine) loadBase(l *library) {
 	loading.Lock()
 	base.Load(e.r)
@@ -23,13 +23,6 @@ func (e *engine) loadBase(l *library) {
 		if !banned[name] {
 			l.base[name] = v
 		}
-	})
-	step := e.value("ipairsiterator", 2, false, nextItem)
-	l.base["ipairs"] = e.value("ipairs", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if err := c.Check1Arg(); err != nil {
-			return nil, err
-		}
-		return c.PushingNext(t.Runtime, step, c.Arg(0), rt.IntValue(0)), nil
 	})
 }
 

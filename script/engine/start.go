@@ -35,7 +35,7 @@ func (e *engine) start(body map[string]any) (map[string]any, error) {
 	}
 	defer e.flush()
 	for _, c := range e.charts {
-		if _, ok := c.files["chart.lua"]; !ok || !c.handled {
+		if _, ok := c.files["chart.lua"]; !ok {
 			continue
 		}
 		if err := e.inLua(c.index, func(t *rt.Thread) error {
@@ -131,7 +131,6 @@ func readChart(i int, m map[string]any, count int) (*chart, error) {
 		c.path = c.name
 	}
 	c.library, _ = m["library"].(bool)
-	c.handled, _ = m["handled"].(bool)
 	c.grants = texts(m["grants"])
 	if p, ok := m["parent"].(int64); ok && p >= 0 {
 		if p >= int64(count) {

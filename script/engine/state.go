@@ -67,7 +67,6 @@ type chart struct {
 	index, parent int
 	name, path    string
 	library       bool
-	handled       bool
 	directory     string                           // of its scripts
 	files         map[string]string                // below directory
 	open          func(file string) (string, bool) // finds further files, if there can be any

@@ -23,8 +23,6 @@ const (
 	//	           path      string, from the root: "web/charts/mysql"
 	//	           parent    int, index in charts, -1 for the top chart
 	//	           library   bool
-	//	           handled   bool: takes part in init (false where a chart is
-	//	                     only here to be required)
 	//	           files     map, name below ext/lua ("chart.lua", "a/b.lua") → text
 	//	           requires  map, name or alias of a direct dependency or library
 	//	                     → index in charts

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bridge carries values between Lua and Go.
+// Package bridge converts values between Lua and Go.
 //
 // In Go a value is nil, bool, int64, float64, string, []any or map[string]any,
 // as in package wire; in Lua null is the sentinel [Bridge.Null], and a table is
 // a list or a map:
 //
-//   - A table that carries a mark is what the mark says.
+//   - A table that is marked is what the mark says.
 //   - Without a mark it is a list if its keys are exactly 1 to n, n at least 1,
 //     and a map if all its keys are text or there are none.
 //   - Anything else (numbers and names mixed, holes) is an error that names the
@@ -15,9 +15,8 @@
 // Whole numbers stay whole numbers and floats floats: 2.0 is a float64 on the
 // other side. What comes from Go is marked, so that {} stays {} and [] stays [].
 //
-// Everything is charged to the runtime's budget before it is made, so a budget
-// that runs out ends the script in the usual way of golua. The package knows no
-// charts, no functions and no protocol.
+// Everything is charged to the runtime's budget before it is made; golua ends a script that
+// exhausts it.
 package bridge
 
 import (
@@ -26,8 +25,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Bridge carries values into and out of one runtime. Its hooks may be set until
-// the first value crosses; like the runtime it serves one goroutine.
+// Bridge converts values of one runtime. Set its hooks before the first conversion. It must
+// be used by one goroutine at a time, like the runtime.
 type Bridge struct {
 	Runtime *rt.Runtime
 
@@ -40,7 +39,7 @@ type Bridge struct {
 	// as they are.
 	Load func(*rt.Table) (value any, err error)
 
-	// FromRef makes what stands for a Ref in Lua. Nil: a Ref is an error.
+	// FromRef returns the value for a Ref in Lua. If it is nil, a Ref is an error.
 	FromRef func(wire.Ref) (rt.Value, error)
 
 	// ToRef names the Ref that [Bridge.ToWire] sends in place of a table's
@@ -67,7 +66,7 @@ func New(r *rt.Runtime) *Bridge {
 	return b
 }
 
-// nothing is what is behind null. It has a size, so that each has its own address.
+// nothing is the value of null. It has a size, so that each has its own address.
 type nothing struct{ _ byte }
 
 // IsNull reports whether v is null (Lua's nil is not).
