@@ -12,12 +12,12 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// errStopped is what a question is answered with once no one listens.
+// errStopped is returned for a message after the connection was aborted.
 var errStopped = errors.New("the operation has ended")
 
-// link is the stream to the host. One goroutine reads ahead, so that the end of
-// the stream is noticed while a script runs.
-type link struct {
+// hostConn is the connection to the host. A goroutine reads ahead, so that the end of the
+// stream is noticed while a script runs.
+type hostConn struct {
 	in    chan wire.Message
 	ended chan struct{} // closed when nothing more will arrive; err says why
 	err   error
@@ -29,16 +29,16 @@ type link struct {
 	shut bool
 }
 
-func newLink(r io.Reader, w io.Writer) *link {
-	l := &link{
+func newHostConn(r io.Reader, w io.Writer) *hostConn {
+	l := &hostConn{
 		in: make(chan wire.Message), ended: make(chan struct{}), gone: make(chan struct{}),
 		conn: wire.NewConn(r, w),
 	}
-	go l.pump()
+	go l.readAhead()
 	return l
 }
 
-func (l *link) pump() {
+func (l *hostConn) readAhead() {
 	for {
 		m, err := l.conn.Receive()
 		if err != nil {
@@ -55,10 +55,10 @@ func (l *link) pump() {
 }
 
 // close stops the reading goroutine as soon as its read returns.
-func (l *link) close() { close(l.gone) }
+func (l *hostConn) close() { close(l.gone) }
 
-// next is the next message, whatever it is.
-func (l *link) next() (wire.Message, error) {
+// next returns the next message.
+func (l *hostConn) next() (wire.Message, error) {
 	select {
 	case m := <-l.in:
 		return m, nil
@@ -75,7 +75,7 @@ func (l *link) next() (wire.Message, error) {
 }
 
 // receive reads a request.
-func (l *link) receive() (wire.Message, error) {
+func (l *hostConn) receive() (wire.Message, error) {
 	m, err := l.next()
 	if err == nil {
 		l.mu.Lock()
@@ -85,7 +85,7 @@ func (l *link) receive() (wire.Message, error) {
 	return m, err
 }
 
-func (l *link) send(m wire.Message) error {
+func (l *hostConn) send(m wire.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.shut {
@@ -94,8 +94,8 @@ func (l *link) send(m wire.Message) error {
 	return l.conn.Send(m)
 }
 
-// ask puts a question to the host and returns what it answers.
-func (l *link) ask(m wire.Message) (map[string]any, error) {
+// ask asks the host and returns the body of its answer.
+func (l *hostConn) ask(m wire.Message) (map[string]any, error) {
 	if err := l.send(m); err != nil {
 		return nil, err
 	}
@@ -113,14 +113,14 @@ func (l *link) ask(m wire.Message) (map[string]any, error) {
 	return nil, fmt.Errorf("a %s message is not an answer", a.Kind)
 }
 
-// refusal is an answer too: the script may catch it.
+// refusal is the host's refusal to answer. A script may catch it.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// finish answers the request. An answer that cannot be sent, because a value in
-// it is too large or nests too deep, becomes one that says so.
-func (l *link) finish(m wire.Message) error {
+// reply answers the request. For an answer that is too large or nests too deep it sends an
+// error.
+func (l *hostConn) reply(m wire.Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.shut {
@@ -136,10 +136,9 @@ func (l *link) finish(m wire.Message) error {
 	return err
 }
 
-// abort answers the request in place of who works on it, waits for that no
-// longer than patience, and lets nothing be written afterwards. It is false, and
-// nothing happens, where the request was answered already.
-func (l *link) abort(m wire.Message, patience time.Duration) bool {
+// abort answers the request in place of the goroutine that works on it, within timeout, and
+// shuts the connection. It returns false and does nothing if the request was answered before.
+func (l *hostConn) abort(m wire.Message, timeout time.Duration) bool {
 	done := make(chan bool, 1)
 	go func() {
 		l.mu.Lock()
@@ -147,14 +146,14 @@ func (l *link) abort(m wire.Message, patience time.Duration) bool {
 		open := l.open && !l.shut
 		if open {
 			l.open, l.shut = false, true
-			l.conn.Send(m) //nolint:errcheck // there is no one left to tell
+			l.conn.Send(m) //nolint:errcheck // the host notices the end of the stream
 		}
 		done <- open
 	}()
 	select {
 	case open := <-done:
 		return open
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		return true
 	}
 }

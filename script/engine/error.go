@@ -18,8 +18,8 @@ const (
 	maxFrames  = 50
 )
 
-// fault is what went wrong in a script, as [wire.Fail] says it.
-type fault struct {
+// scriptError is an error of a script, as [wire.Fail] describes it.
+type scriptError struct {
 	text      string
 	chart     int
 	file      string
@@ -28,9 +28,9 @@ type fault struct {
 	limit     string
 }
 
-func (f *fault) Error() string { return f.text }
+func (f *scriptError) Error() string { return f.text }
 
-func (f *fault) message() wire.Message {
+func (f *scriptError) message() wire.Message {
 	return wire.Message{Kind: wire.Fail, Body: map[string]any{
 		"message": f.text, "chart": int64(f.chart), "file": f.file, "line": int64(f.line),
 		"traceback": f.traceback, "limit": f.limit,
@@ -40,36 +40,35 @@ func (f *fault) message() wire.Message {
 // frame is a call that an error came through.
 type frame struct {
 	at rt.Cont
-	// line is the one that golua named when the error began. A function that is
-	// in the middle of an operation knows its line only once the error has left
-	// it.
+	// line is the one that golua reported when the error was raised. A function in the middle
+	// of an operation knows its line only after the error has left it.
 	line int
 }
 
-// trace is where the last error that no one caught began.
+// trace is the calls that the last uncaught error came through.
 type trace struct {
 	frames []frame
 	more   int
 }
 
-// newTraceback makes the message handler: it notes where an error began and
-// leaves it as it is.
+// newTraceback makes the message handler, which records the calls that an error came through
+// and returns it as it is.
 func (e *engine) newTraceback() *rt.GoFunction {
 	return e.function("traceback", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		e.faults = trace{}
+		e.lastTrace = trace{}
 		for at := c.Next(); at != nil; at = at.Parent() {
 			t.RequireCPU(1)
 			info := at.DebugInfo()
 			if info == nil || info.Source == "[Go]" && info.Name == fieldName {
 				continue
 			}
-			if len(e.faults.frames) >= maxFrames {
-				if e.faults.more++; e.faults.more > 1_000_000 {
+			if len(e.lastTrace.frames) >= maxFrames {
+				if e.lastTrace.more++; e.lastTrace.more > 1_000_000 {
 					break
 				}
 				continue
 			}
-			e.faults.frames = append(e.faults.frames, frame{at: at, line: int(info.CurrentLine)})
+			e.lastTrace.frames = append(e.lastTrace.frames, frame{at: at, line: int(info.CurrentLine)})
 		}
 		var v rt.Value
 		if c.NArgs() > 0 {
@@ -79,21 +78,21 @@ func (e *engine) newTraceback() *rt.GoFunction {
 	})
 }
 
-// explain makes a fault of an error that Lua returned. It runs under the
-// request's limits, as an error object may have a __tostring of its own.
+// explain makes a [*scriptError] of an error that Lua returned. It runs within the limits of
+// the request, since an error object may have a __tostring of its own.
 func (e *engine) explain(t *rt.Thread, err error, chart int) error {
-	var f *fault
+	var f *scriptError
 	if errors.As(err, &f) {
 		return f
 	}
-	f = &fault{chart: chart}
+	f = &scriptError{chart: chart}
 	text, isText := e.errorText(t, rt.ErrorValue(err))
 	if rest, at, line, ok := e.splitPlace(text); ok && isText {
 		f.text, f.chart, f.file, f.line = rest, at.chart, at.file, line
 	} else {
 		f.text = text
 	}
-	for _, fr := range e.faults.frames {
+	for _, fr := range e.lastTrace.frames {
 		info := fr.at.DebugInfo()
 		if info == nil {
 			continue
@@ -102,19 +101,19 @@ func (e *engine) explain(t *rt.Thread, err error, chart int) error {
 		if !known {
 			continue
 		}
-		// What fails while a field is read or set, golua places one call too high.
+		// golua reports the caller's line for what fails while a field is read or set.
 		_, operation := fr.at.(*rt.Termination)
 		if operation || f.file == "" || f.chart == at.chart && f.file == at.file && f.line == fr.line {
 			f.chart, f.file, f.line = at.chart, at.file, max(int(info.CurrentLine), 0)
 		}
 		break
 	}
-	f.text = e.whose(e.which(clip(f.text, maxMessage), place{f.chart, f.file}, f.line))
-	f.traceback = e.faults.String()
+	f.text = e.nameFunction(e.nameOperand(clip(f.text, maxMessage), place{f.chart, f.file}, f.line))
+	f.traceback = e.lastTrace.String()
 	return f
 }
 
-// errorText is what an error value says.
+// errorText returns the text of an error value.
 func (e *engine) errorText(t *rt.Thread, v rt.Value) (text string, isText bool) {
 	if s, ok := v.TryString(); ok {
 		return s, true
@@ -136,8 +135,7 @@ func (e *engine) errorText(t *rt.Thread, v rt.Value) (text string, isText bool) 
 	return fmt.Sprintf("(the error is a %s value)", v.TypeName()), false
 }
 
-// splitPlace takes "source:12: " off a message, where the source is one of the
-// charts'.
+// splitPlace cuts "source:12: " off a message, where the source is a chart's.
 func (e *engine) splitPlace(text string) (rest string, at place, line int, ok bool) {
 	source, tail, found := cutPlace(text)
 	if !found {

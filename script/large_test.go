@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Of wide maps single fields are asked for; what comes of it is the same.
-func TestWideValuesAreLikeOthers(t *testing.T) {
+// What is large is sent when a script looks at it. What comes of it is the same.
+func TestLargeValuesAreLikeSmall(t *testing.T) {
 	const pad = "pad"
 	for name, code := range map[string]string{
 		"nothing":                   ``,
@@ -33,11 +33,11 @@ func TestWideValuesAreLikeOthers(t *testing.T) {
 		"replaced by its part":      `ctx.values = v.t`,
 		"of a wrong kind":           `v.db = 1`,
 	} {
-		run := func(wide bool) (map[string]any, string) {
+		run := func(large bool) (map[string]any, string) {
 			c := lchart("web", `events.on("pre-render", function(ctx) local v = ctx.values `+code+` end)`, newChart("db", nil))
 			given := vals(t, "a: 1\nwhole: 2.0\nnone: null\nt: {x: z, l: [1, 2], million: 1000000}\nglobal: {g: 1}\ndb: {port: 3306, name: db, global: {g: 1}}\n")
-			if wide {
-				given[pad] = strings.Repeat("x", 20<<10)
+			if large {
+				given[pad] = strings.Repeat("x", 600<<10)
 				given["db"].(map[string]any)[pad] = given[pad]
 				given["t"].(map[string]any)[pad] = given[pad]
 			}
@@ -47,11 +47,11 @@ func TestWideValuesAreLikeOthers(t *testing.T) {
 			}
 			return without(e.Values, pad), ""
 		}
-		narrow, err1 := run(false)
-		wide, err2 := run(true)
+		small, err1 := run(false)
+		large, err2 := run(true)
 		// Types show: a million is 1000000 as an int64 and 1e+06 as a float64.
-		if a, b := fmt.Sprintf("%#v", narrow), fmt.Sprintf("%#v", wide); a != b || err1 != err2 {
-			t.Errorf("%s: %s %s; wide: %s %s", name, a, err1, b, err2)
+		if a, b := fmt.Sprintf("%#v", small), fmt.Sprintf("%#v", large); a != b || err1 != err2 {
+			t.Errorf("%s: %s %s; large: %s %s", name, a, err1, b, err2)
 		}
 	}
 }
@@ -90,15 +90,12 @@ func (c counter) Write(b []byte) (int, error) {
 	return c.Process.Write(b)
 }
 
-// Of 20,000 keys of which one is read, one is sent, whether they may change or
-// not.
-func TestWhatIsNotReadOfAWideMapIsNotSent(t *testing.T) {
-	values := map[string]any{}
-	for i := range 20_000 {
-		values[fmt.Sprintf("key%d", i)] = float64(i)
-	}
+// Of a megabyte of values, what a script does not look at is not sent, whether it may
+// change or not.
+func TestLargeValuesAreSentWhenTheyAreLookedAt(t *testing.T) {
+	values := map[string]any{"small": "x", "all": valueTree(200)}
 	for _, e := range []event.Event{&event.PreRender{}, &event.PostInstall{}} {
-		c := lchart("web", fmt.Sprintf(`events.on(%q, function(ctx) assert(ctx.values.key12345 == 12345 and ctx.values.nowhere == nil) end)`, e.Name()))
+		c := lchart("web", fmt.Sprintf(`events.on(%q, function(ctx) assert(ctx.values.small == "x" and ctx.values.nowhere == nil) end)`, e.Name()))
 		*e.Data() = event.Payload{Chart: c, Values: values}
 		h, bytes := luaHost(), 0
 		h.Start = func(ctx context.Context, l wire.Limits) (script.Process, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
-// Lua says that "a nil value" was indexed or called, and golua does not say which.
-// Here the key is added, and what stands before it in the script's line.
+// Lua says that "a nil value" was indexed or called, and golua does not say which. Here the
+// key is added, and what stands before it in the script's line.
 
 // fieldless gives nil, null, numbers and booleans an __index and a __newindex that
 // name the key that was looked for.
@@ -48,8 +48,9 @@ func keyText(k rt.Value) string {
 	return clip(s, 100)
 }
 
-// which says which expression of the line it was, where only one can be meant.
-func (e *engine) which(text string, at place, line int) string {
+// nameOperand adds to golua's error which operand of the line it is about, where only
+// one can be meant.
+func (e *engine) nameOperand(text string, at place, line int) string {
 	if at.chart < 0 || at.chart >= len(e.charts) {
 		return text
 	}
@@ -58,73 +59,72 @@ func (e *engine) which(text string, at place, line int) string {
 	if source == "" {
 		return text
 	}
-	if rest, ok := strings.CutPrefix(text, indexed); ok {
-		return whichIndexed(c, text, rest, source, "%s is %s, so it has no %s")
+	s := readOperands(source)
+	say := func(operands []string, format string, args ...any) string {
+		name, ok := only(operands)
+		if !ok {
+			return text
+		}
+		return fmt.Sprintf(format, append([]any{name}, args...)...)
 	}
-	if rest, ok := strings.CutPrefix(text, assigned); ok {
-		return whichIndexed(c, text, rest, source, "%s is %s, so it cannot have a %s")
+	for start, format := range map[string]string{
+		indexed: "%s is %s, so it has no %s", assigned: "%s is %s, so it cannot have a %s",
+	} {
+		rest, ok := strings.CutPrefix(text, start)
+		kind, key, found := strings.Cut(strings.TrimSuffix(rest, ")"), " value (key ")
+		if !ok || !found {
+			continue
+		}
+		var holders []string
+		for _, f := range s.fields {
+			if f.key == strings.Trim(key, `"`) {
+				holders = append(holders, f.holder)
+			}
+		}
+		if holder, ok := only(holders); ok {
+			return fmt.Sprintf(format, holder, article(kind), key) + c.advice(holder)
+		}
 	}
 	if text == called {
-		return whichCalled(c, text, source)
+		var unknown []string
+		for _, name := range s.called {
+			if v, root := c.global(name); name == "" || !root || v.IsNil() {
+				unknown = append(unknown, name)
+			}
+		}
+		if name, ok := only(unknown); ok {
+			return strings.TrimPrefix(name, ":") + " is nil, and cannot be called" + c.advice(name)
+		}
 	}
 	if kind, ok := strings.CutPrefix(text, "attempt to get length of a "); ok {
-		if expr, ok := only(measured(source)); ok {
-			return fmt.Sprintf("%s is %s, so it has no length", expr, article(strings.TrimSuffix(kind, " value")))
-		}
+		return say(s.measured, "%s is %s, so it has no length", article(strings.TrimSuffix(kind, " value")))
 	}
 	if kind, ok := strings.CutPrefix(text, "attempt to concatenate a "); ok {
 		kind, _, _ = strings.Cut(kind, " value")
-		if expr, ok := only(joined(source)); ok {
-			return fmt.Sprintf("%s is %s, which cannot be joined to text", expr, article(kind))
-		}
+		return say(s.joined, "%s is %s, which cannot be joined to text", article(kind))
 	}
-	if expr := iterated(source); expr != "" && text == "attempt to call a table value" {
-		return fmt.Sprintf("%s is a table: write pairs(%s), or ipairs(%s) if it is a list", expr, expr, expr)
-	}
-	if rest, ok := strings.CutPrefix(text, "attempt to "); ok {
-		// golua's own name for an operator, as in: attempt to sub a 'nil' with a 'nil'
-		op, operands, _ := strings.Cut(rest, " a '")
-		x, y, both := strings.Cut(strings.TrimSuffix(operands, "'"), "' with a '")
-		if sign, ok := operators[op]; ok && both {
-			return fmt.Sprintf("attempt to compute %s %s %s", x, sign, y)
-		}
+	if text == "attempt to call a table value" && s.iterated != "" {
+		return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", s.iterated)
 	}
 	for _, name := range []string{"pairs", "ipairs"} {
 		if kind, ok := strings.CutPrefix(text, "bad argument #1 to '"+name+"' "+looped); ok {
-			if expr, ok := only(callArguments(source, name)); ok {
-				return fmt.Sprintf("%s is %s, but %s needs a table", expr, article(strings.TrimSuffix(kind, ")")), name)
-			}
+			return say(s.argument[name], "%s is %s, but %s needs a table", article(strings.TrimSuffix(kind, ")")), name)
 		}
 	}
-	return text
+	return nameOperator(text)
 }
 
-func whichIndexed(c *chart, text, rest, source, says string) string {
-	kind, key, ok := strings.Cut(rest, " value (key ")
-	key, closed := strings.CutSuffix(key, ")")
-	if !ok || !closed {
+// nameOperator writes an operator as Lua does: golua's "attempt to sub a 'nil' with a 'nil'".
+func nameOperator(text string) string {
+	op, operands, _ := strings.Cut(strings.TrimPrefix(text, "attempt to "), " a '")
+	x, y, both := strings.Cut(strings.TrimSuffix(operands, "'"), "' with a '")
+	sign, ok := map[string]string{
+		"add": "+", "sub": "-", "mul": "*", "div": "/", "idiv": "//", "mod": "%", "pow": "^",
+	}[op]
+	if !ok || !both {
 		return text
 	}
-	name := strings.Trim(key, `"`)
-	expr, ok := only(holders(source, name))
-	if !ok {
-		return text
-	}
-	return fmt.Sprintf(says, expr, article(kind), key) + c.advice(expr)
-}
-
-func whichCalled(c *chart, text, source string) string {
-	var candidates []string
-	for _, expr := range callees(source) {
-		if v, root := c.global(expr); !root || v.IsNil() {
-			candidates = append(candidates, expr)
-		}
-	}
-	expr, ok := only(candidates)
-	if !ok {
-		return text
-	}
-	return strings.TrimPrefix(expr, ":") + " is nil, and cannot be called" + c.advice(expr)
+	return fmt.Sprintf("attempt to compute %s %s %s", x, sign, y)
 }
 
 func article(kind string) string {
@@ -134,17 +134,14 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// operators are what golua calls them.
-var operators = map[string]string{"add": "+", "sub": "-", "mul": "*", "div": "/", "idiv": "//", "mod": "%", "pow": "^"}
-
-// absent is what Lua has and scripts have not, or only where it was granted.
+// absent are the globals of Lua that scripts do not have, with the permission that adds them.
 var absent = map[string]string{
 	"os": "os", "io": "io", "http": "network", "net": "network",
 	"coroutine": "", "package": "", "debug": "", "load": "", "loadfile": "", "dofile": "", "loadstring": "",
 	"collectgarbage": "", "warn": "", "module": "", "setfenv": "", "getfenv": "",
 }
 
-// advice is why a global is not there, or what was meant instead.
+// advice returns why there is no such global, or what was likely meant.
 func (c *chart) advice(expr string) string {
 	if permission, ok := absent[expr]; ok {
 		if permission == "" {
@@ -162,7 +159,7 @@ func (c *chart) advice(expr string) string {
 	} else if i := strings.LastIndexAny(expr, ".:"); i >= 0 {
 		prefix, name = expr[:i+1], expr[i+1:]
 		if prefix == "ctx." {
-			return didYouMean(contextFields, prefix, name, 2)
+			return didYouMean(contextFields(), prefix, name, 2)
 		}
 		of, _ := c.global(expr[:i])
 		table, _ = of.TryTable()
@@ -190,8 +187,8 @@ func didYouMean(names []string, prefix, name string, most int) string {
 	return ""
 }
 
-// global is what a path of names stands for, and whether its first name is a
-// global: what is local no one can tell any more.
+// global returns the value of a path of names, and whether its first name is a global. Locals
+// are not known.
 func (c *chart) global(expr string) (v rt.Value, root bool) {
 	if strings.HasPrefix(expr, ":") {
 		return rt.NilValue, false
@@ -210,22 +207,22 @@ func (c *chart) global(expr string) (v rt.Value, root bool) {
 	return v, true
 }
 
-// only is the one text of a list that has no other.
+// only returns the one name of a list that has no other.
 func only(list []string) (string, bool) {
 	slices.Sort(list)
 	list = slices.Compact(list)
-	if len(list) != 1 {
+	if len(list) != 1 || list[0] == "" {
 		return "", false
 	}
 	return list[0], true
 }
 
-// whose names the function that golua's complaint about an argument is of.
-func (e *engine) whose(text string) string {
-	if len(e.faults.frames) == 0 {
+// nameFunction adds the function to golua's error about an argument.
+func (e *engine) nameFunction(text string) string {
+	if len(e.lastTrace.frames) == 0 {
 		return text
 	}
-	info := e.faults.frames[0].at.DebugInfo()
+	info := e.lastTrace.frames[0].at.DebugInfo()
 	if info == nil || info.Source != "[Go]" || slices.Contains([]string{"error", "assert", "helm.fail"}, info.Name) {
 		return text
 	}

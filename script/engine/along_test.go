@@ -11,8 +11,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// A script must not notice whether a map came whole or field by field.
-func TestWideMapsAreLikeOthers(t *testing.T) {
+// A script does not notice whether contents came along with the call.
+func TestContentsThatComeAlongAreLikeOthers(t *testing.T) {
 	for name, body := range map[string]string{
 		"read":             `print(v.port, v.image.tag, v.nowhere, v.none, v.hosts[2], v.image.nowhere)`,
 		"write":            `v.port = 1 v.fresh = {a = 1} v.image.tag = "4"`,
@@ -45,9 +45,9 @@ func TestWideMapsAreLikeOthers(t *testing.T) {
 			ctx     m
 			err     string
 		}
-		run := func(wide bool) outcome {
+		run := func(along bool) outcome {
 			h := started(t, alone(on("pre-render", "local v = ctx.values\n"+body)))
-			h.wide = wide
+			h.along = along
 			ctx := baseContext()
 			for i := range 90 {
 				ctx["values"].(m)[fmt.Sprintf("k%d", i)] = int64(i)
@@ -59,47 +59,40 @@ func TestWideMapsAreLikeOthers(t *testing.T) {
 			o.printed = h.printed
 			return o
 		}
-		if narrow, wide := run(false), run(true); !reflect.DeepEqual(narrow, wide) {
-			t.Errorf("%s:\nwhole:          %+v\nfield by field: %+v", name, narrow, wide)
+		if asked, along := run(false), run(true); !reflect.DeepEqual(asked, along) {
+			t.Errorf("%s:\nasked for: %+v\nalong:     %+v", name, asked, along)
 		}
 	}
 }
 
-func TestFieldsOfWideMapsAreAskedForOnce(t *testing.T) {
-	h := started(t, alone(on("pre-render", `for i = 1, 3 do local x, y = ctx.values.port, ctx.values.nowhere end ctx.values.big = 1`)))
-	h.wide = true
-	done, err := h.call(h.handlers[0], baseContext(), "values")
+// What comes along is not asked for.
+func TestContentsThatComeAlongAreNotAskedFor(t *testing.T) {
+	h := started(t, alone(on("pre-render", `ctx.values.image.tag = ctx.values.hosts[1] for _, o in ipairs(ctx.objects) do o.kind = "x" end`)))
+	h.along = true
+	done, err := h.call(h.handlers[0], baseContext(), "values", "objects")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.loads != 4 { // the context, port, nowhere, big
-		t.Errorf("%d questions", h.loads)
-	}
-	want := l{m{"id": done["changes"].(l)[0].(m)["id"].(int64), "set": m{"big": int64(1)}, "drop": l{}}}
-	if !reflect.DeepEqual(done["changes"], want) {
-		t.Errorf("%#v", done["changes"])
-	}
-	// Whoever wants many gets all.
-	h = started(t, alone(on("pre-render", `for i = 1, 1000 do local x = ctx.values["k" .. i] end`)))
-	h.wide = true
-	if _, err := h.call(h.handlers[0], baseContext(), "values"); err != nil || h.loads > 70 {
-		t.Error(h.loads, err)
-	}
-	// The same where nothing may change.
-	h = started(t, alone(on("pre-render", `for i = 1, 3 do local x, y = ctx.values.port, ctx.values.nowhere end`)))
-	h.wide = true
-	if _, err := h.call(h.handlers[0], baseContext()); err != nil || h.loads != 3 {
-		t.Error(h.loads, err)
+	if h.loads != 0 || len(done["changes"].(l)) != 3 {
+		t.Errorf("%d questions, changes %v", h.loads, done["changes"])
 	}
 }
 
 // What a host says that makes no sense is an error, not a crash.
-func TestWideAnswersThatMakeNoSense(t *testing.T) {
-	for _, answer := range []m{{}, {"wide": "yes"}, {"value": l{}}, {"value": int64(1)}, {"wide": true, "field": wire.Ref{ID: 1, List: true}}} {
+func TestContentsThatMakeNoSense(t *testing.T) {
+	for _, answer := range []m{{}, {"value": l{}}, {"value": int64(1)}, {"value": wire.Ref{ID: 1, List: true}}, {"value": m{"port": wire.Ref{ID: 1, List: true}}}} {
 		h := started(t, alone(on("pre-render", `local x = ctx.values.port; if type(x) == "table" then x = x[1] end`)))
 		h.odd = answer
 		if _, err := h.call(h.handlers[0], baseContext(), "values"); err == nil || strings.Contains(err.Error(), "engine failed") {
 			t.Errorf("%v: %v", answer, err)
+		}
+	}
+	for _, contents := range []any{l{int64(1)}, l{m{}}, l{m{"ref": wire.Ref{ID: 1}, "value": l{}}}, l{m{"ref": wire.Ref{ID: 1, List: true}, "value": l{}}, m{"ref": wire.Ref{ID: 1}, "value": m{}}}} {
+		h := started(t, alone(on("pre-render", `local x = ctx.values`)))
+		_, err := h.request(wire.Call, m{"handler": h.handlers[0]["id"], "event": "pre-render", "chart": int64(0),
+			"context": wire.Ref{ID: 1}, "contents": contents})
+		if err == nil || strings.Contains(err.Error(), "engine failed") {
+			t.Errorf("%v: %v", contents, err)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -15,124 +14,73 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// settle works out what the changes come to. Nothing has happened yet when it
-// returns an error; commit makes the payload what it is to be.
-func (st *stage) settle(c *changes) (commit func(), err error) {
-	root := st.payload.Chart
+// commit works out what the changes come to. Nothing has happened yet when it returns;
+// apply makes the payload what it is to be.
+func (s *snapshot) commit(c *changes) (apply func(), err error) {
+	root := s.payload.Chart
 	if root == nil {
 		return func() {}, nil
 	}
-	slices.SortStableFunc(st.order, func(a, b *chart.Chart) int { return depthOf(a) - depthOf(b) })
-	for _, at := range st.order {
-		st.replace(at)
-	}
-	var then []func()
-	steps := []func(*changes, *chart.Chart) (func(), error){st.settleValues, st.settleFiles, st.settleDependencies,
-		st.settleObjects}
-	for _, step := range steps {
-		do, err := step(c, root)
+	var steps []func()
+	for _, of := range []func(*changes, *chart.Chart) ([]func(), error){
+		s.commitValues, s.commitFiles, s.commitDependencies, s.commitObjects,
+	} {
+		more, err := of(c, root)
 		if err != nil {
 			return nil, err
 		}
-		if do != nil {
-			then = append(then, do)
-		}
+		steps = append(steps, more...)
 	}
-	return all(then), nil
-}
-
-// all does one after the other.
-func all(steps []func()) func() {
 	return func() {
-		for _, do := range steps {
-			do()
+		for _, step := range steps {
+			step()
 		}
-	}
+	}, nil
 }
 
-func depthOf(c *chart.Chart) (n int) {
-	for ; c != nil; c = c.Parent() {
-		n++
-	}
-	return n
-}
-
-// replace notes which fields of the context of a chart stand replaced.
-func (st *stage) replace(at *chart.Chart) {
-	for field, v := range st.contexts[at].apply.set {
-		var n *node
-		if field == "values" {
-			n = st.scope(at)
-		} else {
-			n = st.list(at, field)
-		}
-		if ref, ok := v.(wire.Ref); ok && st.handles.byID[ref.ID] == n {
-			continue // itself
-		}
-		n.apply.replaced, n.apply.whole = v, true
-		n.soil()
-	}
-}
-
-// settleValues makes the root's new values: those of the charts below it are a
-// part of them, and what is global is so everywhere.
-func (st *stage) settleValues(c *changes, root *chart.Chart) (func(), error) {
-	n := st.scopes[root]
-	if n == nil || !n.apply.dirty {
+// commitValues makes the root's new values. Those of the charts below it are part of them,
+// and what is global is so everywhere.
+func (s *snapshot) commitValues(c *changes, root *chart.Chart) ([]func(), error) {
+	n := s.scopes[root]
+	if n == nil || !n.dirty {
 		return nil, nil
 	}
 	v, err := c.resolve(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	now, ok := v.(map[string]any)
-	if !ok {
-		return nil, errors.New("values must be a map")
-	}
-	if now, err = st.globalize(root, table(st.payload.Values), now); err != nil {
+	now, err := s.spreadGlobals(root, table(s.payload.Values), v.(map[string]any))
+	if err != nil {
 		return nil, err
 	}
-	return func() { st.payload.Values = now }, nil
+	return []func(){func() { s.payload.Values = now }}, nil
 }
 
-// settleFiles makes the new files and templates of all charts.
-func (st *stage) settleFiles(c *changes, root *chart.Chart) (func(), error) {
-	var then []func()
-	var err error
+// commitFiles makes the new files and templates of all charts.
+func (s *snapshot) commitFiles(c *changes, root *chart.Chart) (steps []func(), err error) {
 	root.Walk(func(at *chart.Chart) {
 		for _, field := range []string{"files", "templates"} {
-			n := st.lists[listKey{at, field}]
-			if n == nil || err != nil {
+			n := s.lists[listKey{at, field}]
+			if n == nil || !n.dirty || err != nil {
 				continue
 			}
-			full := at.Files
-			if field == "templates" {
-				full = at.Templates
-			}
+			list := fileList(at, field)
 			var now []*chart.File
-			if now, err = st.files(c, n, field, full); err != nil || now == nil {
-				continue
+			if now, err = c.files(n, *list); err != nil {
+				return
 			}
-			then = append(then, func() {
-				if field == "templates" {
-					at.Templates = now
-				} else {
-					at.Files = now
-					if st.kept {
-						adoptSchema(at)
-					}
+			steps = append(steps, func() {
+				*list = now
+				if s.written && field == "files" {
+					adoptSchema(at)
 				}
 			})
 		}
 	})
-	if err != nil || len(then) == 0 {
-		return nil, err
-	}
-	return all(then), nil
+	return steps, err
 }
 
-// adoptSchema keeps the two places where a chart's values.schema.yaml stands
-// alike.
+// adoptSchema makes the chart's schema what its file values.schema.yaml says.
 func adoptSchema(c *chart.Chart) {
 	c.SchemaYAML = nil
 	for _, f := range c.Files {
@@ -142,50 +90,35 @@ func adoptSchema(c *chart.Chart) {
 	}
 }
 
-// files are what full becomes, nil where nothing changed.
-func (st *stage) files(c *changes, n *node, field string, full []*chart.File) ([]*chart.File, error) {
-	touched := n.changed()
-	offered := map[*chart.File]bool{}
-	for _, el := range n.looked() {
-		k := el.(*node)
-		offered[k.origin.(*chart.File)] = true
-		touched = touched || k.apply.dirty
-	}
-	if !touched {
-		return nil, nil
-	}
+// files returns what the files full of a chart become.
+func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 	els, err := c.elements(n)
 	if err != nil {
 		return nil, err
 	}
 	now := make([]*chart.File, len(els))
-	made := map[*chart.File]*chart.File{}
+	made := map[*chart.File]*chart.File{} // what others become, in their old place until all places are known
 	for i, el := range els {
-		f, err := el.file(c)
+		was, _ := el.origin.(*chart.File)
+		f, err := newFile(was, el.data)
+		if err == nil && (was == nil || was.Name != f.Name) {
+			err = checkFileName(n.title, f.Name)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", field, i+1, err)
+			return nil, fmt.Errorf("%s[%d]: %w", n.title, i+1, err)
 		}
-		now[i] = f
-		if el.node != nil {
-			if was := el.node.origin.(*chart.File); offered[was] {
-				now[i], made[was] = was, f // in its old place until all places are known
-				if was.Name == f.Name {
-					continue
-				}
-			}
-		}
-		if err := checkFileName(field, f.Name); err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", field, i+1, err)
+		if now[i] = f; was != nil {
+			now[i], made[was] = was, f
 		}
 	}
-	out := merge(full, offered, now)
+	out := merge(full, offered[*chart.File](c, n), now)
 	seen := make(map[string]bool, len(out))
 	for i, f := range out {
 		if made[f] != nil {
 			out[i] = made[f]
 		}
 		if name := out[i].Name; seen[name] {
-			return nil, fmt.Errorf("%s: there are two with the name %q", field, name)
+			return nil, fmt.Errorf("%s: there are two with the name %q", n.title, name)
 		}
 		seen[out[i].Name] = true
 	}
@@ -195,22 +128,23 @@ func (st *stage) files(c *changes, n *node, field string, full []*chart.File) ([
 	return out, nil
 }
 
-// file is the element as a file: the one that it was where it did not change.
-func (e element) file(c *changes) (*chart.File, error) {
-	var was *chart.File
-	if e.node != nil {
-		was = e.node.origin.(*chart.File)
-		if !e.node.apply.dirty {
-			return was, nil
-		}
+// offered returns what the items of a list were made of.
+func offered[T comparable](c *changes, n *node) map[T]bool {
+	out := map[T]bool{}
+	for _, ref := range n.value.([]any) {
+		out[c.byID[ref.(wire.Ref).ID].origin.(T)] = true
 	}
-	m, err := e.data(c, 1)
-	if err != nil {
-		return nil, err
+	return out
+}
+
+// newFile returns the file with these fields: was, where it is the same.
+func newFile(was *chart.File, fields map[string]any) (*chart.File, error) {
+	if fields == nil {
+		return was, nil
 	}
-	name, ok1 := m["name"].(string)
-	data, ok2 := m["data"].(string)
-	if !ok1 || !ok2 || len(m) != 2 {
+	name, ok1 := fields["name"].(string)
+	data, ok2 := fields["data"].(string)
+	if !ok1 || !ok2 || len(fields) != 2 {
 		return nil, errors.New("must be a map with name and data, both text, and nothing else")
 	}
 	if was != nil && was.Name == name && string(was.Data) == data {
@@ -219,8 +153,8 @@ func (e element) file(c *changes) (*chart.File, error) {
 	return &chart.File{Name: name, Data: []byte(data)}, nil
 }
 
-// checkFileName tells why a chart can have no file of that name, or no
-// template.
+// checkFileName returns an error for a name that none of a chart's files, or templates, can
+// have.
 func checkFileName(field, name string) error {
 	if err := oneLine(name); err != nil {
 		return fmt.Errorf("the name %w", err)
@@ -252,7 +186,7 @@ func checkFileName(field, name string) error {
 	return nil
 }
 
-// oneLine tells what text may not hold that is to stay on one line.
+// oneLine returns an error for text that would not stay on its line.
 func oneLine(text string) error {
 	if strings.IndexFunc(text, unicode.IsControl) >= 0 {
 		return fmt.Errorf("%q must not hold control characters", clip(text, 80))
@@ -260,64 +194,44 @@ func oneLine(text string) error {
 	return nil
 }
 
-// settleDependencies makes the new lists of dependencies of all charts.
-func (st *stage) settleDependencies(c *changes, root *chart.Chart) (func(), error) {
-	var then []func()
-	var err error
+// commitDependencies makes the new lists of dependencies of all charts.
+func (s *snapshot) commitDependencies(c *changes, root *chart.Chart) (steps []func(), err error) {
 	root.Walk(func(at *chart.Chart) {
-		n := st.lists[listKey{at, "dependencies"}]
-		if n == nil || err != nil {
+		n := s.lists[listKey{at, "dependencies"}]
+		if n == nil || !n.dirty || err != nil {
 			return
 		}
-		var now []*chart.Dependency
-		if now, err = st.dependencies(c, n); err != nil || now == nil {
+		md := metadata(at)
+		if md.Dependencies, err = c.dependencies(n); err != nil {
 			return
 		}
-		md := *at.Metadata
-		md.Dependencies = now
 		if wrong := (&chart.Metadata{APIVersion: chart.APIVersionV2, Name: md.Name, Version: "0.0.0",
-			Dependencies: now}).Validate(); wrong != nil {
+			Dependencies: md.Dependencies}).Validate(); wrong != nil {
 			err = fmt.Errorf("dependencies: %w", wrong)
 			return
 		}
-		then = append(then, func() { at.Metadata = &md })
+		steps = append(steps, func() { at.Metadata = &md })
 	})
-	if err != nil || len(then) == 0 {
-		return nil, err
-	}
-	return all(then), nil
+	return steps, err
 }
 
-func (st *stage) dependencies(c *changes, n *node) ([]*chart.Dependency, error) {
-	touched := n.changed()
-	for _, el := range n.looked() {
-		touched = touched || el.(*node).apply.dirty
-	}
-	if !touched {
-		return nil, nil
-	}
+func (c *changes) dependencies(n *node) ([]*chart.Dependency, error) {
 	els, err := c.elements(n)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]*chart.Dependency, len(els))
 	for i, el := range els {
-		if el.node != nil && !el.node.apply.dirty {
-			out[i] = el.node.origin.(*chart.Dependency)
-			continue
-		}
-		m, err := el.data(c, 1)
-		if err == nil {
-			out[i], err = readDependency(m)
-		}
-		if err != nil {
+		if el.data == nil {
+			out[i] = el.origin.(*chart.Dependency)
+		} else if out[i], err = readDependency(el.data); err != nil {
 			return nil, fmt.Errorf("dependencies[%d]: %w", i+1, err)
 		}
 	}
 	return out, nil
 }
 
-// readTexts is a list that holds nothing but texts.
+// readTexts returns a list that holds strings and nothing else.
 func readTexts(v any) ([]string, bool) {
 	l, ok := v.([]any)
 	var out []string
@@ -329,7 +243,7 @@ func readTexts(v any) ([]string, bool) {
 	return out, ok
 }
 
-// readDependency is the opposite of [dependencyFields].
+// readDependency reverses dependencyFields.
 func readDependency(m map[string]any) (*chart.Dependency, error) {
 	d := &chart.Dependency{}
 	for k, v := range m {
@@ -371,18 +285,18 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 	return d, nil
 }
 
-// settleObjects makes the new list of objects out of what the contexts of
-// several charts show of it.
-func (st *stage) settleObjects(c *changes, _ *chart.Chart) (func(), error) {
-	made, err := st.edited(c)
+// commitObjects makes the new list of objects out of what the contexts of several charts
+// show of it.
+func (s *snapshot) commitObjects(c *changes, _ *chart.Chart) ([]func(), error) {
+	made, err := s.edited(c)
 	if err != nil {
 		return nil, err
 	}
-	full := st.payload.Objects
+	full := s.payload.Objects
 	touched := len(made) > 0
-	for _, at := range st.order {
-		n := st.lists[listKey{at, "objects"}]
-		if n == nil || !n.changed() {
+	for _, at := range s.ordered() {
+		n := s.lists[listKey{at, "objects"}]
+		if n == nil || n.now == nil {
 			continue
 		}
 		touched = true
@@ -390,21 +304,15 @@ func (st *stage) settleObjects(c *changes, _ *chart.Chart) (func(), error) {
 		if err != nil {
 			return nil, err
 		}
-		offered := map[*manifest.Object]bool{}
-		for _, el := range n.looked() {
-			offered[el.(*node).origin.(*manifest.Object)] = true
-		}
 		now := make([]*manifest.Object, len(els))
 		for i, el := range els {
-			if el.node != nil {
-				now[i] = el.node.origin.(*manifest.Object)
-				continue
-			}
-			if now[i], err = newObject(at, el.new); err != nil {
+			if el.origin != nil {
+				now[i] = el.origin.(*manifest.Object)
+			} else if now[i], err = newObject(at, el.data); err != nil {
 				return nil, fmt.Errorf("objects[%d]: %w", i+1, err)
 			}
 		}
-		full = merge(full, offered, now)
+		full = merge(full, offered[*manifest.Object](c, n), now)
 	}
 	if !touched {
 		return nil, nil
@@ -415,22 +323,23 @@ func (st *stage) settleObjects(c *changes, _ *chart.Chart) (func(), error) {
 			out[i] = made[o]
 		}
 	}
-	return func() { st.payload.Objects = out }, nil
+	return []func(){func() { s.payload.Objects = out }}, nil
 }
 
-// edited are the objects that a script has changed.
-func (st *stage) edited(c *changes) (map[*manifest.Object]*manifest.Object, error) {
+// edited returns what the objects become that a script has changed.
+func (s *snapshot) edited(c *changes) (map[*manifest.Object]*manifest.Object, error) {
 	made := map[*manifest.Object]*manifest.Object{}
-	for o, n := range st.objects {
-		if !n.apply.dirty {
+	for _, o := range s.payload.Objects {
+		n := s.objects[o]
+		if n == nil || !n.dirty {
 			continue
 		}
 		v, err := c.resolve(n, 1)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", n.name(), err)
 		}
-		m, ok := v.(map[string]any)
-		if was, _ := o.Map(); ok && identical(m, was) {
+		m := v.(map[string]any)
+		if was, _ := o.Map(); identical(m, was) {
 			continue
 		}
 		if err := checkObject(m); err != nil {
@@ -447,7 +356,7 @@ func (st *stage) edited(c *changes) (map[*manifest.Object]*manifest.Object, erro
 	return made, nil
 }
 
-// newObject is an object that a script of chart c has made.
+// newObject returns an object that a script of chart c has made.
 func newObject(c *chart.Chart, m map[string]any) (*manifest.Object, error) {
 	if err := checkObject(m); err != nil {
 		return nil, err
@@ -477,4 +386,49 @@ func checkObject(m map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// merge returns full with those of its elements that are in old replaced by now: what is in
+// now keeps its order, what is missing there is gone, and what is new stands behind its
+// neighbour. Elements that are not in old stay where they are; those of now that are in old
+// and no longer in full are left out.
+func merge[T comparable](full []T, old map[T]bool, now []T) []T {
+	here := make(map[T]bool, len(full))
+	for _, x := range full {
+		here[x] = true
+	}
+	// runs are the elements of now, each that was there followed by the new ones
+	// behind it; the first run has only new ones.
+	runs := [][]T{nil}
+	kept := make(map[T]bool, len(now))
+	for _, x := range now {
+		switch {
+		case old[x] && (!here[x] || kept[x]):
+			continue
+		case old[x]:
+			kept[x] = true
+			runs = append(runs, nil)
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], x)
+	}
+	var out []T
+	next := 0
+	for _, x := range full {
+		if !old[x] {
+			out = append(out, x)
+			continue
+		}
+		if next == 0 {
+			out = append(out, runs[0]...)
+			next = 1
+		}
+		if kept[x] && next < len(runs) {
+			out = append(out, runs[next]...)
+			next++
+		}
+	}
+	if next == 0 {
+		out = append(out, runs[0]...)
+	}
+	return out
 }
