@@ -15,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -124,13 +125,23 @@ func Group(cmd *cobra.Command, args []string) error {
 		}
 	}
 	problem := fmt.Sprintf("has no command %q", args[0])
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	if near := SimilarCommands(cmd, args[0]); len(near) > 0 {
 		problem += fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return &UsageError{
 		Command: cmd.CommandPath(), Usage: fmt.Sprintf("%s %s", cmd.CommandPath(), strings.Join(has, "|")), Problem: problem,
 	}
+}
+
+// SimilarCommands returns the commands below cmd, or their aliases, that word may be a misspelling of.
+func SimilarCommands(cmd *cobra.Command, word string) []string {
+	var names, aliases []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names, aliases = append(names, c.Name()), append(aliases, c.Aliases...)
+		}
+	}
+	return suggest.Nearest(append(names, aliases...), word)
 }
 
 // A UsageError is returned when a command was called with the wrong arguments.

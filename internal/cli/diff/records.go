@@ -21,6 +21,10 @@ func revision(f *cmdutil.Factory) *cobra.Command {
 		Short: "Compare two revisions of a release",
 		Long: `Compare the recorded manifests of two revisions: by default the newest and
 the previous one; with one number, that revision and the newest.`,
+		Example: `  # What did the last upgrade change?
+  helm diff revision web
+
+  helm diff revision web 1 2`,
 		Args:              cmdutil.Args(1, 3, "the name of a release, and at most two revisions"),
 		ValidArgsFunction: f.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +61,8 @@ func release(f *cmdutil.Factory) *cobra.Command {
 		Short: "Compare two releases",
 		Long: `Compare the recorded manifests of the newest revisions of two releases. A name
 may have its namespace as a prefix: production/web.`,
+		Example: `  helm diff release web web-staging
+  helm diff release default/web shop/web`,
 		Args:              cmdutil.Args(2, 2, "the names of two releases"),
 		ValidArgsFunction: f.CompleteReleases(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

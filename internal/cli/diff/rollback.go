@@ -29,6 +29,8 @@ func rollback(factory *cmdutil.Factory) *cobra.Command {
 		Long: `Show the changes of helm rollback with the same arguments. With
 --three-way-merge=false the manifests of the two revisions are compared instead,
 as helm-diff does; live objects are not read.`,
+		Example: `  helm diff rollback web
+  helm diff rollback web 1`,
 		Args:              cmdutil.Args(1, 2, "the name of a release, and optionally a revision"),
 		ValidArgsFunction: factory.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {

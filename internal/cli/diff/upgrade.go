@@ -42,12 +42,17 @@ objects other clients have changed since they were written. The API server is
 asked for the result of each change, so defaults and rejections are shown.
 
 With --three-way-merge=false the manifest of the release is compared with the new
-one instead, as text, as helm-diff does by default; live objects are not read.
+one instead, as text, as helm-diff does by default; live objects are not read.`,
+		Example: `  helm diff upgrade web ./mychart -f production.yaml
 
-  helm diff upgrade web ./mychart -f production.yaml
-  helm diff upgrade web ./mychart --install --detailed-exitcode
-  helm diff upgrade web ./mychart --three-way-merge=false --output simple
-  helm diff upgrade web ./mychart --dry-run     without a cluster, as if it were new`,
+  # Exit with code 2 if there are changes
+  helm diff upgrade web ./mychart --set replicaCount=3 --detailed-exitcode
+
+  # Compare the recorded manifest with the new one, as text, and print a line for each object
+  helm diff upgrade web ./mychart --set replicaCount=3 --three-way-merge=false --output simple
+
+  # Show the release as if it were new, without a cluster
+  helm diff upgrade web ./mychart --dry-run`,
 		Args:              cmdutil.Args(2, 2, "the name of a release and a chart"),
 		ValidArgsFunction: factory.CompleteReleaseAndChart,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, factory, args) },

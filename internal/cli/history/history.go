@@ -33,10 +33,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history NAME",
 		Aliases: []string{"hist"},
-		Short:   "Show release history",
-		Long: `List the recorded revisions of a release, oldest first, with the status of each.
-
-  helm history web
+		Short:   "List the revisions of a release",
+		Long:    `List the recorded revisions of a release, oldest first, with the status of each.`,
+		Example: `  helm history web
   helm history web --max 3 -o json`,
 		Args:              cmdutil.Args(1, 1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(1),

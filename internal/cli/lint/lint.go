@@ -40,11 +40,10 @@ func New(f *cmdutil.Factory) *cobra.Command {
 dependencies and CRDs, and the objects that they render. Nothing is installed.
 
 An [ERROR] prevents an install; a [WARNING] violates a convention,
-and fails with --strict; an [INFO] is a recommendation.
-
-  helm lint ./mychart
+and fails with --strict; an [INFO] is a recommendation.`,
+		Example: `  helm lint ./mychart
   helm lint ./mychart --strict --with-subcharts -f production.yaml
-  helm lint ./mychart --kube-version 1.30`,
+  helm lint ./mychart --kube-version 1.35`,
 		Args: cmdutil.Args(1, -1, "a chart: the path of a directory or an archive"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args

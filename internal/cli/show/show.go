@@ -28,10 +28,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short:   "Print parts of a chart",
 		Long: `Print parts of a chart: its definition (Chart.yaml), values, README and
 CRDs, or all of them. CHART is a directory, an archive, repository/name, the URL of an
-archive, or oci://host/path/name.
-
-  helm show values ./mychart
-  helm show chart stable/web --version ^1.2
+archive, or oci://host/path/name.`,
+		Example: `  helm show values ./mychart
+  helm show chart example/web --version ^1.2
   helm show readme oci://registry.example.com/charts/web`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

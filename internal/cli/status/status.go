@@ -27,12 +27,11 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "status NAME",
-		Short: "Show the status of a release",
+		Short: "Show a release's state and objects",
 		Long: `Show the status of a release: its deployment time, status and revision, its
-objects in the cluster, the last run of its tests, and its notes.
-
-  helm status web
-  helm status web --revision 2 -o json`,
+objects in the cluster, the last run of its tests, and its notes.`,
+		Example: `  helm status web
+  helm status web --revision 1 -o json`,
 		Args:              cmdutil.Args(1, 1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -5,7 +5,6 @@ package template
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -54,12 +53,11 @@ func New(f *cmdutil.Factory) *cobra.Command {
 installed and no cluster is needed: .Capabilities and lookup
 have default values, unless --validate or
 --dry-run=server reads them from the cluster; --validate also validates the objects
-with the API server.
-
-  helm template web ./mychart -f production.yaml
-  helm template web stable/web --version ^1.2
-  helm template web ./mychart --show-only templates/deployment.yaml
-  helm template web ./mychart --kube-version 1.30 --api-versions monitoring.coreos.com/v1`,
+with the API server.`,
+		Example: `  helm template blog ./mychart -f production.yaml
+  helm template blog example/web --version ^1.2
+  helm template blog ./mychart --show-only templates/deployment.yaml
+  helm template blog ./mychart --kube-version 1.35 --api-versions monitoring.coreos.com/v1`,
 		Args:              cmdutil.NameAndChart,
 		ValidArgsFunction: f.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -144,7 +142,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	}
 	docs := documents(out, o)
 	if len(o.ShowOnly) > 0 {
-		if docs, err = showOnly(docs, o.ShowOnly); err != nil {
+		if docs, err = showOnly(docs, o.ShowOnly, out.Chart); err != nil {
 			return err
 		}
 	}
@@ -170,5 +168,3 @@ func validate(ctx context.Context, cluster *kube.Client, out *action.Rendered, n
 	}
 	return nil
 }
-
-var errNoMatch = errors.New("could not find template")

@@ -37,12 +37,11 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Run the tests of a release",
 		Long: `Run the tests of a release: the Pods and Jobs of its chart with the
 annotation helm.sh/hook: test. They run sequentially, ordered by weight, then by
-name; the first failure ends the run. helm status shows the results.
-
-  helm test web
+name; the first failure ends the run. helm status shows the results.`,
+		Example: `  helm test web
   helm test web --logs
-  helm test web --filter name=smoke,name=login
-  helm test web --filter '!name=slow'`,
+  helm test web --filter name=web-mychart-test-connection
+  helm test web --filter '!name=web-mychart-test-connection'`,
 		Args:              cmdutil.Args(1, 1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

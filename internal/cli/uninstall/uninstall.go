@@ -46,11 +46,10 @@ then the release records. --keep-history keeps the records, so that the
 release can be inspected and rolled back.
 
 Objects with the annotation helm.sh/resource-policy: keep are kept, as are CRDs in
-crds/ and objects with another release's ownership labels.
-
-  helm uninstall web
-  helm uninstall web --keep-history
-  helm uninstall web shop --wait --cascade foreground`,
+crds/ and objects with another release's ownership labels.`,
+		Example: `  helm uninstall web
+  helm uninstall shop --keep-history
+  helm uninstall web-staging news --wait --cascade foreground`,
 		Args:              cmdutil.Args(1, -1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
