@@ -29,7 +29,7 @@ type Origin struct {
 
 // String returns the place in one line, such as "prod.yaml:3" or "--set image.tag=2".
 func (o Origin) String() string {
-	text := o.Flag
+	text := clip(o.Flag)
 	switch {
 	case o.Script != "":
 		return "script of " + o.Script
