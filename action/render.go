@@ -80,21 +80,9 @@ func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*
 	return res, nil
 }
 
-// run emits chart-loaded and pre-render, renders the templates, and emits post-render. The
-// core handles pre-render after the scripts, so that it validates the values that they set.
+// run emits chart-loaded and pre-render, renders the templates, and emits post-render.
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
-	op := newOperation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
-	payload, err := emitLoaded(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
-	if err != nil {
-		return nil, err
-	}
-	pre := &event.PreRender{Payload: payload}
-	err = runSteps(ctx,
-		r.events.emitStep(pre),
-		func(ctx context.Context) error { return r.events.Functions(ctx, pre) },
-		func(ctx context.Context) error { return r.checkKubeVersion(ctx, pre) },
-		func(ctx context.Context) error { return r.validateSchema(ctx, pre) },
-	)
+	pre, err := r.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +115,23 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		Notes: joinNotes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
 	return rendered, nil
+}
+
+// prepare emits chart-loaded and pre-render. The core handles pre-render after the scripts, so
+// that it validates the values that they set.
+func (r rendering) prepare(ctx context.Context) (*event.PreRender, error) {
+	op := newOperation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
+	payload, err := emitLoaded(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
+	if err != nil {
+		return nil, err
+	}
+	pre := &event.PreRender{Payload: payload}
+	return pre, runSteps(ctx,
+		r.events.emitStep(pre),
+		func(ctx context.Context) error { return r.events.Functions(ctx, pre) },
+		func(ctx context.Context) error { return r.checkKubeVersion(ctx, pre) },
+		func(ctx context.Context) error { return r.validateSchema(ctx, pre) },
+	)
 }
 
 func (r rendering) checkKubeVersion(ctx context.Context, e *event.PreRender) error {

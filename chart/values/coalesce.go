@@ -86,7 +86,7 @@ func (co *coalescer) value(over, def any, path string, keepNulls bool) any {
 	case otable && def != nil:
 		co.warn("destination for %s is a table: it replaces the chart's default, which is %s", path, kind(def))
 	}
-	return over
+	return replace(over, def)
 }
 
 // tables merges over into a copy of defaults.
@@ -183,7 +183,7 @@ func (co *coalescer) globals(global, local map[string]any, path string) map[stri
 		case exists && gtable != otable:
 			co.warn("%s is %s and stays so, although it is %s in the chart above", join(path, k), kind(value), kind(v))
 		default:
-			out[k] = v
+			out[k] = replace(v, value)
 		}
 	}
 	return out

@@ -90,7 +90,7 @@ func (p *pruner) isEnabled(e *chart.Dependency, vals, tags map[string]any, path 
 		if err != nil {
 			continue
 		}
-		switch v := v.(type) {
+		switch v := untraced(v).(type) {
 		case bool:
 			return v
 		case map[string]any, nil:
@@ -101,7 +101,7 @@ func (p *pruner) isEnabled(e *chart.Dependency, vals, tags map[string]any, path 
 	}
 	on, off := false, false
 	for _, tag := range e.Tags {
-		switch v := tags[tag].(type) {
+		switch v := untraced(tags[tag]).(type) {
 		case bool:
 			on, off = on || v, off || !v
 		case nil:

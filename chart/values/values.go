@@ -84,7 +84,7 @@ func Merge(base, over map[string]any) map[string]any {
 				continue
 			}
 		}
-		out[k] = v
+		out[k] = replace(v, out[k])
 	}
 	return out
 }

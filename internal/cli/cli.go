@@ -43,6 +43,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/test"
 	"github.com/moonhelm/moonhelm/internal/cli/uninstall"
 	"github.com/moonhelm/moonhelm/internal/cli/upgrade"
+	valuescmd "github.com/moonhelm/moonhelm/internal/cli/values"
 	"github.com/moonhelm/moonhelm/internal/cli/verify"
 	"github.com/moonhelm/moonhelm/internal/cli/version"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
@@ -155,7 +156,7 @@ func commands() []command {
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
 			false},
 		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
-		{"verify", verify.New, false}, {"version", version.New, false},
+		{"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
 	}
 }
 

@@ -122,6 +122,7 @@ var exampleOutputs = map[string][]string{
 	"helm repo update":           {`example`},
 	"helm rollback":              {`Rollback was a success`},
 	"helm schema":                {`replicaCount`},
+	"helm values":                {`tag: 2 # --set image.tag=2`},
 	"helm search":                {`example/web`, `artifacthub`},
 	"helm search hub":            {`artifacthub`},
 	"helm search repo":           {`example/web\s+1\.2\.0`, `1\.3\.0-rc\.1`, `oci://registry\.example\.com/charts/web`},
