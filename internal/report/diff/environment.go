@@ -22,7 +22,9 @@ func (d Diff) staleEnvironments(effects []effect) []effect {
 		if len(changed) == 0 || !isWorkload(o.Ref) || o.Action != plan.Update && o.Action != plan.Unchanged {
 			continue
 		}
-		ends := func(e effect) bool { return e.Ref == o.Ref && (e.Kind == restarts || e.Kind == fails || e.Kind == recreates) }
+		ends := func(e effect) bool {
+			return e.Ref == o.Ref && slices.Contains([]effectKind{restarts, recreates, fails}, e.Kind)
+		}
 		if n, _ := podsOf(o.Ref, o.After); n != nil && *n == 0 || slices.ContainsFunc(effects, ends) {
 			continue
 		}
