@@ -48,13 +48,18 @@ func (v View) time(t time.Time) string {
 
 // Write prints rel to s.Out in the format f.
 func (v View) Write(s term.Streams, f output.Format, rel *release.Release) error {
-	var value any = rel
-	if f != output.Table && v.WithoutChart {
-		bare := rel.Clone()
-		bare.SetChart(nil)
-		value = bare
+	return f.Write(s.Out, shown(rel, v.WithoutChart), func(io.Writer) error { return v.table(s, rel) })
+}
+
+// shown returns rel as JSON and YAML have it: with the keys of Helm's output, and without the
+// time of completion, which helm history shows on request.
+func shown(rel *release.Release, withoutChart bool) *release.Release {
+	out := rel.Clone()
+	out.Info.Completed = time.Time{}
+	if withoutChart {
+		out.SetChart(nil)
 	}
-	return f.Write(s.Out, value, func(io.Writer) error { return v.table(s, rel) })
+	return out
 }
 
 func (v View) table(s term.Streams, rel *release.Release) error {

@@ -215,3 +215,17 @@ func TestWriteStatusJSON(t *testing.T) {
 		t.Error("the chart of the original was removed")
 	}
 }
+
+// Programs that read Helm's output know no other keys.
+func TestViewOmitsCompletion(t *testing.T) {
+	rel := web()
+	rel.Info.Completed = rel.Info.LastDeployed.Add(time.Second)
+	for _, f := range []output.Format{output.JSON, output.YAML} {
+		if got := printed(t, View{}, f, rel); strings.Contains(got, "completed") {
+			t.Errorf("%s has the time of completion:\n%s", f, got)
+		}
+	}
+	if rel.Info.Completed.IsZero() {
+		t.Error("the release was changed")
+	}
+}

@@ -34,11 +34,9 @@ func WriteStatus(s term.Streams, f output.Format, st *action.ReleaseStatus) erro
 		}
 		return v.Write(s, f, st.Release)
 	}
-	bare := st.Release.Clone()
-	bare.SetChart(nil)
-	value, err := withResources(bare, byKind(st.Objects))
+	value, err := withResources(shown(st.Release, true), byKind(st.Objects))
 	if err != nil {
-		return fmt.Errorf("write release %s: %w", bare.Name, err)
+		return fmt.Errorf("write release %s: %w", st.Release.Name, err)
 	}
 	return f.Write(s.Out, value, func(io.Writer) error { return nil })
 }
