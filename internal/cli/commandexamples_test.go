@@ -206,8 +206,8 @@ func TestTopicExamples(t *testing.T) {
 			}
 		}
 	}
-	if lines < 9 {
-		t.Errorf("%d lines were run, want 9", lines)
+	if lines < 10 {
+		t.Errorf("%d lines were run, want 10", lines)
 	}
 }
 
