@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,6 +186,31 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestTopicExamples runs the lines of `helm help values`.
+func TestTopicExamples(t *testing.T) {
+	if testing.Short() || runtime.GOOS != "linux" {
+		t.Skip("see TestExamples")
+	}
+	user := newExampleSite(t).user(t)
+	user.withReleases(t)
+	lines := 0
+	for line := range strings.Lines(user.run(t, "helm help values", 0)) {
+		line = strings.TrimSuffix(line, "\n")
+		if flags, ok := strings.CutPrefix(line, "  --"); ok {
+			line = "  helm template web ./mychart --" + flags
+		}
+		if line, ok := strings.CutPrefix(line, "  helm "); ok {
+			lines++
+			if out := user.run(t, "helm "+line, 0); !strings.Contains(out, ":") {
+				t.Errorf("helm %s prints %q, want YAML", line, out)
+			}
+		}
+	}
+	if lines < 10 {
+		t.Errorf("%d lines were run, want 10", lines)
+	}
+}
+
 var asksCluster = regexp.MustCompile(`helm (install|upgrade|rollback|uninstall|list|status|history|get|test|diff)\b`)
 
 // exampleExit returns the exit code of a line.
@@ -238,7 +262,7 @@ func (u *exampleUser) run(t *testing.T, line string, exit int) string {
 	if got := cmd.ProcessState.ExitCode(); got != exit {
 		t.Fatalf("$ %s\nexits with %d, want %d:\n%s", line, got, exit, out.String())
 	}
-	return fmt.Sprintf("%s", out.String())
+	return out.String()
 }
 
 // environment returns the variables of a user with that directory.

@@ -36,7 +36,7 @@ func withNearby(ctx context.Context, f *cmdutil.Factory, err error) error {
 		return err
 	}
 	if upgrade := (*action.NoReleaseError)(nil); errors.As(err, &upgrade) {
-		found = append(found, upgrade.InstallHint())
+		found = append(found, "to install it as a new release, add --install")
 	}
 	return hint.With(err, strings.Join(found, "\n"))
 }
@@ -58,7 +58,8 @@ func missingRelease(err error) (storage.Key, bool) {
 
 // nearby returns hints about the release missing. records opens the records of a namespace, or of
 // all for "".
-func nearby(ctx context.Context, records func(namespace string) (*storage.Storage, error), missing storage.Key) []string {
+func nearby(ctx context.Context, records func(namespace string) (*storage.Storage, error),
+	missing storage.Key) []string {
 	var hints []string
 	if all, err := records(""); err == nil {
 		if found, err := all.Revisions(ctx, missing.Name); err == nil {

@@ -38,19 +38,9 @@ compinit, to ~/.config/fish/config.fish or to $PROFILE:
 		write   func(root *cobra.Command, w io.Writer, descriptions bool) error
 	}{
 		{"bash", "source <(helm completion bash)", bash},
-		{"zsh", "source <(helm completion zsh)", func(r *cobra.Command, w io.Writer, d bool) error {
-			if d {
-				return r.GenZshCompletion(w)
-			}
-			return r.GenZshCompletionNoDesc(w)
-		}},
-		{"fish", "helm completion fish | source", func(r *cobra.Command, w io.Writer, d bool) error { return r.GenFishCompletion(w, d) }},
-		{"powershell", "helm completion powershell | Out-String | Invoke-Expression", func(r *cobra.Command, w io.Writer, d bool) error {
-			if d {
-				return r.GenPowerShellCompletionWithDesc(w)
-			}
-			return r.GenPowerShellCompletion(w)
-		}},
+		{"zsh", "source <(helm completion zsh)", zsh},
+		{"fish", "helm completion fish | source", (*cobra.Command).GenFishCompletion},
+		{"powershell", "helm completion powershell | Out-String | Invoke-Expression", powershell},
 	} {
 		var plain bool
 		leaf := &cobra.Command{
@@ -70,6 +60,20 @@ compinit, to ~/.config/fish/config.fish or to $PROFILE:
 		cmd.AddCommand(leaf)
 	}
 	return cmd
+}
+
+func zsh(root *cobra.Command, w io.Writer, descriptions bool) error {
+	if descriptions {
+		return root.GenZshCompletion(w)
+	}
+	return root.GenZshCompletionNoDesc(w)
+}
+
+func powershell(root *cobra.Command, w io.Writer, descriptions bool) error {
+	if descriptions {
+		return root.GenPowerShellCompletionWithDesc(w)
+	}
+	return root.GenPowerShellCompletion(w)
 }
 
 // Bash writes the completion script for bash.

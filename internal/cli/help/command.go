@@ -4,6 +4,7 @@ package help
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 
@@ -26,15 +27,15 @@ func New(f *cmdutil.Factory, root *cobra.Command, unknown func(word string, near
   helm help get values
   helm help exit-codes`,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if t, ok := topicOf(args); ok {
+				return show(f, root, t)
+			}
 			cmd, rest, err := root.Find(args)
 			if err != nil {
 				return err
 			}
 			if cmd != root || len(rest) == 0 {
 				return cmd.Help()
-			}
-			if t, ok := topicOf(rest); ok {
-				return show(f, root, t)
 			}
 			return unknown(rest[0], suggest.Nearest(topicNames(), rest[0]))
 		},
@@ -79,6 +80,10 @@ func (t topic) help(root *cobra.Command, columns int, style term.Style) string {
 	default:
 		p.text(strings.TrimSpace(t.text))
 	}
+	if cmd, _, err := root.Find([]string{t.name}); err == nil && cmd != root {
+		p.println("")
+		p.paragraph(fmt.Sprintf("%q shows the help of the command of that name.", cmd.CommandPath()+" --help"))
+	}
 	return b.String()
 }
 
@@ -118,8 +123,8 @@ func complete(root *cobra.Command) cobra.CompletionFunc {
 				offer(c.Name(), c.Short)
 			}
 		}
-		if cmd == root {
-			for _, t := range topics() {
+		for _, t := range topics() {
+			if found, _, err := root.Find([]string{t.name}); cmd == root && err == nil && found == root {
 				offer(t.name, t.short)
 			}
 		}

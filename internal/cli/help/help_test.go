@@ -125,14 +125,14 @@ Global flags (see "helm help flags"):
 
 // What a plugin says cannot move the cursor, or imitate what helm says.
 func TestTextIsSafe(t *testing.T) {
-	const clear = "\x1b[2J"
+	const erase = "\x1b[2J"
 	root := ship()
-	cmd := &cobra.Command{Use: "evil" + clear, Short: "short" + clear, Long: "long" + clear, Example: "  # why" + clear + "\n  evil" + clear,
+	cmd := &cobra.Command{Use: "evil" + erase, Short: "short" + erase, Long: "long" + erase, Example: "  # why" + erase + "\n  evil" + erase,
 		Run: func(*cobra.Command, []string) {}}
-	cmd.Flags().String("flag"+clear, "", "usage"+clear)
+	cmd.Flags().String("flag"+erase, "", "usage"+erase)
 	root.AddCommand(cmd)
 	for _, c := range []*cobra.Command{root, cmd} {
-		if got := Text(c, 60, term.Style{}); strings.Contains(got, clear) {
+		if got := Text(c, 60, term.Style{}); strings.Contains(got, erase) {
 			t.Errorf("help of %q:\n%q", c.Name(), got)
 		}
 	}

@@ -160,7 +160,7 @@ func (p *page) table(rows [][2]string) {
 		column = max(column, displaywidth.String(r[0]))
 	}
 	for _, r := range rows {
-		p.entry("  "+r[0], r[1], column+5, min(p.width, proseWidth))
+		p.entry("  "+r[0], r[1], column+4, min(p.width, proseWidth))
 	}
 }
 

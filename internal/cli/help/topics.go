@@ -51,10 +51,12 @@ An upgrade without values keeps those of the last revision. With values, only th
 used, unless --reuse-values (the last values, chart defaults included) or
 --reset-then-reuse-values (the new chart's defaults, then the last values) is given.
 
-To see the values of a chart, of a release, and what becomes of them:
+To see the defaults of a chart, the values of a release, where each value comes from, and
+what becomes of them:
 
   helm show values ./mychart
   helm get values web --all
+  helm values ./mychart --set replicaCount=3 --origin
   helm template web ./mychart --set replicaCount=3
 `
 
