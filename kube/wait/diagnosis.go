@@ -81,7 +81,7 @@ func diagnose(f finding) *diagnosis {
 			d.shared = withoutPods(p.Cause, t.Name)
 		}
 	} else if i := slices.IndexFunc(details, func(line string) bool { return !isLogLine(line) }); i >= 0 {
-		p.Cause = details[i]
+		p.Cause = firstLine(details[i], maxCause)
 		details = slices.Delete(slices.Clone(details), i, i+1)
 		if !containerOfPod.MatchString(p.Cause) {
 			d.shared = withoutPods(eventCount.ReplaceAllString(p.Cause, ""), t.Name)
@@ -93,6 +93,9 @@ func diagnose(f finding) *diagnosis {
 	p.Details = withoutRepeated(details, p.Missing+"\n"+p.Cause)
 	return d
 }
+
+// maxCause limits a cause that comes from an event.
+const maxCause = 500
 
 // withoutPods replaces the names of pods of the workload name.
 func withoutPods(cause, name string) string {
