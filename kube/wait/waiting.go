@@ -162,6 +162,9 @@ func (w *waiting) evaluate(a *awaited) {
 	a.updateOwn(now, w.grace, v)
 	worst, next := a.findWorst(now, w.isLatest)
 	a.worst = worst
+	if worst != nil && worst.root != nil {
+		a.worst = worst.root
+	}
 	if v.again > 0 && (next == 0 || v.again < next) {
 		next = v.again
 	}
@@ -174,7 +177,12 @@ func (w *waiting) evaluate(a *awaited) {
 	case worst == nil:
 		w.sendState(a, progress.Waiting, v.missing)
 	case worst.isPermanent(now) && !w.hasOwnFailure(a):
-		w.fail(a, worst.text, *worst)
+		why := worst.text
+		if root := worst.root; root != nil {
+			why = brief(why) + ": " + root.text
+			worst.pod, worst.container = root.pod, root.container
+		}
+		w.fail(a, why, *worst)
 		return
 	default:
 		w.sendState(a, progress.Failing, worst.text)
