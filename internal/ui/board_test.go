@@ -125,7 +125,7 @@ func TestPlainWait(t *testing.T) {
 		b := NewBoard(term.Streams{Err: &out}, Plain, false)
 		for i := range 40 {
 			b.Report(progress.Event{Kind: progress.Waiting, Object: "Job/x", Text: fmt.Sprintf("%d of 40 completed", i), Total: 3})
-			b.Report(progress.Event{Kind: progress.Failing, Object: "Pod/a", Text: fmt.Sprintf("crashed (%d restarts)", i), Total: 3})
+			b.Report(progress.Event{Kind: progress.Failing, Object: "Pod/a", Text: fmt.Sprintf("pod a-%d crashed (%s)", i, strings.Repeat("again, ", i)), Total: 3})
 			b.Report(progress.Event{Kind: progress.Waiting, Object: "Pod/a", Text: "running, not ready", Total: 3})
 			time.Sleep(990 * time.Millisecond) // not when a line is due
 		}
@@ -133,7 +133,7 @@ func TestPlainWait(t *testing.T) {
 		b.Report(progress.Event{Kind: progress.Settled})
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		want := `   0s  0 of 3  trouble with Pod/a: crashed (0 restarts)
+		want := `   0s  0 of 3  trouble with Pod/a: pod a-0 crashed ()
   30s  0 of 3  waiting for Job/x: 30 of 40 completed; Pod/a: running, not ready
   39s  1 of 3  complete Job/x
 1 of 3 objects complete after 39s

@@ -5,6 +5,7 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ type plainWait struct {
 // missing has no line of its own, nor has a problem that was shown before: controllers report
 // both again and again.
 func (b *Board) plainChange(e progress.Event, now time.Time) string {
-	switch key := e.Object + "\x00" + withoutDigits(e.Text); {
+	switch key := e.Object + "\x00" + problemOf(e.Text); {
 	case b.verbose, e.Kind == progress.Ready:
 	case e.Kind == progress.Failing && !b.plain.troubles[key]:
 		if b.plain.troubles == nil {
@@ -92,14 +93,18 @@ func (w *wait) awaited() string {
 	return text
 }
 
-// withoutDigits removes digits, so that texts that differ only in a count are the same.
-func withoutDigits(text string) string {
+var podName = regexp.MustCompile(`\bpod \S+`)
+
+// problemOf returns the text of a problem without what differs each time it is reported: counts, what
+// is in parentheses, the names of pods.
+func problemOf(text string) string {
+	text, _, _ = strings.Cut(text, " (")
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
 		}
 		return r
-	}, text)
+	}, podName.ReplaceAllLiteralString(text, "pod"))
 }
 
 const (
@@ -135,7 +140,7 @@ func (w *wait) slowest(now time.Time, columns int) []string {
 		lines = append(lines, fmt.Sprintf("  %s  %6s", padName(standalone(o.name), wide), elapsed(o.since.Sub(w.start))))
 	}
 	if rest := slow[n:]; n > 0 && len(rest) > 0 {
-		line := fmt.Sprintf("  %s within %s", others(len(rest)), elapsed(rest[0].since.Sub(w.start)))
+		line := fmt.Sprintf("  %s within %s", others(len(rest)), elapsed(rest[0].since.Sub(w.start)+time.Second-1))
 		if columns > 0 {
 			line = fit(line, columns-1)
 		}

@@ -75,13 +75,15 @@ func diagnose(f finding) *diagnosis {
 	d := &diagnosis{target: t, problem: Problem{Kind: t.Kind, Name: t.Name, Namespace: t.Namespace, Missing: f.missing}}
 	p := &d.problem
 	details := f.details
-	if f.trouble != nil {
+	i := slices.IndexFunc(details, func(line string) bool { return !isLogLine(line) })
+	// What the pods say is closer to the cause than a Deployment's condition.
+	if f.trouble != nil && (i < 0 || f.trouble.class != conditionFailed || !t.HasPods()) {
 		p.Cause = f.trouble.text
 		if f.trouble.class.isShared() {
 			d.shared = withoutPods(p.Cause, t.Name)
 		}
-	} else if i := slices.IndexFunc(details, func(line string) bool { return !isLogLine(line) }); i >= 0 {
-		p.Cause = details[i]
+	} else if i >= 0 {
+		p.Cause = firstLine(details[i], maxCause)
 		details = slices.Delete(slices.Clone(details), i, i+1)
 		if !containerOfPod.MatchString(p.Cause) {
 			d.shared = withoutPods(eventCount.ReplaceAllString(p.Cause, ""), t.Name)
@@ -93,6 +95,9 @@ func diagnose(f finding) *diagnosis {
 	p.Details = withoutRepeated(details, p.Missing+"\n"+p.Cause)
 	return d
 }
+
+// maxCause limits a cause that comes from an event.
+const maxCause = 500
 
 // withoutPods replaces the names of pods of the workload name.
 func withoutPods(cause, name string) string {

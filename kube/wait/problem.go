@@ -265,10 +265,10 @@ func indentedLines(lines []string) string {
 	return "\n  " + strings.Join(lines, "\n  ")
 }
 
-// elapsed formats a time in seconds, and a short one in tenths.
+// elapsed formats a time in whole seconds, and a short one in tenths.
 func elapsed(d time.Duration) string {
 	if d < time.Second {
-		return d.Round(100 * time.Millisecond).String()
+		return d.Truncate(100 * time.Millisecond).String()
 	}
-	return d.Round(time.Second).String()
+	return d.Truncate(time.Second).String()
 }

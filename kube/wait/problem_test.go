@@ -173,6 +173,16 @@ Deployment/d: Stalled: for good
 Deployment/a: 0 of 1 pods ready`,
 		},
 		{
+			name: "a rollout over its deadline, and why",
+			findings: []finding{
+				web("a", "rollout over its deadline", conditionFailed, "ProgressDeadlineExceeded: too slow", "container main of pod a-1 is running but not ready"),
+				web("b", "rollout over its deadline", conditionFailed, "ProgressDeadlineExceeded: too slow"),
+			},
+			want: `
+Deployment/a: rollout over its deadline: container main of pod a-1 is running but not ready
+Deployment/b: rollout over its deadline: ProgressDeadlineExceeded: too slow`,
+		},
+		{
 			name: "the same cause",
 			findings: []finding{
 				web("a", "0 of 1 pods ready", unscheduled, "pod a-5d4-x1 cannot be scheduled: 0/1 nodes are available"),

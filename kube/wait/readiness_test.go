@@ -309,6 +309,39 @@ func TestTroublesOfPods(t *testing.T) {
 	}
 }
 
+// A condition that reports a failure has a problem of a pod as its root.
+func TestWorstTrouble(t *testing.T) {
+	now := time.Now()
+	condition := trouble{class: conditionFailed, text: "ProgressDeadlineExceeded", since: now}
+	crash := trouble{class: crashing, text: "crashed", pod: "p", since: now, grace: never}
+	image := trouble{class: notStarted, text: "no image", pod: "p", since: now, grace: time.Minute}
+	for _, test := range []struct {
+		name      string
+		own, pods []trouble
+		want      string
+	}{
+		{"nothing", nil, nil, ""},
+		{"a condition", []trouble{condition}, nil, "ProgressDeadlineExceeded"},
+		{"a condition with pods", []trouble{condition}, []trouble{crash, image}, "ProgressDeadlineExceeded, no image"},
+		{"pods", nil, []trouble{crash, image}, "no image"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := &awaited{own: test.own, pods: map[string]*podTrouble{"p": {troubles: test.pods}}}
+			worst, _ := a.findWorst(now, func(*awaited, *podTrouble) bool { return true })
+			got := ""
+			if worst != nil {
+				got = worst.text
+				if worst.root != nil {
+					got += ", " + worst.root.text
+				}
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestRefusalGrace(t *testing.T) {
 	for message, want := range map[string]time.Duration{
 		`pods "x" is forbidden: exceeded quota: q`:                                    time.Second,

@@ -22,6 +22,8 @@ type trouble struct {
 	// after grace, unless that is negative.
 	since        time.Time
 	quiet, grace time.Duration
+	// root is the problem of a pod behind a condition that reports a failure, or nil.
+	root *trouble
 	// rule describes what grace is for: "a container that cannot start".
 	rule string
 }
@@ -212,11 +214,19 @@ func (a *awaited) findWorst(now time.Time, newest func(*awaited, *podTrouble) bo
 	if len(shown) == 0 {
 		return nil, next
 	}
-	worst := slices.MaxFunc(shown, func(x, y trouble) int {
+	compare := func(x, y trouble) int {
 		return cmp.Or(rank(x.isPermanent(now))-rank(y.isPermanent(now)), cmp.Compare(x.class, y.class), cmp.Compare(y.pod,
 			x.pod),
 			cmp.Compare(y.container, x.container))
-	})
+	}
+	worst := slices.MaxFunc(shown, compare)
+	if worst.class == conditionFailed {
+		shown = slices.DeleteFunc(shown, func(t trouble) bool { return t.class == conditionFailed })
+		if len(shown) > 0 {
+			root := slices.MaxFunc(shown, compare)
+			worst.root = &root
+		}
+	}
 	return &worst, next
 }
 

@@ -54,6 +54,7 @@ type waiting struct {
 	mu      sync.Mutex
 	ended   bool
 	total   int // the number of all targets
+	took    time.Duration
 	awaited map[*api.Target]*awaited
 	owners  map[ownerKey]*awaited
 	watched map[string]bool // namespaces whose pods are watched
@@ -103,7 +104,7 @@ func (w *waiting) begin(targets []*api.Target) {
 func (w *waiting) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ended = true
+	w.ended, w.took = true, time.Since(w.begun)
 	for _, a := range w.awaited {
 		if a.timer != nil {
 			a.timer.Stop()
@@ -162,6 +163,9 @@ func (w *waiting) evaluate(a *awaited) {
 	a.updateOwn(now, w.grace, v)
 	worst, next := a.findWorst(now, w.isLatest)
 	a.worst = worst
+	if worst != nil && worst.root != nil {
+		a.worst = worst.root
+	}
 	if v.again > 0 && (next == 0 || v.again < next) {
 		next = v.again
 	}
@@ -174,7 +178,12 @@ func (w *waiting) evaluate(a *awaited) {
 	case worst == nil:
 		w.sendState(a, progress.Waiting, v.missing)
 	case worst.isPermanent(now) && !w.hasOwnFailure(a):
-		w.fail(a, worst.text, *worst)
+		why := worst.text
+		if root := worst.root; root != nil {
+			why = brief(why) + ": " + root.text
+			worst.pod, worst.container = root.pod, root.container
+		}
+		w.fail(a, why, *worst)
 		return
 	default:
 		w.sendState(a, progress.Failing, worst.text)
@@ -292,7 +301,7 @@ func (w *waiting) failure(targets []*api.Target, details []string, others map[*a
 // unfinished returns the error of a wait for targets that ended before all were ready.
 func (w *waiting) unfinished(targets []*api.Target, why error, details map[*api.Target][]string) error {
 	problems := problemsOf(w.findings(targets, details), w.namespace)
-	return &PendingError{Problems: problems, Total: w.total, After: time.Since(w.begun), Err: why}
+	return &PendingError{Problems: problems, Total: w.total, After: w.took, Err: why}
 }
 
 // findings returns what is known about those of targets that are not ready. details are as far as

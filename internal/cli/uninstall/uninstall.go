@@ -103,8 +103,8 @@ func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall
 	}
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After, NoHooks: o.NoHooks,
-		TakeOwnership: o.TakeOwnership,
+		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After,
+		NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
 	}
 	do := verb.Run
 	if o.DryRun != cmdutil.DryRunNone {
