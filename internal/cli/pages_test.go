@@ -206,3 +206,24 @@ func TestHowItWorksBars(t *testing.T) {
 		}
 	}
 }
+
+// firstWords are the words with which a page may begin: what the reader wants to do.
+var firstWords = strings.Fields(`Check Compare Decide Derive Deploy Fetch Find Install Look Make Name Push Read Replace
+	Run Add Say See Set Sign Use Write`)
+
+// TestFirstLines checks that each page of docs/ says in its first line what its reader wants to do.
+func TestFirstLines(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil || len(files) < 25 {
+		t.Fatalf("got %d pages, %v", len(files), err)
+	}
+	for _, file := range files {
+		text := regexp.MustCompile(`(?s)<!--.*?-->`).ReplaceAllString(page(t, filepath.Base(file)), "")
+		heading, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		first, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+		word, _, _ := strings.Cut(first, " ")
+		if !strings.HasPrefix(heading, "# ") || !slices.Contains(firstWords, strings.TrimRight(word, ",:")) {
+			t.Errorf("%s begins with %q, %q: want a heading, and what the reader wants to do", filepath.Base(file), heading, first)
+		}
+	}
+}
