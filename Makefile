@@ -127,7 +127,9 @@ release-again: bin/goreleaser ## make the files of a release once more from a cl
 images: ## make container images, as OCI layouts in dist/images, from what release-snapshot made, and try them
 	cd tools/images && go vet ./...
 	cd tools/images && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) go run . build $(CURDIR)/dist $(CURDIR)/dist/images
-	cd tools/images && MOONHELM_DIST=$(CURDIR)/dist go test -count=1 ./...
+	@mkdir -p bin
+	cd tools/images && MOONHELM_DIST=$(CURDIR)/dist MOONHELM_IMAGE_HELM=$(CURDIR)/bin/helm-argocd go test -count=1 ./...
+	if [ -e bin/helm-argocd ]; then cd test/compat && MOONHELM_TEST_HELM=$(CURDIR)/bin/helm-argocd go test -count=1 -run TestArgoCDCorpus .; fi
 
 systems: ## vet for other systems, and run what release-snapshot made for other machines of Linux in qemu-user
 	@echo "== other systems and machines"
