@@ -103,6 +103,7 @@ release-tests: ## what a release is made of: the changelog's fragments, the inst
 	@echo "== releases"
 	cd tools/changelog && go vet ./... && go test -count=1 ./...
 	cd tools/dist && go vet ./... && go test -count=1 ./...
+	cd tools/screen && go vet ./... && go test -count=1 ./...
 	cd test/release && go vet ./... && go test -count=1 ./...
 
 changelog: ## show the next release's section; with RELEASE=0.1.0 write it into CHANGELOG.md
@@ -134,6 +135,10 @@ images: ## make container images, as OCI layouts in dist/images, from what relea
 systems: ## vet for other systems, and run what release-snapshot made for other machines of Linux in qemu-user
 	@echo "== other systems and machines"
 	test/release/systems.sh
+
+.PHONY: picture
+picture: build ## make docs/wait.svg, the picture in README.md, from a real install in a terminal (needs tmux)
+	$(if $(KUBECONFIG),,test/with-cluster.sh )tools/screen/wait.sh
 
 bench: build ## measure against Helm's binary (see bench/README.md)
 	cd bench && go run . $(BENCH)
