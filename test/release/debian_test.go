@@ -23,9 +23,16 @@ func debian(t *testing.T) string {
 	root := filepath.Join(t.TempDir(), "debian")
 	if made := os.Getenv("MOONHELM_DEBIAN"); made != "" {
 		run(t, "cp", "-a", made, root)
-		return root
+	} else {
+		run(t, "debootstrap", "--variant=minbase", "stable", root)
 	}
-	run(t, "debootstrap", "--variant=minbase", "stable", root)
+	// Programs find themselves by /proc, and helm starts itself again for the scripts of a chart.
+	run(t, "mount", "-t", "proc", "proc", filepath.Join(root, "proc"))
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", filepath.Join(root, "proc")).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v %s", err, out)
+		}
+	})
 	return root
 }
 
@@ -34,23 +41,26 @@ func debian(t *testing.T) string {
 func TestDistDebian(t *testing.T) {
 	dir, version := dist(t)
 	root := debian(t)
-	chroot := func(args ...string) string { return run(t, "chroot", append([]string{root}, args...)...) }
+	chroot := func(t *testing.T, args ...string) string {
+		t.Helper()
+		return run(t, "chroot", append([]string{root}, args...)...)
+	}
 	give := func(name string) {
 		must(os.WriteFile(filepath.Join(root, "tmp", name), readDist(t, dir, name), 0o644))
 	}
 	works := func(t *testing.T, helm string) {
 		t.Helper()
 		checkHelm(t, version, "chroot", root, helm)
-		chroot(helm, "create", "/tmp/web")
-		defer chroot("rm", "-r", "/tmp/web")
-		chroot(helm, "lint", "--strict", "/tmp/web")
-		if out := chroot(helm, "template", "web", "/tmp/web"); !strings.Contains(out, "kind: Deployment") {
+		chroot(t, helm, "create", "/tmp/web")
+		defer chroot(t, "rm", "-r", "/tmp/web")
+		chroot(t, helm, "lint", "--strict", "/tmp/web")
+		if out := chroot(t, helm, "template", "web", "/tmp/web"); !strings.Contains(out, "kind: Deployment") {
 			t.Errorf("template: got:\n%s", out)
 		}
 		must(os.MkdirAll(filepath.Join(root, "tmp/web/ext/lua"), 0o755))
 		writeFile(t, filepath.Join(root, "tmp/web/ext/lua/chart.lua"),
 			`events.on("pre-render", function(ctx) ctx.values.replicaCount = 7 end)`, 0o644)
-		if out := chroot(helm, "template", "web", "/tmp/web"); !strings.Contains(out, "replicas: 7") {
+		if out := chroot(t, helm, "template", "web", "/tmp/web"); !strings.Contains(out, "replicas: 7") {
 			t.Errorf("template with a script: got:\n%s", out)
 		}
 	}
@@ -64,13 +74,13 @@ func TestDistDebian(t *testing.T) {
 	t.Run("deb", func(t *testing.T) {
 		name := "moonhelm_" + version + "_" + runtime.GOARCH + ".deb"
 		give(name)
-		chroot("dpkg", "--install", "/tmp/"+name)
+		chroot(t, "dpkg", "--install", "/tmp/"+name)
 		works(t, "helm")
-		if out := chroot("dpkg", "--verify", "moonhelm"); strings.Contains(out, "usr/bin") {
+		if out := chroot(t, "dpkg", "--verify", "moonhelm"); strings.Contains(out, "usr/bin") {
 			t.Errorf("dpkg --verify: %s", out)
 		}
-		chroot("rm", "-rf", "/root/.cache", "/root/.config", "/root/.local")
-		chroot("dpkg", "--purge", "moonhelm")
+		chroot(t, "rm", "-rf", "/root/.cache", "/root/.config", "/root/.local")
+		chroot(t, "dpkg", "--purge", "moonhelm")
 		gone(t)
 	})
 	t.Run("archive", func(t *testing.T) {
@@ -78,10 +88,10 @@ func TestDistDebian(t *testing.T) {
 		name := "helm-v" + version + "-" + platform + ".tar.gz"
 		give(name)
 		give(name + ".sha256sum")
-		chroot("sh", "-c", "cd /tmp && sha256sum --check "+name+".sha256sum")
-		chroot("tar", "-C", "/opt", "-xzf", "/tmp/"+name)
+		chroot(t, "sh", "-c", "cd /tmp && sha256sum --check "+name+".sha256sum")
+		chroot(t, "tar", "-C", "/opt", "-xzf", "/tmp/"+name)
 		works(t, "/opt/"+platform+"/helm")
-		chroot("rm", "-r", "/opt/"+platform)
+		chroot(t, "rm", "-r", "/opt/"+platform)
 		gone(t)
 	})
 	t.Run("installer", func(t *testing.T) {
