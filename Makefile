@@ -53,6 +53,7 @@ check: ## formatting, vet, golangci-lint, actionlint, the exported API
 	go vet ./...
 	go tool -modfile=tools/go.mod golangci-lint run ./...
 	go tool -modfile=tools/actionlint/go.mod actionlint
+	cd tools/actionlint && go vet ./... && go test -count=1 ./...
 	go test ./internal/api
 
 unit: build ## the tests that take no longer than a second each, without a cluster
@@ -102,6 +103,7 @@ release-tests: ## what a release is made of: the changelog's fragments, the inst
 	@echo "== releases"
 	cd tools/changelog && go vet ./... && go test -count=1 ./...
 	cd tools/dist && go vet ./... && go test -count=1 ./...
+	cd tools/screen && go vet ./... && go test -count=1 ./...
 	cd test/release && go vet ./... && go test -count=1 ./...
 
 changelog: ## show the next release's section; with RELEASE=0.1.0 write it into CHANGELOG.md
@@ -126,11 +128,17 @@ release-again: bin/goreleaser ## make the files of a release once more from a cl
 images: ## make container images, as OCI layouts in dist/images, from what release-snapshot made, and try them
 	cd tools/images && go vet ./...
 	cd tools/images && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) go run . build $(CURDIR)/dist $(CURDIR)/dist/images
-	cd tools/images && MOONHELM_DIST=$(CURDIR)/dist go test -count=1 ./...
+	@mkdir -p bin
+	cd tools/images && MOONHELM_DIST=$(CURDIR)/dist MOONHELM_IMAGE_HELM=$(CURDIR)/bin/helm-argocd go test -count=1 ./...
+	if [ -e bin/helm-argocd ]; then cd test/compat && MOONHELM_TEST_HELM=$(CURDIR)/bin/helm-argocd go test -count=1 -run TestArgoCDCorpus .; fi
 
 systems: ## vet for other systems, and run what release-snapshot made for other machines of Linux in qemu-user
 	@echo "== other systems and machines"
 	test/release/systems.sh
+
+.PHONY: picture
+picture: build ## make docs/wait.svg, the picture in README.md, from a real install in a terminal (needs tmux)
+	$(if $(KUBECONFIG),,test/with-cluster.sh )tools/screen/wait.sh
 
 bench: build ## measure against Helm's binary (see bench/README.md)
 	cd bench && go run . $(BENCH)

@@ -16,6 +16,7 @@ if [ "${1:-}" = release ]; then
 	has rpm2cpio rpm2cpio
 	has cpio cpio
 	has dpkg dpkg
+	has debootstrap debootstrap
 elif [ "${1:-}" = systems ]; then
 	has qemu-aarch64 qemu-user
 elif [ "${1:-}" = callers ]; then

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
+	"github.com/moonhelm/moonhelm/internal/testdeps"
 )
 
 // page returns the text of a page of docs/.
@@ -203,6 +204,66 @@ func TestHowItWorksBars(t *testing.T) {
 			}) {
 				t.Errorf("docs/performance.md has no row with %q", line)
 			}
+		}
+	}
+}
+
+// firstWords are the words with which a page may begin: what the reader wants to do.
+var firstWords = strings.Fields(`Check Compare Decide Derive Deploy Fetch Find Install Look Make Name Push Read Replace
+	Run Add Say See Set Sign Use Write`)
+
+// TestFirstLines checks that each page of docs/ says in its first line what its reader wants to do.
+func TestFirstLines(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil || len(files) < 25 {
+		t.Fatalf("got %d pages, %v", len(files), err)
+	}
+	for _, file := range files {
+		text := regexp.MustCompile(`(?s)<!--.*?-->`).ReplaceAllString(page(t, filepath.Base(file)), "")
+		heading, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		first, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+		word, _, _ := strings.Cut(first, " ")
+		if !strings.HasPrefix(heading, "# ") || !slices.Contains(firstWords, strings.TrimRight(word, ",:")) {
+			t.Errorf("%s begins with %q, %q: want a heading, and what the reader wants to do", filepath.Base(file), heading, first)
+		}
+	}
+}
+
+// TestReadme runs the commands of README.md behind "Five minutes" on the control plane, in one shell. The
+// first block, which builds the program and a control plane, is left out.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(text), "\n### Five minutes\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(part, -1)
+	if len(blocks) < 6 {
+		t.Fatalf("got %d blocks, want those of the section", len(blocks))
+	}
+	for _, program := range []string{"bash", "python3"} {
+		testdeps.Program(t, program)
+	}
+	namespace := makeNamespace(t, "readme")
+	script := "set -e\n"
+	for _, b := range blocks[1:] {
+		script += b[1]
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("bash", "-c", strings.ReplaceAll(script, "cluster down", "true cluster down"))
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + dir, "TERM=dumb",
+		"KUBECONFIG=" + os.Getenv(apiserver.Kubeconfig), "HELM_NAMESPACE=" + namespace,
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"has been upgraded", "Rollback was a success", "+ \"shop\"", `release "web" uninstalled`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("got no %q in\n%s", want, out)
 		}
 	}
 }

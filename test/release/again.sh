@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # again.sh: makes a release a second time, from another clone in another directory, and compares
-# each file with that of dist/, of the same commit. Signatures, which are made with another key, are left out.
+# each file with that of dist/, of the same commit.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -d dist ] || { echo "again.sh: dist/ is not there: run make release-snapshot" >&2; exit 1; }
@@ -10,12 +10,9 @@ again=$(mktemp -d "${TMPDIR:-/tmp}/moonhelm-again.XXXXXX")
 trap 'rm -rf "$again"' EXIT
 commit=$(sed -n 's/.*"commit": *"\([0-9a-f]*\)".*/\1/p' dist/metadata.json)
 test/release/snapshot.sh "$(sed 's/^v//' dist/helm-latest-version)" "$again/dist" "$commit"
-sums() {
-	(cd "$1" && find . -type f \( -name 'helm-v*' -o -name 'moonhelm*' -o -path './manifests/*' \) \
-		! -name '*.asc' ! -path './images/*' -print0 | sort -z | xargs -0 sha256sum)
-}
-if ! diff <(sums dist) <(sums "$again/dist"); then
+sums=test/release/sums.sh
+if ! diff <("$sums" dist) <("$sums" "$again/dist"); then
 	echo "again.sh: the files above differ between two builds of one commit" >&2
 	exit 1
 fi
-echo "again.sh: $(sums dist | wc -l) files, the same bytes twice"
+echo "again.sh: $("$sums" dist | wc -l) files, the same bytes twice"

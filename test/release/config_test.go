@@ -3,7 +3,9 @@
 package release
 
 import (
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -155,7 +157,79 @@ func TestLdflagsNameVariablesThatExist(t *testing.T) {
 	}
 }
 
-// exists reports whether Go supports a platform of the matrix.
+// Actions are pinned by commit, in the workflows and in those that the documentation shows: a tag can be
+// moved to other code.
+func TestActionsArePinned(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %d workflows, %v", len(files), err)
+	}
+	pinned := regexp.MustCompile(`^[a-z0-9./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	commits := map[string]string{}
+	for _, file := range append(files, "../../docs/pipelines.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^ *(?:- )?uses: (.*)$`).FindAllStringSubmatch(string(text), -1) {
+			name, commit, _ := strings.Cut(m[1], "@")
+			if !pinned.MatchString(m[1]) {
+				t.Errorf("%s: %s is not pinned as name@commit # vX.Y.Z", filepath.Base(file), m[1])
+			}
+			if other := commits[name]; other != "" && other != commit {
+				t.Errorf("%s is used at %s and at %s", name, commit, other)
+			}
+			commits[name] = commit
+		}
+	}
+}
+
+// The release key, and the permission to write, are only where no test runs.
+func TestReleaseKeyIsApartFromTests(t *testing.T) {
+	data, err := os.ReadFile("../../.github/workflows/release.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workflow struct {
+		Permissions map[string]string
+		Jobs        map[string]struct {
+			Needs       string
+			Environment string
+			Permissions map[string]string
+			Steps       []struct {
+				Run string
+				Env map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(data, &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"contents": "read"}; !maps.Equal(workflow.Permissions, want) {
+		t.Errorf("permissions of all jobs: got %v, want %v", workflow.Permissions, want)
+	}
+	for name, job := range workflow.Jobs {
+		secret := false
+		for _, step := range job.Steps {
+			for _, value := range step.Env {
+				secret = secret || strings.Contains(value, "secrets.")
+			}
+		}
+		if privileged := secret || len(job.Permissions) > 0 || job.Environment != ""; !privileged {
+			continue
+		}
+		if name != "publish" || job.Needs != "rehearse" || job.Environment != "release" {
+			t.Errorf("the job %s has the key or may write; want that of publish alone, behind rehearse and an approval", name)
+		}
+		for _, step := range job.Steps {
+			if regexp.MustCompile(`go test|make [a-z -]*(test|check|systems|images)`).MatchString(step.Run) {
+				t.Errorf("the job %s runs tests beside the key:\n%s", name, step.Run)
+			}
+		}
+	}
+}
+
+// exists reports whether Go has a platform of the matrix.
 func exists(goos, goarch string) bool {
 	return goos == "linux" || goarch == "amd64" || goarch == "arm64" || goarch == "386"
 }
