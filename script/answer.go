@@ -54,18 +54,30 @@ func refuse(err error) *wire.Message {
 	return &wire.Message{Kind: wire.Refuse, Body: map[string]any{"message": clip(err.Error(), maxMessage)}}
 }
 
-// load returns the content of a node.
+// load returns the content of a node, and of what it leads to as long as it is small.
 func (r *request) load(m wire.Message) (*wire.Message, error) {
 	id, ok := m.Body["id"].(int64)
 	if !ok || r.nodes == nil || r.nodes.byID[uint64(id)] == nil {
 		return nil, fmt.Errorf("it asked for unknown node %d", id)
 	}
 	n := r.nodes.byID[uint64(id)]
+	if key, ok := m.Body["key"].(string); ok {
+		if v, there, ok := n.scalarOf(key); ok && there {
+			return &wire.Message{Kind: wire.Answer, Body: map[string]any{"field": v}}, nil
+		} else if ok {
+			return &wire.Message{Kind: wire.Answer, Body: map[string]any{}}, nil
+		}
+	}
 	v, err := r.nodes.content(n)
 	if err != nil {
 		return refuse(err), nil
 	}
-	body := map[string]any{"value": v}
+	n.sent = true
+	from := n
+	if n.parent != nil && n.parent.items {
+		from = n.parent // a script that looks at one item looks at the others
+	}
+	body := map[string]any{"value": v, "contents": r.nodes.along(from, maxInline, true)}
 	if err := fits(body); err != nil {
 		return refuse(fmt.Errorf("%s: %w", n.name(), err)), nil
 	}

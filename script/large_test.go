@@ -93,9 +93,12 @@ func (c counter) Write(b []byte) (int, error) {
 // Of a megabyte of values, what a script does not look at is not sent, whether it may
 // change or not.
 func TestLargeValuesAreSentWhenTheyAreLookedAt(t *testing.T) {
-	values := map[string]any{"small": "x", "all": valueTree(200)}
+	values := map[string]any{"small": "x", "all": valueTree(200), "keys": many(20_000)}
 	for _, e := range []event.Event{&event.PreRender{}, &event.PostInstall{}} {
-		c := lchart("web", fmt.Sprintf(`events.on(%q, function(ctx) assert(ctx.values.small == "x" and ctx.values.nowhere == nil) end)`, e.Name()))
+		c := lchart("web", fmt.Sprintf(`events.on(%q, function(ctx) 
+			assert(ctx.values.small == "x" and ctx.values.nowhere == nil)
+			assert(ctx.values.keys.key12345 == 12345 and ctx.values.keys.nowhere == nil)
+		end)`, e.Name()))
 		*e.Data() = event.Payload{Chart: c, Values: values}
 		h, bytes := luaHost(), 0
 		h.Start = func(ctx context.Context, l wire.Limits) (script.Process, error) {

@@ -42,6 +42,7 @@ type node struct {
 	added []*node
 	shown bool
 
+	sent       bool    // the content was sent
 	now        any     // the content after its change, nil for none
 	dirty      bool    // it or a node below it has changed
 	dirtyBelow []*node // the dirty nodes whose parent it is
@@ -142,6 +143,53 @@ func (s *nodes) content(n *node) (any, error) {
 		return nil, fmt.Errorf("%s: %w", n.name(), err)
 	}
 	return n.Content, nil
+}
+
+// manyKeys is how many keys a map has of which single ones are sent.
+const manyKeys = 2000
+
+// scalarOf returns what stands under a key of a map of many that was not sent, for a script
+// that reads a few of them. It is not ok for other nodes, and for what is not a scalar.
+func (n *node) scalarOf(key string) (v any, there, ok bool) {
+	m, _ := n.value.(map[string]any)
+	v, there = m[key]
+	if n.Content != nil || len(m) < manyKeys || !isScalar(v) ||
+		slices.ContainsFunc(n.added, func(k *node) bool { return k.key == key }) {
+		return nil, false, false
+	}
+	v, _ = scalar(v, n.exact)
+	return v, there, true
+}
+
+// along returns the contents of the nodes that n's content leads to, up to a size in all. It
+// leaves out the contexts of charts, what would not be sent whole, what was sent before, and
+// objects if they are not wanted.
+func (s *nodes) along(n *node, left int, objects bool) []any {
+	out := []any{}
+	n.sent = true
+	var queue []*node
+	add := func(r wire.Ref) { queue = append(queue, s.byID[r.ID]) }
+	wire.Refs(n.Content, add)
+	for i := 0; i < len(queue); i++ {
+		n := queue[i]
+		if n.sent || n.context || !objects && n.field == event.Objects && !n.items ||
+			n.parent != nil && wire.Size(n.value, left, wire.MaxDepth) > left {
+			continue
+		}
+		v, err := s.content(n)
+		if err != nil {
+			continue // the script asks for it, and gets the error
+		}
+		size := wire.Size(v, left, wire.MaxDepth)
+		if size > left {
+			continue
+		}
+		left -= size
+		n.sent = true
+		out = append(out, map[string]any{"ref": n.Ref, "value": v})
+		wire.Refs(v, add)
+	}
+	return out
 }
 
 // content is what a node is sent as.

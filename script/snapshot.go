@@ -289,34 +289,15 @@ const (
 )
 
 // contents returns what is sent along with a call of a handler of c: the content of its
-// context and of the nodes that this leads to, but for the contexts of other charts and for
-// what is too large to be sent whole.
+// context, and of what that leads to as long as it is small.
 func (s *snapshot) contents(c *chart.Chart, may event.Fields) []any {
-	out := []any{}
-	withObjects := may.Has(event.Objects) && s.objectText() <= maxObjects
-	left := maxAlong
-	queue := []*node{s.contextOf(c)}
-	seen := map[*node]bool{}
-	for i := 0; i < len(queue); i++ {
-		n := queue[i]
-		if seen[n] || n.context && i > 0 || !withObjects && n.field == event.Objects && !n.items ||
-			n.parent != nil && wire.Size(n.value, left, wire.MaxDepth) > left {
-			continue
-		}
-		seen[n] = true
-		v, err := s.content(n)
-		if err != nil {
-			continue // a script that looks at it asks, and is told why
-		}
-		size := wire.Size(v, left, wire.MaxDepth)
-		if size > left {
-			continue
-		}
-		left -= size
-		out = append(out, map[string]any{"ref": n.Ref, "value": v})
-		wire.Refs(v, func(r wire.Ref) { queue = append(queue, s.byID[r.ID]) })
+	n := s.contextOf(c)
+	v, err := s.content(n)
+	if err != nil {
+		return []any{} // the script asks for it, and gets the error
 	}
-	return out
+	withObjects := may.Has(event.Objects) && s.objectText() <= maxObjects
+	return append(s.along(n, maxAlong, withObjects), map[string]any{"ref": n.Ref, "value": v})
 }
 
 func (s *snapshot) objectText() (size int) {

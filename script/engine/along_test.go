@@ -80,7 +80,7 @@ func TestContentsThatComeAlongAreNotAskedFor(t *testing.T) {
 
 // What a host says that makes no sense is an error, not a crash.
 func TestContentsThatMakeNoSense(t *testing.T) {
-	for _, answer := range []m{{}, {"value": l{}}, {"value": int64(1)}, {"value": wire.Ref{ID: 1, List: true}}, {"value": m{"port": wire.Ref{ID: 1, List: true}}}} {
+	for _, answer := range []m{{"value": nil}, {"value": l{}}, {"value": int64(1)}, {"value": wire.Ref{ID: 1, List: true}}, {"value": m{"port": wire.Ref{ID: 1, List: true}}}} {
 		h := started(t, alone(on("pre-render", `local x = ctx.values.port; if type(x) == "table" then x = x[1] end`)))
 		h.odd = answer
 		if _, err := h.call(h.handlers[0], baseContext(), "values"); err == nil || strings.Contains(err.Error(), "engine failed") {

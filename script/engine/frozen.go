@@ -49,26 +49,32 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 			return v, nil
 		}
 	}
-	content, err := f.content()
-	if err != nil {
-		return rt.NilValue, err
-	}
-	switch content := content.(type) {
-	case map[string]any:
-		v, there := content[name]
+	if isText {
+		v, there, err := f.field(name)
 		switch {
-		case !there || !isText:
+		case err != nil || !there:
+			return rt.NilValue, err
 		case f.inner != nil:
 			return f.inner(name, v)
-		default:
-			return f.value(k, v, f.path+"."+name)
 		}
-	case []any:
-		if i, ok := rt.ToIntNoString(k); ok && i >= 1 && i <= int64(len(content)) {
-			return f.value(k, content[i-1], f.path+"["+strconv.FormatInt(i, 10)+"]")
+		return f.value(k, v, f.path+"."+name)
+	}
+	content, err := f.content()
+	if list, ok := content.([]any); ok && err == nil {
+		if i, ok := rt.ToIntNoString(k); ok && i >= 1 && i <= int64(len(list)) {
+			return f.value(k, list[i-1], f.path+"["+strconv.FormatInt(i, 10)+"]")
 		}
 	}
-	return rt.NilValue, nil
+	return rt.NilValue, err
+}
+
+func (f *frozen) field(name string) (v any, there bool, err error) {
+	if ref, ok := f.from.(wire.Ref); ok {
+		return f.request.field(ref, name)
+	}
+	m, _ := f.from.(map[string]any)
+	v, there = m[name]
+	return v, there, nil
 }
 
 // value returns what stands in f under a key.

@@ -36,6 +36,7 @@ type node struct {
 	table   *rt.Table
 	charged bool // the content was charged to the scripts' memory
 	loaded  bool // the table is filled
+	fields  int  // that the host was asked for one by one
 }
 
 // errEnded is returned for a table that was not looked at before its handler ended.
@@ -93,18 +94,18 @@ func (q *request) node(ref wire.Ref) (*node, error) {
 	return n, nil
 }
 
-// receive takes in the contents that came with a call. They are charged to the scripts'
-// memory when a script looks at them.
+// receive takes in the contents that came along. They are charged to the scripts' memory when
+// a script looks at them.
 func (q *request) receive(contents any) error {
 	list, _ := contents.([]any)
 	for _, c := range list {
 		body, _ := c.(map[string]any)
 		ref, ok := body["ref"].(wire.Ref)
 		if !ok {
-			return errors.New("the call has contents of nothing")
+			return errors.New("the host sent contents without a reference")
 		}
 		n, err := q.node(ref)
-		if err == nil {
+		if err == nil && n.Content == nil {
 			err = n.Receive(body["value"])
 		}
 		if err != nil {
@@ -124,17 +125,54 @@ func (q *request) content(ref wire.Ref) (any, error) {
 		return nil, errEnded
 	}
 	if n.Content == nil {
-		answer, err := q.e.ask(wire.Load, map[string]any{"id": int64(ref.ID)})
-		if err != nil {
+		if _, err := q.load(n, map[string]any{"id": int64(ref.ID)}); err != nil {
 			return nil, err
 		}
-		if err := n.Receive(answer["value"]); err != nil {
-			return nil, err
+		if n.Content == nil {
+			return nil, fmt.Errorf("the host sent no content of number %d", n.ID)
 		}
 	}
 	q.e.r.RequireMem(uint64(wire.Size(n.Content, math.MaxInt/2, wire.MaxDepth)))
 	n.charged = true
 	return n.Content, nil
+}
+
+// maxFields is how many fields of a map the host is asked for one by one.
+const maxFields = 50
+
+// field returns what stands under a key of a map.
+func (q *request) field(ref wire.Ref, name string) (v any, there bool, err error) {
+	n, err := q.node(ref)
+	if err != nil {
+		return nil, false, err
+	}
+	if n.Content == nil && n.fields < maxFields && !q.ended() {
+		n.fields++
+		answer, err := q.load(n, map[string]any{"id": int64(ref.ID), "key": name})
+		if err != nil || n.Content == nil {
+			v, there = answer["field"]
+			return v, there, err
+		}
+	}
+	content, err := q.content(ref)
+	m, _ := content.(map[string]any)
+	v, there = m[name]
+	return v, there, err
+}
+
+// load asks the host for a node's content. The answer to a question for one key may be that
+// field alone.
+func (q *request) load(n *node, question map[string]any) (map[string]any, error) {
+	answer, err := q.e.ask(wire.Load, question)
+	if err != nil {
+		return nil, err
+	}
+	if v, ok := answer["value"]; ok {
+		if err := n.Receive(v); err != nil {
+			return nil, err
+		}
+	}
+	return answer, q.receive(answer["contents"])
 }
 
 // shown returns the node's table.
@@ -186,16 +224,14 @@ func (n *node) data() (any, error) {
 // get returns what stands under a key. To read what is not a table, the node's own need not
 // be filled and compared.
 func (n *node) get(k rt.Value) (rt.Value, error) {
-	if n.loaded {
-		return n.table.Get(k), nil
-	}
-	content, err := n.request.content(n.Ref)
-	m, isMap := content.(map[string]any)
-	if name, isText := k.TryString(); err == nil && isMap && isText && isScalar(m[name]) {
-		if v, there := m[name]; there {
+	if name, isText := k.TryString(); isText && !n.loaded {
+		v, there, err := n.request.field(n.Ref, name)
+		switch {
+		case err != nil || !there:
+			return rt.NilValue, err
+		case isScalar(v):
 			return n.request.e.bridge.FromGo(v)
 		}
-		return rt.NilValue, nil
 	}
 	if _, err := n.data(); err != nil {
 		return rt.NilValue, err

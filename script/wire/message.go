@@ -118,8 +118,10 @@ const (
 
 // What the engine says in the middle of a request.
 const (
-	// Load asks for the content of a Ref: id (int). Answer: value, a map or list whose
-	// larger maps and lists may be Refs again.
+	// Load asks for the content of a Ref: id (int), and where one field of a map is wanted
+	// key (string). Answer: value, a map or list whose larger maps and lists may be Refs
+	// again, and contents, as in [Call]. Of a map of many keys whose field is not a map or
+	// list, the answer is field alone, or nothing where there is none.
 	Load Kind = iota + 32
 	// Lookup asks the cluster: apiVersion, kind, namespace, name. Answer: value.
 	Lookup
