@@ -149,9 +149,9 @@ func bigChart(t *testing.T) string {
 	return dir
 }
 
-// TestReleasesGoRound runs each step of a release's life with another binary, in every order,
+// TestReleasesAlternating runs each step of a release's life with another binary, in every order,
 // and compares the output of all three after each step.
-func TestReleasesGoRound(t *testing.T) {
+func TestReleasesAlternating(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	for _, order := range [][3]string{

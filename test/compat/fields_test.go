@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestFieldsOfOthersStay passes releases on between binaries that use server-side and
+// TestForeignFieldsKept passes releases on between binaries that use server-side and
 // client-side apply, while another client changes the objects: fields that the chart drops are
 // removed, those of other clients stay, and there are no conflicts.
-func TestFieldsOfOthersStay(t *testing.T) {
+func TestForeignFieldsKept(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	for _, s := range []struct {
