@@ -159,6 +159,7 @@ func TestReleasesAlternating(t *testing.T) {
 		{"helm3", "ours", "helm4"}, {"helm4", "helm3", "ours"}, {"helm3", "helm4", "ours"},
 	} {
 		t.Run(strings.Join(order[:], " "), func(t *testing.T) {
+			t.Parallel()
 			s := c.namespace(t)
 			all := tools(t, s)
 			a, b, c := all[order[0]], all[order[1]], all[order[2]]

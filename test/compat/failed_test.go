@@ -19,6 +19,7 @@ func TestFailedRevisionsAlternating(t *testing.T) {
 	for _, s := range [][2]string{{"ours", "helm4"}, {"ours", "helm3"}, {"helm4", "ours"}, {"helm3", "ours"}} {
 		failing, next := s[0], s[1]
 		t.Run(failing+" fails, "+next+" goes on", func(t *testing.T) {
+			t.Parallel()
 			ns := c.namespace(t)
 			all := tools(t, ns)
 			all[next].must(t, "install", "web", chart)

@@ -27,6 +27,7 @@ func TestForeignFieldsKept(t *testing.T) {
 		{"ours", []string{"--server-side=true"}, "ssa", []string{"helm4", "ours", "helm4"}},
 	} {
 		t.Run(strings.Join(append(append([]string{s.maker}, s.flags...), s.next...), " "), func(t *testing.T) {
+			t.Parallel()
 			ns := c.namespace(t)
 			all := tools(t, ns)
 			all[s.maker].must(t, append([]string{"install", "web", chart}, s.flags...)...)

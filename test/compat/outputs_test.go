@@ -19,6 +19,7 @@ func TestOutputs(t *testing.T) {
 	chart := configChart(t)
 	for _, maker := range []string{"helm4", "helm3", "ours"} {
 		t.Run("made by "+maker, func(t *testing.T) {
+			t.Parallel()
 			ns := c.namespace(t)
 			all := tools(t, ns)
 			all[maker].must(t, "install", "web", chart, "--labels", "team=x", "--description", "words")
