@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// quick is a grace that tests have the time for.
+// quick is a short grace period for tests.
 var quick = wait.Grace{Start: 300 * time.Millisecond, Crash: 300 * time.Millisecond, Condition: 300 * time.Millisecond}
 
 func quickClient(t testing.TB) (*Client, *apitest.Recorder) {
@@ -31,7 +31,7 @@ func quickClient(t testing.TB) (*Client, *apitest.Recorder) {
 	return clientWith(kube.New(kube.Options{REST: func() (*rest.Config, error) { return config, nil }, Progress: rec.Record}), Options{}, quick, kube.Options{}), rec
 }
 
-// deployment is one with the given annotations of its pods.
+// deployment returns a Deployment with annotations of its pods.
 func deployment(name, notes, spec string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -51,7 +51,7 @@ func TestAwaitPermanentFailure(t *testing.T) {
 	for _, test := range []struct {
 		name, objects string
 		object        string
-		want          []string // in the error
+		want          []string // parts of the error
 	}{
 		{
 			name:    "an image that cannot be pulled",
@@ -225,8 +225,7 @@ func TestAwaitTemporaryFailure(t *testing.T) {
 	}
 }
 
-// An upgrade that mends what the revision before broke must not fail because
-// the old pods still crash.
+// An upgrade that repairs the previous revision must not fail because its pods still crash.
 func TestAwaitIgnoresOldPods(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
@@ -240,7 +239,7 @@ func TestAwaitIgnoresOldPods(t *testing.T) {
 	if err := c.Await(ctx, wait.Request{Objects: broken, Namespace: ns}); err == nil {
 		t.Fatal("the broken one became ready")
 	}
-	// Two seconds are longer than the grace, so an old pod had the time to fail it.
+	// Two seconds are longer than the grace period, so an old pod could have made it fail.
 	mended := apitest.Parse(t, deployment("web", `moonhelm.test/waiting: null, moonhelm.test/ready-after: 2s`, ""))
 	if err := c.Apply(t.Context(), mended, kube.Owner{Release: "web", Namespace: ns}); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// logTail is how much of a container's log is kept.
+// logTail is the number of bytes that are kept of a container's log.
 const logTail = 64 << 10
 
 func TestLogsOfPodsAndJobs(t *testing.T) {
@@ -54,7 +54,7 @@ spec: {restartPolicy: Never, containers: [{name: app, image: a}]}
 		if _, err := c.CreateHook(ctx, o, ns); err != nil {
 			t.Fatal(err)
 		}
-		_ = c.Finish(ctx, []*manifest.Object{o}, ns) // well or not
+		_ = c.Finish(ctx, []*manifest.Object{o}, ns) // it may fail
 		logs, err := c.Logs(ctx, o, ns)
 		if err != nil || len(logs) != len(test.want) {
 			t.Errorf("%s: %d logs, %v", test.name, len(logs), err)
