@@ -19,12 +19,15 @@ help: ## explain the targets
 	@echo "Moonhelm: make TARGET"
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r target what; do printf '  %-14s %s\n' "$$target" "$$what"; done
 
+# make test builds both once, and sets BUILT for its lanes.
+ifndef BUILT
 build: ## build bin/helm
 	@mkdir -p bin
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/helm ./cmd/helm
 
 cluster: ## build bin/cluster, the local Kubernetes control plane (minutes the first time)
 	@test/cluster/build.sh
+endif
 
 demo: build ## install an example chart into a real API server and remove it again
 	@examples/demo.sh
@@ -38,14 +41,23 @@ callers-deps: ## install those of make callers (as root)
 site-deps: ## install the browser of make site-tests (as root)
 	@test/deps.sh site
 
-# The parts of make test, the long ones first, and how many run at a time. On two cores two
-# lanes can starve the control plane, which then ends. The output of a part is printed when
-# it ends.
-PARTS = check compat tests faults race cluster-tests release-tests sdk registry
-LANES ?= 1
+# The lanes of make test: the parts on the control plane, which mostly wait, and the others. The
+# control plane starts before both, as its API server ends if it cannot create its first objects
+# within half a minute. LANES=1 runs one part at a time. The output of a part is printed when it
+# ends.
+CLUSTERED_PARTS = faults compat cluster-tests sdk
+OTHER_PARTS = check tests race registry release-tests
+LANES ?= 2
 
-test: ## run everything but callers and the site: what CI runs (LANES=2: two parts at a time)
-	@$(MAKE) --no-print-directory -j$(LANES) --output-sync=target $(PARTS)
+test: build cluster ## run everything but callers and the site: what CI runs
+	@test/with-cluster.sh $(MAKE) --no-print-directory -j$(LANES) --output-sync=target BUILT=1 clustered-lane other-lane
+
+.PHONY: clustered-lane other-lane
+clustered-lane:
+	@$(MAKE) $(CLUSTERED_PARTS)
+
+other-lane:
+	@env -u MOONHELM_TEST_KUBECONFIG -u MOONHELM_TEST_RESTRICTED_KUBECONFIG $(MAKE) $(OTHER_PARTS)
 
 check: ## formatting, vet, golangci-lint, actionlint, the exported API
 	@echo "== formatting, vet, golangci-lint, actionlint, the exported API"
@@ -67,13 +79,20 @@ tests: build ## all tests without a cluster, but for those that cluster-tests ru
 	@echo "== unit and command tests"
 	go test $$(go list ./... | grep -vxF "$$(go list $(CLUSTERED))")
 
+# All tests of the packages that run things concurrently; of those that do so in few places, the
+# short tests, and of the Lua engine, which is a process with one script at a time, the tests of
+# what another goroutine does. Tests of limits measure time and memory.
+RACE = go test -race -skip 'Bomb|Bounded|SizeLimit|PluginLimit'
+
 race: ## the packages that run things concurrently, under the race detector
 	@echo "== race detector"
-	go test -race -skip 'Bomb|Bounded|SizeLimit|PluginLimit' ./fetch ./repo/... ./registry ./plugin/... ./action ./event ./storage ./storage/lock ./kube/... ./engine ./chart/loader ./internal/ui ./script ./script/wire ./script/engine/...
+	$(RACE) ./fetch ./repo ./registry ./plugin/... ./action ./event ./storage ./storage/lock ./kube/... ./internal/ui ./script ./script/wire
+	$(RACE) -short ./engine ./repo/index ./chart/loader ./script/engine/bridge ./script/engine/modules
+	$(RACE) -run 'Share|Serve|Stream' ./script/engine
 
 cluster-tests: build cluster ## tests on the local control plane
 	@echo "== tests on the control plane"
-	test/with-cluster.sh go test -count=1 -p 1 $(CLUSTERED)
+	test/with-cluster.sh go test -count=1 -p 1 -parallel 4 $(CLUSTERED) # they mostly wait
 	cd test/cluster && go vet ./... && go test -count=1 ./...
 
 faults: build cluster ## kill, crowd and spoil the program's work on the control plane (six minutes or so)

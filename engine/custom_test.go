@@ -20,7 +20,7 @@ func says(who string) func(args ...any) (any, error) {
 	return func(args ...any) (any, error) { return fmt.Sprintf("%s%v", who, args), nil }
 }
 
-func TestFunctionsOfAChartsOwn(t *testing.T) {
+func TestInputFunctions(t *testing.T) {
 	c := tree(t, "web", map[string]string{
 		"templates/a.yaml":           `{{ greet "x" 1 .Values.n | quote }} {{ include "db.name" . }} {{ tpl "{{ greet }}" . }}`,
 		"templates/_same.tpl":        `{{ define "web.same" }}{{ same }}{{ end }}`,
@@ -49,7 +49,7 @@ func TestFunctionsOfAChartsOwn(t *testing.T) {
 }
 
 // The same text is valid in one chart and an error in another.
-func TestAFunctionIsItsChartsAlone(t *testing.T) {
+func TestInputFunctionsPerChart(t *testing.T) {
 	const text = "a: 1\nb: {{ greet }}\n"
 	for _, c := range []struct {
 		files      map[string]string
@@ -72,7 +72,7 @@ func TestAFunctionIsItsChartsAlone(t *testing.T) {
 	}
 }
 
-func TestWhatAChartMayNotOffer(t *testing.T) {
+func TestInputFunctionsInvalidName(t *testing.T) {
 	for name, problem := range map[string]string{
 		"quote": "cannot be replaced", "include": "cannot be replaced", "and": "cannot be replaced", "lookup": "cannot be replaced",
 		"": "a name holds", "1a": "a name holds", "a-b": "a name holds", "a.b": "a name holds", "if": "a name holds", "true": "a name holds", "nil": "a name holds",
@@ -87,7 +87,7 @@ func TestWhatAChartMayNotOffer(t *testing.T) {
 	}
 }
 
-func TestErrorsOfAChartsFunctions(t *testing.T) {
+func TestInputFunctionsError(t *testing.T) {
 	broken := errors.New("broken at ext/lua/chart.lua:3")
 	c := tree(t, "web", map[string]string{
 		"templates/_a.tpl": "{{ define \"outer\" }}\n{{ fetch .Values.url }}{{ end }}",
@@ -119,7 +119,7 @@ func TestErrorsOfAChartsFunctions(t *testing.T) {
 
 // Functions of scripts have state, so they must be called in the same order on every run, and
 // once each.
-func TestFunctionsAreCalledInTheSameOrderAlways(t *testing.T) {
+func TestInputFunctionsCallOrder(t *testing.T) {
 	files := map[string]string{"templates/z.yaml": `{{ count "root" }}{{ tpl "{{ $_ := set .Values \"a\" 1 }}{{ .Values.a }}" . }}`}
 	for i := range 30 {
 		files[fmt.Sprintf("charts/sub%02d/templates/a.yaml", i)] = fmt.Sprintf(`{{ count %d }}`, i)

@@ -15,7 +15,7 @@ const selfHolding = `{{ $c := dict "n" (dict "x" 1) }}{{ $_ := set $c "self" $c 
 
 // Functions that do not encode their arguments accept values that contain themselves, as in
 // Helm.
-func TestFunctionsOfValuesThatHoldThemselves(t *testing.T) {
+func TestCyclicValues(t *testing.T) {
 	for expr, want := range map[string]string{
 		`{{ $m := mergeOverwrite (dict "a" 1) $c }}{{ keys $m | sortAlpha | join "," }} {{ $m.self.self.n.x }}`:  "a,n,self 1",
 		`{{ $m := mustMerge (dict "a" 1) $deep }}{{ len $m }}`:                                                   "3",
@@ -41,7 +41,7 @@ func TestFunctionsOfValuesThatHoldThemselves(t *testing.T) {
 }
 
 // Endless loops and stack overflows are errors with a clear message.
-func TestValuesThatHoldThemselvesEnd(t *testing.T) {
+func TestCyclicValuesError(t *testing.T) {
 	for text, want := range map[string]string{
 		// The first source makes the destination contain itself, and the second is
 		// merged into it.

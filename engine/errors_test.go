@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestErrorsSayWhatIsMissing(t *testing.T) {
+func TestErrorMissingValue(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
 		want  string
@@ -108,7 +108,7 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheParser(t *testing.T) {
+func TestErrorSyntax(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: {{ toYamll .x }}": "parse error at (web/templates/a.yaml:1:7): function \"toYamll\" not defined\n  1 | a: {{ toYamll .x }}\n    |       ^^^^^^^\n  hint: did you mean toYaml?",
 		"a\n{{ if .x }}\nb":   "parse error at (web/templates/a.yaml:3): unexpected EOF\n  3 | b\n  hint: an if, with, range, define or block has no {{ end }}",
@@ -122,7 +122,7 @@ func TestErrorsOfTheParser(t *testing.T) {
 	}
 }
 
-func TestTheAuthorsWordsComeFirst(t *testing.T) {
+func TestErrorMessage(t *testing.T) {
 	e := renderError(t, map[string]string{
 		"templates/a.yaml": `{{ include "check" . }}`,
 		"templates/_h.tpl": `{{ define "check" }}{{ fail (printf "no %s:\n  <at all> & %%" "way") }}{{ end }}`,
@@ -142,7 +142,7 @@ func TestTheAuthorsWordsComeFirst(t *testing.T) {
 	}
 }
 
-func TestErrorsCarryTheirData(t *testing.T) {
+func TestErrorFields(t *testing.T) {
 	e := renderError(t, map[string]string{"charts/db/templates/a.yaml": "\n {{ .Values.a.port.c }}", "charts/db/values.yaml": "a: {ports: 1}"})
 	if e.Chart != "web/charts/db" || e.File != "web/charts/db/templates/a.yaml" || e.Line != 2 || e.Column != 5 || e.Expr != ".Values.a.port.c" {
 		t.Errorf("got %+v", e)
@@ -203,7 +203,7 @@ func TestHostileTemplates(t *testing.T) {
 	}
 }
 
-func TestATemplateMayIncludeItselfAsOftenAsInHelm(t *testing.T) {
+func TestIncludeRecursionLimit(t *testing.T) {
 	text := `{{ define "r" }}{{ if . }}{{ include "r" (sub . 1) }}{{ end }}{{ end }}{{ include "r" DEPTH }}`
 	for depth, ok := range map[string]bool{"1000": true, "1001": false} {
 		t.Run(depth, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestATemplateMayIncludeItselfAsOftenAsInHelm(t *testing.T) {
 }
 
 // A chart's message cannot look like a line of helm's own.
-func TestErrorsForgeNoLines(t *testing.T) {
+func TestErrorEscapesLines(t *testing.T) {
 	for name, test := range map[string]struct{ vals, text string }{
 		"fail":                  {"", `{{ fail "no\nError: forged\n  hint: forged\nraised at forged" }}`},
 		"required":              {"", `{{ required "no\n  hint: forged" nil }}`},
@@ -239,7 +239,7 @@ func TestErrorsForgeNoLines(t *testing.T) {
 	}
 }
 
-func TestNamesOfTemplatesHoldNoControlCharacters(t *testing.T) {
+func TestTemplateNameControlCharacters(t *testing.T) {
 	for _, name := range []string{"templates/a\nkind: Pod\n#.yaml", "templates/a\r.yaml", "templates/\x1b[2J.yaml", "templates/a\u2028b.yaml", "templates/\u0085.yaml"} {
 		e := renderError(t, map[string]string{name: "a: 1"})
 		if !strings.Contains(e.Cause, "must not hold control characters") || strings.ContainsAny(e.Error(), "\r\x1b") || strings.Contains(e.Error(), "\nkind") {

@@ -58,8 +58,8 @@ func judged() []string {
 	}
 }
 
-// TestEvaluatorAgreesWithGo compares the evaluator with text/template.
-func TestEvaluatorAgreesWithGo(t *testing.T) {
+// TestEvaluatorReference compares the evaluator with text/template.
+func TestEvaluatorReference(t *testing.T) {
 	for _, text := range judged() {
 		compareEvaluation(t, text)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Only the definitions of a library are used, whether it has the type library or is in
 // library/, and whatever its files are called.
-func TestLibrariesOnlyDefine(t *testing.T) {
+func TestLibraryDefinitions(t *testing.T) {
 	lib := func(kind string) *chart.Chart {
 		files := map[string]string{
 			"templates/pod.yaml":      `{{ fail "pod.yaml of a library was run" }}`,

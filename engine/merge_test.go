@@ -169,7 +169,7 @@ func described(maps []map[string]any, run func() (any, error)) string {
 }
 
 // Merging has the same results as sprig, except for values that contain themselves.
-func TestMergeAgreesWithSprig(t *testing.T) {
+func TestMergeReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}

@@ -19,7 +19,7 @@ import (
 var changing = []string{"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "GobDecode", "Scan", "Value"}
 
 // The reference are the methods that reflection finds.
-func TestMethodOfKnowsAllMethods(t *testing.T) {
+func TestMethodOfReference(t *testing.T) {
 	now := time.Now()
 	for _, v := range []any{
 		Values{}, chartfiles.Files{}, &KubeVersion{}, VersionSet{}, semver.MustParse("1.2.3"), *semver.MustParse("1.2.3"),

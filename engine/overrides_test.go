@@ -90,7 +90,7 @@ func overridesChart(hosts, sections int) map[string]string {
 }
 
 // Nine public charts exceeded a limit here.
-func TestOverridesOfManyHosts(t *testing.T) {
+func TestHelmToolkitOverrides(t *testing.T) {
 	in := input(t, tree(t, "web", overridesChart(20, 60)))
 	out, err := Render(context.Background(), in)
 	if err != nil {

@@ -106,7 +106,7 @@ func parseSeeds() []string {
 	)
 }
 
-func TestParserAgreesWithGo(t *testing.T) {
+func TestParserReference(t *testing.T) {
 	taken := 0
 	for _, text := range parseSeeds() {
 		if compareParse(t, text) {

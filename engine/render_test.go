@@ -127,7 +127,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-func TestDefinitionsOfOneName(t *testing.T) {
+func TestDuplicateDefinitions(t *testing.T) {
 	def := func(what string) string { return `{{ define "x" }}` + what + `{{ end }}` }
 	use := `{{ include "x" . }}`
 	for name, test := range map[string]struct {
@@ -189,7 +189,7 @@ func TestDefinitionsOfOneName(t *testing.T) {
 // Templates run by depth, deepest first, and in reverse alphabetical order, and see the changes
 // of earlier ones in their chart and below. Two charts in charts/ may have the same name; the
 // later one's files replace the earlier one's.
-func TestChartsOfOneName(t *testing.T) {
+func TestChartsSameName(t *testing.T) {
 	c := tree(t, "p", nil)
 	one := tree(t, "s", map[string]string{"templates/a.yaml": "one", "templates/one.yaml": "1"})
 	two := tree(t, "s", map[string]string{"templates/a.yaml": "two", "templates/two.yaml": "2"})
@@ -207,7 +207,7 @@ func TestChartsOfOneName(t *testing.T) {
 	}
 }
 
-func TestWritesAreSeenAsInHelm(t *testing.T) {
+func TestWritesOrder(t *testing.T) {
 	note := `{{ .Values.seen }}{{ $_ := set .Values "seen" (printf "%s %s" .Values.seen (base .Template.Name)) }}`
 	got := rendered(t, map[string]string{
 		"values.yaml": "seen: '-'", "templates/a.yaml": note, "templates/b.yaml": note, "templates/d/c.yaml": note,
@@ -223,7 +223,7 @@ p/templates/d/c.yaml: -`
 	}
 }
 
-func TestWritesReachTheParentsViewOfASubchart(t *testing.T) {
+func TestWritesVisibleInParent(t *testing.T) {
 	got := rendered(t, map[string]string{
 		"templates/a.yaml":     `{{ toJson .Values }} {{ toJson .Subcharts.s.Values }}`,
 		"charts/s/values.yaml": "count: 1", "charts/s/templates/x.yaml": `{{ $_ := set .Values "w" 2 }}`,
@@ -234,7 +234,7 @@ func TestWritesReachTheParentsViewOfASubchart(t *testing.T) {
 	}
 }
 
-func TestOneChartsGlobalsAreNotAnothers(t *testing.T) {
+func TestGlobalsPerChart(t *testing.T) {
 	note := `{{ toJson .Values.global }}{{ $_ := set .Values.global.deep "seen" .Chart.Name }}{{ $_ := set .Values.global .Chart.Name 1 }}`
 	got := rendered(t, map[string]string{
 		"values.yaml": "global: {deep: {a: 1}}", "templates/a.yaml": note,
@@ -248,7 +248,7 @@ p/templates/a.yaml: {"deep":{"a":1}}`
 	}
 }
 
-func TestWritesDoNotReachTheInput(t *testing.T) {
+func TestWritesKeepInput(t *testing.T) {
 	c := tree(t, "p", map[string]string{
 		"values.yaml":      "m: {a: 1}\nx: '{{ $_ := set .Values.m \"c\" 3 }}{{ .Values.m.c }}'",
 		"templates/a.yaml": `{{ tpl .Values.x . }}`,
@@ -277,7 +277,7 @@ func text(t *testing.T, v any) string {
 	return s
 }
 
-func TestWhichFilesAreRendered(t *testing.T) {
+func TestRenderedFiles(t *testing.T) {
 	c := tree(t, "p", map[string]string{
 		"templates/x.txt": "x", "templates/_x/y.yaml": "x", "templates/sub/_p.yaml": "partial", "templates/x": "x",
 		"templates/NOTES.txt": "root", "templates/sub/NOTES.txt": "nested", "templates/notes.txt": "x", "templates/FOONOTES.txt": "foo",
@@ -342,7 +342,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestLookupsGoThroughTheInput(t *testing.T) {
+func TestLookup(t *testing.T) {
 	text := `{{ (lookup "v1" "Pod" "ns" "a").found }}|{{ getHostByName "host" }}|{{ len (lookup "v1" "Pod" "ns" "b") }}`
 	in := input(t, tree(t, "p", map[string]string{"templates/a.yaml": text}))
 	if got := content(t, in); got != "||0" {
@@ -369,7 +369,7 @@ func content(t *testing.T, in Input) string {
 	return out.Files[0].Content
 }
 
-func TestLintGoesOnAfterFail(t *testing.T) {
+func TestLintContinuesAfterFail(t *testing.T) {
 	in := input(t, tree(t, "p", map[string]string{"templates/a.yaml": `a{{ fail "no" }}b{{ required "need it" nil }}c`}))
 	in.Lint = true
 	out, err := Render(context.Background(), in)
@@ -385,7 +385,7 @@ func TestLintGoesOnAfterFail(t *testing.T) {
 	}
 }
 
-func TestStrictRefusesMissingKeys(t *testing.T) {
+func TestStrictMissingKey(t *testing.T) {
 	in := input(t, tree(t, "p", map[string]string{"templates/a.yaml": `{{ .Values.nope }}`}))
 	if got := content(t, in); got != "" {
 		t.Errorf("got %q", got)
@@ -396,7 +396,7 @@ func TestStrictRefusesMissingKeys(t *testing.T) {
 	}
 }
 
-func TestCancellationEndsALoop(t *testing.T) {
+func TestRenderCanceledInLoop(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	in := input(t, tree(t, "p", map[string]string{
 		"templates/a.yaml": `{{ range until 100000 }}{{ lookup "v1" "Pod" "" "" }}{{ range until 100000 }}{{ end }}{{ end }}`,

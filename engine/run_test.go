@@ -27,7 +27,7 @@ func many(root, sub map[string]string) map[string]string {
 }
 
 // Rendering on several processors has the same result as on one.
-func TestChartsRenderedTogetherAreAsInTurn(t *testing.T) {
+func TestRenderConcurrently(t *testing.T) {
 	count := `{{ $_ := set .Values.global.m .Chart.Name (add1 (len .Values.global.m)) }}{{ toJson .Values }}`
 	for name, contents := range map[string]map[string]string{
 		"reading": many(map[string]string{"templates/a.yaml": "{{ toJson .Values }}"}, map[string]string{
@@ -69,7 +69,7 @@ func TestChartsRenderedTogetherAreAsInTurn(t *testing.T) {
 	}
 }
 
-func TestCancelledBeforeAnyTemplate(t *testing.T) {
+func TestRenderCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	in := input(t, tree(t, "p", many(nil, map[string]string{"templates/a.yaml": "a", "templates/b.yaml": "b"})))

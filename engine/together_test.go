@@ -40,7 +40,7 @@ func busy(charts int) map[string]string {
 }
 
 // Garbage is not limited, such as that of appending to a long list, only memory in use.
-func TestGarbageIsNotHeld(t *testing.T) {
+func TestGarbageNotLimited(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}

@@ -5,7 +5,7 @@ package engine
 import "testing"
 
 // The names of types in templates are the same as in Helm.
-func TestNamesOfTypes(t *testing.T) {
+func TestTypeNames(t *testing.T) {
 	for expr, want := range map[string]string{
 		`{{ printf "%T|%T|%T|%T|%T|%T|%T|%T" . .Values .Chart .Files .Capabilities .Release .Template .Subcharts }}`: "common.Values|common.Values|map[string]interface {}|engine.files|*common.Capabilities|map[string]interface {}|common.Values|map[string]interface {}",
 		`{{ printf "%T|%T|%T" .Capabilities.KubeVersion .Capabilities.APIVersions .Capabilities.HelmVersion }}`:      "common.KubeVersion|common.VersionSet|version.BuildInfo",
@@ -30,7 +30,7 @@ func TestNamesOfTypes(t *testing.T) {
 }
 
 // Days and weeks are rounded exactly as in Helm.
-func TestDaysAndWeeks(t *testing.T) {
+func TestDurationDaysAndWeeks(t *testing.T) {
 	for expr, want := range map[string]string{
 		`{{ durationDays 7920 }} {{ durationDays 166300 }} {{ durationDays 253409 }}`:                          "0.09166666666666667 1.9247685185185184 2.932974537037037",
 		`{{ durationWeeks 1 }} {{ durationWeeks 190057 }} {{ durationWeeks 205895 }} {{ durationWeeks "3h" }}`: "1.6534391534391533e-06 0.31424768518518514 0.34043485449735444 0.017857142857142856",

@@ -23,7 +23,7 @@ func longWay(t *testing.T, v any) string {
 	return strings.TrimSuffix(string(data), "\n")
 }
 
-func TestYAMLIsWrittenAsTheLongWayDoes(t *testing.T) {
+func TestYAMLReference(t *testing.T) {
 	long := strings.Repeat("word ", 40) + "end"
 	list := []any{1.0, "two", 3.5, nil, true, map[string]any{"a": "b", "c": []any{}, "d": map[string]any{}}}
 	for name, v := range map[string]any{
@@ -66,7 +66,7 @@ func TestYAMLIsWrittenAsTheLongWayDoes(t *testing.T) {
 	}
 }
 
-func TestWordsInAllCasesAreWrittenAsTheLongWayDoes(t *testing.T) {
+func TestYAMLReferenceWords(t *testing.T) {
 	values, keys := []any{}, map[string]any{}
 	for _, word := range []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"} {
 		for upper := range 1 << len(word) {

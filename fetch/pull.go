@@ -174,7 +174,7 @@ func (f *Finder) storeManifest(p *registry.Pulled) {
 	if len(p.ManifestJSON) == 0 {
 		return
 	}
-	// If it cannot be stored, the registry is asked again next time.
+	// If it cannot be stored, the next pull requests it again.
 	_, _, _ = f.Cache.add(manifestExt, hexDigest(p.Manifest), func(w io.Writer) error {
 		_, err := w.Write(p.ManifestJSON)
 		return err

@@ -81,7 +81,7 @@ type shared struct {
 type connection struct {
 	base *url.URL
 	http *http.Client
-	// answered is set once the server has answered a request.
+	// answered is set once the server has responded to a request.
 	answered atomic.Bool
 }
 

@@ -19,7 +19,7 @@ import (
 type discovery struct {
 	mu        sync.Mutex
 	cacheRead bool      // whether the cache file was read
-	asked     time.Time // of the server's last answer
+	asked     time.Time // of the server's last response
 	kinds     *kinds
 	index     map[string]*Resource // by groupVersion and kind
 }
@@ -257,20 +257,20 @@ func (c *Client) fetchDiscovery(ctx context.Context, path, tag string,
 	if resp.StatusCode == http.StatusNotModified {
 		return tag, old, nil
 	}
-	var answer struct {
+	var response struct {
 		Kind string `json:"kind"`
 		groupDiscovery
 		groupList
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	if err := json.Unmarshal(body, &response); err != nil {
 		return "", nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if answer.Kind != "APIGroupDiscoveryList" {
+	if response.Kind != "APIGroupDiscoveryList" {
 		// The server is older than 1.26 or has aggregated discovery disabled.
-		versions, err := c.fetchGroupVersions(ctx, answer.groupList)
+		versions, err := c.fetchGroupVersions(ctx, response.groupList)
 		return "", versions, err
 	}
-	return resp.Header.Get("Etag"), answer.groupVersions(), nil
+	return resp.Header.Get("Etag"), response.groupVersions(), nil
 }
 
 type groupDiscovery struct {

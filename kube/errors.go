@@ -49,7 +49,7 @@ type ForbiddenError struct {
 	Verb      string // as in a Role: "create", "list", ...
 	Resource  string // "deployments.apps"
 	Namespace string // "" for a cluster-wide permission
-	Err       error  // the server's answer
+	Err       error  // the server's response
 }
 
 func (e *ForbiddenError) Error() string {
@@ -62,7 +62,7 @@ func (e *ForbiddenError) Error() string {
 
 func (e *ForbiddenError) Unwrap() error { return e.Err }
 
-// An UnreachableError is returned when a cluster does not answer.
+// An UnreachableError is returned when a cluster does not respond.
 type UnreachableError struct {
 	Server string
 	Err    error
@@ -121,7 +121,7 @@ func statusError(method, path string, resp *http.Response) error {
 	}
 	switch resp.StatusCode {
 	case http.StatusForbidden:
-		// Quotas, policies and terminating namespaces also answer 403; only the
+		// Quotas, policies and terminating namespaces also cause status 403; only the
 		// authorizer's message contains "cannot".
 		if strings.Contains(err.Error(), "cannot") {
 			return &ForbiddenError{Verb: requestVerb(method, name), Resource: gr.String(), Namespace: namespace, Err: err}

@@ -34,7 +34,7 @@ const (
 	answerTimeout = 65 * time.Second
 	// retryTimeout is how long a request is retried after its first failure.
 	retryTimeout = 30 * time.Second
-	// maxServerErrors is the maximum number of attempts if the server answers 500: the cause
+	// maxServerErrors is the maximum number of attempts if the server responds with 500: the cause
 	// may be temporary, such as a webhook that is starting, but it is not overload.
 	maxServerErrors = 4
 	minBackoff      = 200 * time.Millisecond
@@ -264,7 +264,7 @@ func (c *Client) failedAttempt(ctx, inner context.Context, conn *connection, err
 	var op *net.OpError
 	switch dialing := errors.As(err, &op) && op.Op == "dial"; {
 	case dialing && conn.answered.Load():
-		t.outcome = notExecuted // the server answered before, and may be restarting
+		t.outcome = notExecuted // the server responded before, and may be restarting
 	case dialing || !timedOut && !isConnectionError(err):
 		t.outcome = final
 	}
@@ -316,7 +316,7 @@ func classify(resp *http.Response) (outcome, time.Duration) {
 }
 
 // isTypedPatchError reports whether the server cannot apply an object because of its
-// content, such as a variable that is defined twice. The server answers with status 500.
+// content, such as a variable that is defined twice. The server responds with status 500.
 func isTypedPatchError(err error) bool {
 	return strings.Contains(err.Error(), "failed to create typed patch object")
 }

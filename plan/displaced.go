@@ -37,24 +37,25 @@ func (m *merger) displacedFields(r Ref, live, want map[string]any) []DisplacedFi
 	return d.found
 }
 
-func (d *displacedFinder) fields(p []pathStep, path []string, f field, live, want map[string]any) {
+func (d *displacedFinder) fields(steps []pathStep, path []string, f field, live, want map[string]any) {
 	if f.node == nil {
 		return
 	}
 	for _, u := range f.node.unions {
 		for _, name := range u.excludedFields(live, want) {
-			d.add(p, path, name, u.chosenField(want), live)
+			d.add(steps, path, name, u.chosenField(want), live)
 		}
 	}
 	if f.retain && len(f.node.unions) == 0 {
-		d.addUnretained(p, path, live, want)
+		d.addUnretained(steps, path, live, want)
 	}
 	for key, w := range want {
 		have, below := live[key], f.subfield(key)
 		if have == nil || below.node == nil || f.skips(key) {
 			continue
 		}
-		here, inner := append(slices.Clip(p), pathStep{element: element{name: key}}), append(slices.Clip(path), "f:"+key)
+		here := append(slices.Clip(steps), pathStep{element: element{name: key}})
+		inner := append(slices.Clip(path), "f:"+key)
 		switch w := w.(type) {
 		case map[string]any:
 			if h, ok := have.(map[string]any); ok {
@@ -70,7 +71,7 @@ func (d *displacedFinder) fields(p []pathStep, path []string, f field, live, wan
 
 // addUnretained adds the fields of a map that want does not have, if want has a field that
 // live does not have, such as a volume of another kind.
-func (d *displacedFinder) addUnretained(p []pathStep, path []string, live, want map[string]any) {
+func (d *displacedFinder) addUnretained(steps []pathStep, path []string, live, want map[string]any) {
 	by := ""
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if want[key] != nil && live[key] == nil {
@@ -82,38 +83,26 @@ func (d *displacedFinder) addUnretained(p []pathStep, path []string, live, want 
 	}
 	for _, key := range slices.Sorted(maps.Keys(live)) {
 		if want[key] == nil {
-			d.add(p, path, key, by, live)
+			d.add(steps, path, key, by, live)
 		}
 	}
 }
 
-func (d *displacedFinder) items(p []pathStep, path []string, f field, live, want []any) {
-	ids, err := f.identify(want)
-	liveIDs, liveErr := f.identify(live)
-	if err != nil || liveErr != nil {
-		return // the merge returns the error
-	}
-	for i, id := range ids {
-		j := slices.Index(liveIDs, id)
-		if j < 0 {
-			continue
-		}
-		w, h := want[i].(map[string]any), live[j].(map[string]any)
-		keys := map[string]any{f.key: f.keyOf(w)}
-		for _, k := range f.more {
-			keys[k.name] = k.valueIn(w)
-		}
-		text, err := json.Marshal(keys)
+func (d *displacedFinder) items(steps []pathStep, path []string, f field, live, want []any) {
+	for _, m := range f.matches(want, live) {
+		text, err := json.Marshal(m.step.keys)
 		if err != nil {
 			continue
 		}
-		here := append(slices.Clip(p), pathStep{element{id.String(), true, i}, keys})
-		d.fields(here, append(slices.Clip(path), "k:"+string(text)), field{node: f.node, retain: f.retain}, h, w)
+		d.fields(append(slices.Clip(steps), m.step), append(slices.Clip(path), "k:"+string(text)),
+			field{node: f.node, retain: f.retain}, m.live, m.want)
 	}
 }
 
-func (d *displacedFinder) add(p []pathStep, path []string, name, by string, live map[string]any) {
-	below := func(name string) []pathStep { return append(slices.Clip(p), pathStep{element: element{name: name}}) }
+func (d *displacedFinder) add(steps []pathStep, path []string, name, by string, live map[string]any) {
+	below := func(name string) []pathStep {
+		return append(slices.Clip(steps), pathStep{element: element{name: name}})
+	}
 	d.found = append(d.found, DisplacedField{
 		Path: append(slices.Clip(path), "f:"+name), field: below(name), replacement: below(by),
 		live: live[name], replacementLive: live[by],
@@ -162,14 +151,14 @@ func (u union) excludedFields(live, want map[string]any) []string {
 }
 
 // ownsPath reports whether a managedFields entry contains a field, or fields below it.
-func (e entry) ownsPath(path []string, p []pathStep) bool {
+func (e entry) ownsPath(path []string, steps []pathStep) bool {
 	fields := e.fields
 	for i, key := range path {
 		next, ok := fields[key].(map[string]any)
-		if !ok && p[i].item { // the keys may be in another order
+		if !ok && steps[i].item { // the keys may be in another order
 			items, _ := ownedItems(fields)
 			for _, item := range items {
-				if maps.EqualFunc(item.keys, p[i].keys, equal) {
+				if maps.EqualFunc(item.keys, steps[i].keys, equal) {
 					next, ok = item.fields, true
 				}
 			}

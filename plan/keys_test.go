@@ -209,14 +209,14 @@ func checkKeys(t testing.TB, seed uint64) {
 		live[i] = item
 	}
 	r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
-	it2 := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: k.object(live), New: k.object(want), Old: []map[string]any{k.object(old)}}
-	s := computeOne(t, it2, Options{})
+	planned := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: k.object(live), New: k.object(want), Old: []map[string]any{k.object(old)}}
+	s := computeOne(t, planned, Options{})
 	fail := func(what string, got, want any) {
 		t.Helper()
 		t.Fatalf("seed %d: %s\nold   %s\nlive  %s\nnew   %s\npatch %s\ngot   %v\nwant  %v", seed, what,
-			marshal(t, it2.Old), marshal(t, it2.Live), marshal(t, it2.New), s.Patch, got, want)
+			marshal(t, planned.Old), marshal(t, planned.Live), marshal(t, planned.New), s.Patch, got, want)
 	}
-	reference := k.byKey(t, k.items(applyReference(t, it2.Old[0], it2.Live, it2.New)))
+	reference := k.byKey(t, k.items(applyReference(t, planned.Old[0], planned.Live, planned.New)))
 	after := k.items(s.After)
 	if got := k.byKey(t, after); !reflect.DeepEqual(got, reference) {
 		fail("server-side apply comes to something else", got, reference)
@@ -230,7 +230,7 @@ func checkKeys(t testing.TB, seed uint64) {
 		if s.Type == JSONMerge {
 			kind = nil
 		}
-		patched := dropDirectives(applyPatchReference(t, kind, it2.Live, s.Patch))
+		patched := dropDirectives(applyPatchReference(t, kind, planned.Live, s.Patch))
 		if got := k.byKey(t, k.items(patched)); !reflect.DeepEqual(got, reference) {
 			fail("the patch makes something else", got, reference)
 		}
@@ -238,8 +238,8 @@ func checkKeys(t testing.TB, seed uint64) {
 			fail("the patch makes another order", got, want)
 		}
 	}
-	it2.Live = s.After
-	if again := computeOne(t, it2, Options{}); again.Action != Unchanged {
+	planned.Live = s.After
+	if again := computeOne(t, planned, Options{}); again.Action != Unchanged {
 		fail("it changes again", string(again.Patch), "")
 	}
 }

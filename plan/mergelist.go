@@ -323,6 +323,36 @@ func (f field) identify(list []any) ([]id, error) {
 	return ids, nil
 }
 
+// match is an item of a list that two states of an object have.
+type match struct {
+	step       pathStep // with the item's keys and its index in the manifest
+	want, live map[string]any
+}
+
+// matches returns the items of want that live has too. It returns none for lists that cannot be
+// merged, for which the merge returns an error.
+func (f field) matches(want, live []any) []match {
+	ids, err := f.identify(want)
+	liveIDs, liveErr := f.identify(live)
+	if err != nil || liveErr != nil {
+		return nil
+	}
+	var out []match
+	for i, id := range ids {
+		j := slices.Index(liveIDs, id)
+		if j < 0 {
+			continue
+		}
+		item := want[i].(map[string]any)
+		keys := map[string]any{f.key: f.keyOf(item)}
+		for _, k := range f.more {
+			keys[k.name] = k.valueIn(item)
+		}
+		out = append(out, match{pathStep{element{id.String(), true, i}, keys}, item, live[j].(map[string]any)})
+	}
+	return out
+}
+
 // otherKeys returns the values of an item's keys except the first.
 func (f field) otherKeys(item map[string]any) string {
 	if len(f.more) == 1 {

@@ -86,29 +86,15 @@ func (y *yieldFinder) field(path []pathStep, parent string, olds []map[string]an
 }
 
 func (y *yieldFinder) items(path []pathStep, f field, olds [][]any, live, want []any) {
-	ids, err := f.identify(want)
-	liveIDs, liveErr := f.identify(live)
-	if err != nil || liveErr != nil {
-		return // the merge returns the error
-	}
-	for i, id := range ids {
-		j := slices.Index(liveIDs, id)
-		if j < 0 {
-			continue
-		}
-		w, h := want[i].(map[string]any), live[j].(map[string]any)
+	for _, m := range f.matches(want, live) {
 		var former []map[string]any
 		for _, old := range olds {
 			for _, o := range old {
-				if item, ok := o.(map[string]any); ok && f.sameItem(item, w) {
+				if item, ok := o.(map[string]any); ok && f.sameItem(item, m.want) {
 					former = append(former, item)
 				}
 			}
 		}
-		keys := map[string]any{f.key: f.keyOf(w)}
-		for _, k := range f.more {
-			keys[k.name] = k.valueIn(w)
-		}
-		y.fields(append(path, pathStep{element{id.String(), true, i}, keys}), "", field{node: f.node}, former, h, w)
+		y.fields(append(path, m.step), "", field{node: f.node}, former, m.live, m.want)
 	}
 }

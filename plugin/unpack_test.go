@@ -50,7 +50,7 @@ func archiveOfEntries(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// TestUnpackRejectsInvalid: CVE-2020-4053. Paths that lead out of the plugin's directory are
+// TestUnpackRejectsInvalid tests CVE-2020-4053. Paths that lead out of the plugin's directory are
 // rejected, and nothing is written there.
 func TestUnpackRejectsInvalid(t *testing.T) {
 	good := entry{Name: "a/plugin.yaml", Text: "name: a\n"}

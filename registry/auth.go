@@ -52,7 +52,7 @@ func (p *place) authorization(write bool) string {
 	return p.reading
 }
 
-// authorize answers a registry's challenge and reports whether there is a new Authorization
+// authorize responds to a registry's challenge and reports whether there is a new Authorization
 // header. sent is the header that the registry rejected; write asks for write access.
 func (c *call) authorize(ctx context.Context, header []string, sent string, write bool) (bool, error) {
 	// Of several concurrent requests, the first fetches the token.
@@ -72,20 +72,21 @@ func (c *call) authorize(ctx context.Context, header []string, sent string, writ
 	c.mu.Lock()
 	c.user, c.trouble = cred.name(), credErr
 	c.mu.Unlock()
-	answer, err := c.answer(ctx, parseChallenges(header), cred, write)
-	if err != nil || answer == "" || answer == sent {
+	authorization, err := c.authorizationFor(ctx, parseChallenges(header), cred, write)
+	if err != nil || authorization == "" || authorization == sent {
 		return false, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reading = answer; write || strings.HasPrefix(answer, "Basic ") {
-		c.writing = answer // write access includes read access
+	if c.reading = authorization; write || strings.HasPrefix(authorization, "Basic ") {
+		c.writing = authorization // write access includes read access
 	}
 	return true, nil
 }
 
-// answer returns the Authorization header for one of the challenges, or "" if there is none.
-func (c *call) answer(ctx context.Context, challenges []challenge, cred secret, write bool) (string, error) {
+// authorizationFor returns the Authorization header for one of the challenges, or "" if there is
+// none.
+func (c *call) authorizationFor(ctx context.Context, challenges []challenge, cred secret, write bool) (string, error) {
 	for _, ch := range challenges {
 		if ch.scheme == "bearer" && ch.params["realm"] != "" {
 			if cred.token != "" {
@@ -157,24 +158,24 @@ func (c *call) askToken(req *http.Request) (string, error) {
 		return "", c.responseError(resp, err)
 	}
 	defer resp.Body.Close()
-	var answer struct {
+	var response struct {
 		Token       string `json:"token"`
 		AccessToken string `json:"access_token"`
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxTokenResponse))
 	if err == nil {
-		err = json.Unmarshal(data, &answer)
+		err = json.Unmarshal(data, &response)
 	}
-	if answer.Token == "" {
-		answer.Token = answer.AccessToken
+	if response.Token == "" {
+		response.Token = response.AccessToken
 	}
 	// An unprintable token would be included in an error of net/http.
-	if err != nil || answer.Token == "" ||
-		strings.ContainsFunc(answer.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if err != nil || response.Token == "" ||
+		strings.ContainsFunc(response.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", &ContentError{Ref: c.ref.errorName(),
 			Problem: fmt.Sprintf("the registry's token server %s sent no valid token", req.URL.Host)}
 	}
-	return answer.Token, nil
+	return response.Token, nil
 }
 
 // scopes returns the scopes to request: the chart's and those of the challenge, or only the

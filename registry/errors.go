@@ -191,15 +191,15 @@ const maxAnswer = 64 << 10
 
 // errorMessage returns the first error code and the messages of an error response.
 func errorMessage(resp *http.Response) (code, message string) {
-	var answer struct {
+	var response struct {
 		Errors []struct{ Code, Message string }
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil || json.Unmarshal(data, &answer) != nil {
+	if err != nil || json.Unmarshal(data, &response) != nil {
 		return "", ""
 	}
 	var words []string
-	for _, e := range answer.Errors[:min(len(answer.Errors), 3)] {
+	for _, e := range response.Errors[:min(len(response.Errors), 3)] {
 		if e.Message != "" {
 			words = append(words, short(e.Message))
 		}

@@ -37,7 +37,7 @@ const (
 	maxRedirects = 10
 )
 
-// do sends r, with credentials after the registry has asked for them, and retries temporary
+// do sends r, with credentials after the registry has requested them, and retries temporary
 // failures. An error status is returned as an error, with the body closed.
 func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 	pause := firstPause

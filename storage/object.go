@@ -224,13 +224,13 @@ func (c *Cluster) create(ctx context.Context, r Record) (objectMeta, error) {
 	if err != nil {
 		return objectMeta{}, err
 	}
-	answer, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), body)
+	response, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), body)
 	if apierrors.IsAlreadyExists(err) {
 		return objectMeta{}, &ExistsError{r.Key}
 	}
 	var m objectMeta
 	if err == nil {
-		m, err = decodeMetadata(answer)
+		m, err = decodeMetadata(response)
 	}
 	if err != nil {
 		return m, fmt.Errorf("create %s: %w", objectName(r.Key), err)
@@ -262,11 +262,11 @@ func (c *Cluster) Update(ctx context.Context, r Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
+	response, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
 	if err = c.wrapError("update the record of release", r.Key, err); err != nil {
 		return "", err
 	}
-	m, err := decodeMetadata(answer)
+	m, err := decodeMetadata(response)
 	if err != nil {
 		return "", fmt.Errorf("update the record of release %s: %w", r.Key, err)
 	}
@@ -324,7 +324,7 @@ func (c *Cluster) readFirst(ctx context.Context, k Key, version string) (decoded
 	var query url.Values
 	version, _, _ = strings.Cut(version, "/")
 	if version != "" {
-		// The server answers from its watch cache once that has this version.
+		// The server responds from its watch cache once that has this version.
 		query = url.Values{"resourceVersion": {version}}
 	}
 	body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), query, acceptObject(), nil)

@@ -188,7 +188,7 @@ func (c *Cluster) commitParts(ctx context.Context, r Record, p parts, m objectMe
 	if err != nil {
 		return m, err
 	}
-	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
+	response, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
 	if apierrors.IsConflict(err) {
 		// The update may conflict with its own first attempt, whose response was lost.
 		if current, again := c.readMetadata(ctx, r.Key); again == nil {
@@ -200,7 +200,7 @@ func (c *Cluster) commitParts(ctx context.Context, r Record, p parts, m objectMe
 	if err != nil {
 		return m, err
 	}
-	return decodeMetadata(answer)
+	return decodeMetadata(response)
 }
 
 // writeParts creates the parts from the second on. It returns the creation timestamp of the
@@ -226,11 +226,11 @@ func (c *Cluster) writeParts(ctx context.Context, r Record, p parts, uid string)
 			if err != nil {
 				return err
 			}
-			answer, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), body)
+			response, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), body)
 			if err != nil {
 				return fmt.Errorf("create part %d of %d, %s: %w", n, p.Count, o.Metadata.Name, err)
 			}
-			m, err := decodeMetadata(answer)
+			m, err := decodeMetadata(response)
 			if err == nil && m.Created != nil {
 				times[n] = *m.Created
 			}

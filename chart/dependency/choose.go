@@ -9,8 +9,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Ask is a chart's requirement of a library.
-type Ask struct {
+// Requirement is a version range of a library that a chart requires.
+type Requirement struct {
 	Library string
 	// By is the path of the chart that requires the library: "web/charts/db".
 	By string
@@ -20,14 +20,14 @@ type Ask struct {
 	Unlisted bool
 }
 
-// Choose returns the highest version in have that satisfies the ranges of all asks. If
+// Choose returns the highest version in have that satisfies the ranges of all requirements. If
 // versions differ only in build metadata, it returns the first. A pre-release satisfies only
-// ranges with a pre-release; if no ask has a range, it is chosen only if there is no release.
+// ranges with a pre-release; if no requirement has a range, it is chosen only if there is no release.
 //
-// Choose returns a [*RangeError] for an ask with an invalid range, and a [*ConflictError] if
-// no version satisfies all asks.
-func Choose(asks []Ask, have []string) (string, error) {
-	ranked, err := (&matcher{}).rank(asks, have)
+// Choose returns a [*RangeError] for a requirement with an invalid range, and a [*ConflictError] if
+// no version satisfies all requirements.
+func Choose(requirements []Requirement, have []string) (string, error) {
+	ranked, err := (&matcher{}).rank(requirements, have)
 	if err != nil {
 		return "", err
 	}
@@ -41,17 +41,17 @@ type matcher struct {
 	checks   int // the number of versions checked against a range
 }
 
-// rank returns the indexes of the versions that satisfy all asks, best first. It returns an
+// rank returns the indexes of the versions that satisfy all requirements, best first. It returns an
 // error if there are none.
-func (m *matcher) rank(asks []Ask, have []string) ([]int, error) {
+func (m *matcher) rank(requirements []Requirement, have []string) ([]int, error) {
 	free := true
-	distinct := make(map[string]bool, len(asks))
-	for _, a := range asks {
-		if err := m.parse(a); err != nil {
+	distinct := make(map[string]bool, len(requirements))
+	for _, r := range requirements {
+		if err := m.parse(r); err != nil {
 			return nil, err
 		}
-		distinct[a.Range] = true
-		free = free && a.Range == ""
+		distinct[r.Range] = true
+		free = free && r.Range == ""
 	}
 	var fit []int
 	for i, version := range have {
@@ -64,9 +64,9 @@ func (m *matcher) rank(asks []Ask, have []string) ([]int, error) {
 		}
 	}
 	if len(fit) == 0 {
-		e := &ConflictError{Asks: slices.Clone(asks)}
-		if len(asks) > 0 {
-			e.Library = asks[0].Library
+		e := &ConflictError{Requirements: slices.Clone(requirements)}
+		if len(requirements) > 0 {
+			e.Library = requirements[0].Library
 		}
 		for _, text := range have {
 			e.Have = append(e.Have, Candidate{Version: text})
@@ -77,19 +77,19 @@ func (m *matcher) rank(asks []Ask, have []string) ([]int, error) {
 	return fit, nil
 }
 
-// parse parses the range of an ask and adds it to ranges.
-func (m *matcher) parse(a Ask) error {
-	if a.Range == "" || m.ranges[a.Range] != nil {
+// parse parses the range of a requirement and adds it to ranges.
+func (m *matcher) parse(r Requirement) error {
+	if r.Range == "" || m.ranges[r.Range] != nil {
 		return nil
 	}
-	c, err := semver.NewConstraint(a.Range)
+	c, err := semver.NewConstraint(r.Range)
 	if err != nil {
-		return &RangeError{Ask: a}
+		return &RangeError{Requirement: r}
 	}
 	if m.ranges == nil {
 		m.ranges = map[string]*semver.Constraints{}
 	}
-	m.ranges[a.Range] = c
+	m.ranges[r.Range] = c
 	return nil
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
-func asks(ranges ...string) []dependency.Ask {
-	var out []dependency.Ask
+func requirements(ranges ...string) []dependency.Requirement {
+	var out []dependency.Requirement
 	for _, r := range ranges {
-		out = append(out, dependency.Ask{Library: "common", By: "web", Range: r})
+		out = append(out, dependency.Requirement{Library: "common", By: "web", Range: r})
 	}
 	return out
 }
@@ -40,13 +40,13 @@ func TestChoose(t *testing.T) {
 		{"but can be named", "1.0.0+a", "1.0.0+a 0.9.0", "1.0.0+a"},
 		{"what is not a version suits who names it", "main", "1.0.0 main", ""}, // "main" is not a range
 		{"nothing is there", "^1.0.0", "", ""},
-		{"nothing is there and no one asks", "", "", ""},
+		{"nothing is there and no one requires it", "", "", ""},
 		{"a hyphen range", "1.2 - 1.4.5", "1.4.6 1.4.5 1.1.0", "1.4.5"},
 		{"alternatives", "^1.0.0 || ^3.0.0;>=2.0.0", "1.0.0 2.0.0 3.1.0", "3.1.0"},
 		{"nothing suits all", "^1.0.0;^2.0.0", "1.0.0 2.0.0", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := dependency.Choose(asks(strings.Split(tc.ranges, ";")...), strings.Fields(tc.have))
+			got, err := dependency.Choose(requirements(strings.Split(tc.ranges, ";")...), strings.Fields(tc.have))
 			if got != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s: got %q, %v, want %q", tc.name, got, err, tc.want)
 			}
@@ -65,26 +65,26 @@ func FuzzChoose(f *testing.F) {
 		if len(ranges)+len(versions) > 1000 {
 			return
 		}
-		as, have := asks(strings.Split(ranges, ";")...), strings.Fields(versions)
-		got, err := dependency.Choose(as, have)
+		reqs, have := requirements(strings.Split(ranges, ";")...), strings.Fields(versions)
+		got, err := dependency.Choose(reqs, have)
 		if err != nil {
 			var conflict *dependency.ConflictError
 			var bad *dependency.RangeError
 			if errors.As(err, &bad) {
-				if _, err := semver.NewConstraint(bad.Ask.Range); err == nil {
-					t.Fatalf("%q is a range", bad.Ask.Range)
+				if _, err := semver.NewConstraint(bad.Requirement.Range); err == nil {
+					t.Fatalf("%q is a range", bad.Requirement.Range)
 				}
 			} else if !errors.As(err, &conflict) || err.Error() == "" {
 				t.Fatal(err)
 			}
 			for _, v := range have {
-				if bad == nil && fits(as, v) {
+				if bad == nil && fits(reqs, v) {
 					t.Fatalf("%q fits %q, and was not chosen: %v", v, ranges, err)
 				}
 			}
 			return
 		}
-		if !fits(as, got) {
+		if !fits(reqs, got) {
 			t.Fatalf("%q does not fit %q", got, ranges)
 		}
 		best, err := semver.NewVersion(got)
@@ -93,19 +93,19 @@ func FuzzChoose(f *testing.F) {
 		}
 		for _, text := range have {
 			v, err := semver.NewVersion(text)
-			if err == nil && fits(as, text) && v.GreaterThan(best) && (v.Prerelease() == "") == (best.Prerelease() == "") {
+			if err == nil && fits(reqs, text) && v.GreaterThan(best) && (v.Prerelease() == "") == (best.Prerelease() == "") {
 				t.Fatalf("%q was chosen before %q for %q", got, text, ranges)
 			}
 		}
 	})
 }
 
-func fits(as []dependency.Ask, version string) bool {
-	for _, a := range as {
-		if a.Range == "" || a.Range == version {
+func fits(reqs []dependency.Requirement, version string) bool {
+	for _, r := range reqs {
+		if r.Range == "" || r.Range == version {
 			continue
 		}
-		c, err := semver.NewConstraint(a.Range)
+		c, err := semver.NewConstraint(r.Range)
 		if err != nil {
 			return false
 		}

@@ -16,26 +16,26 @@ type Candidate struct{ Version, Path string }
 // A ConflictError is returned if no version of a library satisfies the ranges of all charts
 // that require it.
 type ConflictError struct {
-	Library string
-	Asks    []Ask
-	Have    []Candidate // empty if there is no version
+	Library      string
+	Requirements []Requirement
+	Have         []Candidate // empty if there is no version
 }
 
 func (e *ConflictError) Error() string {
-	asks := withRange(e.Asks)
+	requirements := withRange(e.Requirements)
 	available := "there is no version of it"
 	if len(e.Have) > 0 {
 		available = "there is " + joinCandidates(e.Have)
 	}
-	if len(asks) == 1 {
+	if len(requirements) == 1 {
 		return fmt.Sprintf("%s wants the library %s in version %s, but %s; change the range under libraries: in its %s, or "+
 			"put a version within it into %s/",
-			asks[0].By, e.Library, asks[0].Range, available, chart.FileMetadata, chart.DirLibrary)
+			requirements[0].By, e.Library, requirements[0].Range, available, chart.FileMetadata, chart.DirLibrary)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "no version of the library %s suits all charts that use it:", e.Library)
-	for _, a := range asks {
-		fmt.Fprintf(&b, "\n  %s wants %s", a.By, a.Range)
+	for _, r := range requirements {
+		fmt.Fprintf(&b, "\n  %s wants %s", r.By, r.Range)
 	}
 	fmt.Fprintf(&b, "\n%s; change a range under libraries: in %s, or put a version that suits all of them into %s/",
 		available, chart.FileMetadata, chart.DirLibrary)
@@ -47,8 +47,8 @@ func (e *ConflictError) LibraryName() string { return e.Library }
 
 // A MissingError is returned if a listed library is in no library/ directory of the tree.
 type MissingError struct {
-	Library string
-	Asks    []Ask
+	Library      string
+	Requirements []Requirement
 	// Elsewhere is the path of a chart with that name that is not in a library/
 	// directory, or "" if there is none.
 	Elsewhere string
@@ -56,10 +56,10 @@ type MissingError struct {
 
 func (e *MissingError) Error() string {
 	var by []string
-	for _, a := range e.Asks {
-		text := a.By
-		if a.Range != "" {
-			text += " (" + a.Range + ")"
+	for _, r := range e.Requirements {
+		text := r.By
+		if r.Range != "" {
+			text += " (" + r.Range + ")"
 		}
 		by = append(by, text)
 	}
@@ -75,24 +75,24 @@ func (e *MissingError) Error() string {
 // LibraryName returns the name of the library.
 func (e *MissingError) LibraryName() string { return e.Library }
 
-// A RangeError is returned if the range of an ask is not a valid version range.
-type RangeError struct{ Ask Ask }
+// A RangeError is returned if the range of a requirement is not a valid version range.
+type RangeError struct{ Requirement Requirement }
 
 func (e *RangeError) Error() string {
 	return fmt.Sprintf("%s wants the library %s in version %q, which is neither a version nor a range of versions such "+
 		"as ^1.2.0; correct it under libraries: in %s",
-		e.Ask.By, e.Ask.Library, e.Ask.Range, chart.FileMetadata)
+		e.Requirement.By, e.Requirement.Library, e.Requirement.Range, chart.FileMetadata)
 }
 
 // LibraryName returns the name of the library.
-func (e *RangeError) LibraryName() string { return e.Ask.Library }
+func (e *RangeError) LibraryName() string { return e.Requirement.Library }
 
-// withRange returns the asks that have a range.
-func withRange(asks []Ask) []Ask {
-	var out []Ask
-	for _, a := range asks {
-		if a.Range != "" {
-			out = append(out, a)
+// withRange returns the requirements that have a range.
+func withRange(requirements []Requirement) []Requirement {
+	var out []Requirement
+	for _, r := range requirements {
+		if r.Range != "" {
+			out = append(out, r)
 		}
 	}
 	return out

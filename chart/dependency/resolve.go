@@ -55,8 +55,8 @@ import (
 // Library is a resolved library of a tree.
 type Library struct {
 	Chart *chart.Chart
-	// Asks are the requirements for it, in the order of the tree.
-	Asks []Ask
+	// Requirements are the requirements for it, in the order of the tree.
+	Requirements []Requirement
 }
 
 // Libraries resolves and hoists the libraries of the tree of c; see the package comment. It

@@ -315,11 +315,11 @@ func TestLibrariesErrorTypes(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = dependency.Libraries(tree(t, "web uses a 2.0.0\nweb/library/a"))
-	if !errors.As(err, &conflict) || len(conflict.Asks) != 1 || !slices.Equal(conflict.Have, []dependency.Candidate{{Version: "1.0.0", Path: "web/library/a"}}) {
+	if !errors.As(err, &conflict) || len(conflict.Requirements) != 1 || !slices.Equal(conflict.Have, []dependency.Candidate{{Version: "1.0.0", Path: "web/library/a"}}) {
 		t.Error(err)
 	}
 	_, err = dependency.Libraries(tree(t, "web uses a x.y.z\nweb/library/a"))
-	if !errors.As(err, &bad) || bad.Ask.By != "web" {
+	if !errors.As(err, &bad) || bad.Requirement.By != "web" {
 		t.Error(err)
 	}
 }

@@ -23,9 +23,9 @@ type search struct {
 	roots     []string                  // names of the libraries that other charts require
 	elsewhere map[string]string         // paths of charts that are not in library/, by name
 
-	queue  []string // names of the required libraries, in the order of discovery
-	asks   map[string][]Ask
-	chosen map[string]*chart.Chart
+	queue        []string // names of the required libraries, in the order of discovery
+	requirements map[string][]Requirement
+	chosen       map[string]*chart.Chart
 
 	matcher matcher
 	steps   int
@@ -34,8 +34,9 @@ type search struct {
 }
 
 func newSearch(c *chart.Chart) *search {
-	s := &search{have: map[string][]*chart.Chart{}, elsewhere: map[string]string{}, asks: map[string][]Ask{},
-		chosen: map[string]*chart.Chart{}}
+	s := &search{have: map[string][]*chart.Chart{}, elsewhere: map[string]string{},
+		requirements: map[string][]Requirement{},
+		chosen:       map[string]*chart.Chart{}}
 	depth := map[*chart.Chart]int{}
 	c.Walk(func(x *chart.Chart) {
 		if p := x.Parent(); p != nil && x != c {
@@ -50,47 +51,47 @@ func newSearch(c *chart.Chart) *search {
 	for _, charts := range s.have {
 		slices.SortStableFunc(charts, func(a, b *chart.Chart) int { return cmp.Compare(depth[a], depth[b]) })
 	}
-	s.add(asksOf(c))
+	s.add(requirementsOf(c))
 	s.roots = slices.Clone(s.queue)
 	return s
 }
 
-// asksOf returns the requirements of c and the charts below it.
-func asksOf(c *chart.Chart) []Ask {
-	var out []Ask
+// requirementsOf returns the requirements of c and the charts below it.
+func requirementsOf(c *chart.Chart) []Requirement {
+	var out []Requirement
 	walk(c, func(x *chart.Chart) {
 		by := ""
-		ask := func(a Ask) {
+		add := func(r Requirement) {
 			if by == "" {
 				by = x.FullPath()
 			}
-			a.By = by
-			out = append(out, a)
+			r.By = by
+			out = append(out, r)
 		}
 		for _, e := range entriesOf(x) {
-			ask(Ask{Library: e.Name, Range: e.Version})
+			add(Requirement{Library: e.Name, Range: e.Version})
 		}
 		for _, name := range unlisted(x) {
-			ask(Ask{Library: name, Unlisted: true})
+			add(Requirement{Library: name, Unlisted: true})
 		}
 	})
 	return out
 }
 
-func (s *search) add(asks []Ask) {
-	for _, a := range asks {
-		if len(s.asks[a.Library]) == 0 {
-			s.queue = append(s.queue, a.Library)
+func (s *search) add(requirements []Requirement) {
+	for _, r := range requirements {
+		if len(s.requirements[r.Library]) == 0 {
+			s.queue = append(s.queue, r.Library)
 		}
-		s.asks[a.Library] = append(s.asks[a.Library], a)
+		s.requirements[r.Library] = append(s.requirements[r.Library], r)
 	}
 }
 
-// remove removes asks, which must have been added last.
-func (s *search) remove(asks []Ask) {
-	for _, a := range slices.Backward(asks) {
-		s.asks[a.Library] = s.asks[a.Library][:len(s.asks[a.Library])-1]
-		if len(s.asks[a.Library]) == 0 {
+// remove removes requirements, which must have been added last.
+func (s *search) remove(requirements []Requirement) {
+	for _, r := range slices.Backward(requirements) {
+		s.requirements[r.Library] = s.requirements[r.Library][:len(s.requirements[r.Library])-1]
+		if len(s.requirements[r.Library]) == 0 {
 			s.queue = s.queue[:len(s.queue)-1]
 		}
 	}
@@ -112,31 +113,31 @@ func (s *search) solve(n int) bool {
 		if s.steps++; s.stopped || s.steps > maxSteps || s.matcher.checks > maxChecks {
 			return false
 		}
-		asks := asksOf(c)
+		requirements := requirementsOf(c)
 		s.chosen[name] = c
-		s.add(asks)
-		if s.satisfies(asks) && s.solve(n+1) {
+		s.add(requirements)
+		if s.satisfies(requirements) && s.solve(n+1) {
 			return true
 		}
-		s.remove(asks)
+		s.remove(requirements)
 		delete(s.chosen, name)
 	}
 	return false
 }
 
-// satisfies reports whether the chosen versions satisfy asks.
-func (s *search) satisfies(asks []Ask) bool {
-	for _, a := range asks {
-		c := s.chosen[a.Library]
+// satisfies reports whether the chosen versions satisfy requirements.
+func (s *search) satisfies(requirements []Requirement) bool {
+	for _, r := range requirements {
+		c := s.chosen[r.Library]
 		if c == nil {
 			continue
 		}
-		err := s.matcher.parse(a)
-		if err == nil && s.matcher.satisfies(a.Range, c.Version()) {
+		err := s.matcher.parse(r)
+		if err == nil && s.matcher.satisfies(r.Range, c.Version()) {
 			continue
 		}
 		if err == nil {
-			err = s.conflict(a.Library)
+			err = s.conflict(r.Library)
 		}
 		s.fail(err)
 		return false
@@ -165,7 +166,7 @@ func (s *search) rank(name string) ([]*chart.Chart, error) {
 	for i, c := range charts {
 		versions[i] = c.Version()
 	}
-	ranked, err := s.matcher.rank(s.asks[name], versions)
+	ranked, err := s.matcher.rank(s.requirements[name], versions)
 	var conflict *ConflictError
 	if errors.As(err, &conflict) {
 		err = s.conflict(name)
@@ -184,7 +185,7 @@ func (s *search) rank(name string) ([]*chart.Chart, error) {
 }
 
 func (s *search) conflict(name string) error {
-	e := &ConflictError{Library: name, Asks: slices.Clone(s.asks[name])}
+	e := &ConflictError{Library: name, Requirements: slices.Clone(s.requirements[name])}
 	for _, c := range s.have[name] {
 		e.Have = append(e.Have, Candidate{Version: c.Version(), Path: c.FullPath()})
 	}
@@ -196,7 +197,8 @@ func (s *search) missing() error {
 	var errs []error
 	for _, name := range s.queue {
 		if len(s.have[name]) == 0 {
-			errs = append(errs, &MissingError{Library: name, Asks: slices.Clone(s.asks[name]), Elsewhere: s.elsewhere[name]})
+			errs = append(errs, &MissingError{Library: name, Requirements: slices.Clone(s.requirements[name]),
+				Elsewhere: s.elsewhere[name]})
 		}
 	}
 	if len(errs) == 1 {
@@ -216,10 +218,10 @@ func (s *search) result() []Library {
 			return
 		}
 		seen[name] = true
-		for _, a := range asksOf(s.chosen[name]) {
-			visit(a.Library)
+		for _, r := range requirementsOf(s.chosen[name]) {
+			visit(r.Library)
 		}
-		out = append(out, Library{Chart: s.chosen[name], Asks: s.asks[name]})
+		out = append(out, Library{Chart: s.chosen[name], Requirements: s.requirements[name]})
 	}
 	for _, name := range s.roots {
 		visit(name)

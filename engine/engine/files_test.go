@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestPatternsOfManyStars(t *testing.T) {
+func TestGlobManyStars(t *testing.T) {
 	names := []string{"a/b/c.yaml", "a/b.yml", "x-1_y.txt", "é/a"}
 	for pattern, want := range map[string]string{
 		"a/*/*.*": "a/b/c.yaml", "**.yml": "a/b.yml", "{a,x}*[!a]*": "a/b.yml x-1_y.txt", "[a-z]-?_y.t*": "x-1_y.txt", "é/?": "é/a", `x\-1*`: "x-1_y.txt",

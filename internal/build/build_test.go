@@ -9,7 +9,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-func TestShortNamesTheCommitWhereItIsKnown(t *testing.T) {
+func TestShortCommit(t *testing.T) {
 	for _, test := range []struct {
 		info Info
 		want string
@@ -29,7 +29,7 @@ func TestShortNamesTheCommitWhereItIsKnown(t *testing.T) {
 	}
 }
 
-func TestHelmHasHelmsOwnNumber(t *testing.T) {
+func TestHelmVersion(t *testing.T) {
 	for generation, want := range map[string]uint64{"3": 3, "4": 4} {
 		t.Run(generation, func(t *testing.T) {
 			got, err := semver.StrictNewVersion(Helm(generation).Version[1:])
@@ -44,7 +44,7 @@ func TestHelmHasHelmsOwnNumber(t *testing.T) {
 }
 
 // Scripts and plugins compare the version: its format must be Helm's.
-func TestTheVersionIsOneThatScriptsCanCompare(t *testing.T) {
+func TestVersionFormat(t *testing.T) {
 	info := Current()
 	v, err := semver.NewVersion(info.Version)
 	if err != nil {

@@ -141,7 +141,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client has closed the connection
 	}
-	answer, err := s.answer(r, body)
+	response, err := s.respond(r, body)
 	code := http.StatusOK
 	if err != nil {
 		failed, ok := err.(*statusError)
@@ -149,7 +149,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 			failed = &statusError{http.StatusBadRequest, "BadRequest", err.Error()}
 		}
 		code = failed.code
-		answer = map[string]any{
+		response = map[string]any{
 			"kind": "Status", "apiVersion": "v1", "status": "Failure",
 			"reason": failed.reason, "message": failed.message, "code": failed.code,
 		}
@@ -158,10 +158,10 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(answer)
+	_ = json.NewEncoder(w).Encode(response)
 }
 
-func (s *Server) answer(r *http.Request, body []byte) (any, error) {
+func (s *Server) respond(r *http.Request, body []byte) (any, error) {
 	switch path := r.URL.Path; {
 	case path == "/version":
 		return map[string]string{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}, nil

@@ -92,17 +92,17 @@ func (a *API) Call(ctx context.Context, method, path string, query url.Values, h
 			return nil, err
 		}
 	}
-	answer, err := a.answer(method, path, query, header, body)
+	response, err := a.respond(method, path, query, header, body)
 	if err == nil && after != nil {
 		err = after(method, path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return answer, nil
+	return response, nil
 }
 
-func (a *API) answer(method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
+func (a *API) respond(method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var in object

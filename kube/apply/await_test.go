@@ -54,7 +54,7 @@ func TestAwaitPermanentFailure(t *testing.T) {
 		before  func(t *testing.T, c *Client, ns string) // nil: nothing
 		objects string
 		object  string
-		want    []string // in the error
+		want    []string // parts of the error
 	}{
 		{
 			name:    "an image that cannot be pulled",

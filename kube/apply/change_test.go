@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// story is a release that is changed again and again.
+// story is a release that is changed repeatedly.
 type story struct {
 	*testing.T
 	c   *Client
@@ -36,7 +36,7 @@ func tell(t *testing.T) *story {
 	return &story{T: t, c: c, rec: rec, ns: ns, Request: Request{Owner: kube.Owner{Release: "web", Namespace: ns}}}
 }
 
-// plan says what becomes of the objects, sorted: "create ConfigMap/a".
+// plan returns the sorted actions of the plan: "create ConfigMap/a".
 func (s *story) plan(text string) (*plan.Plan, string) {
 	s.Helper()
 	s.New = manifest.ApplyOrder(apitest.Parse(s, text))
@@ -52,7 +52,7 @@ func (s *story) plan(text string) (*plan.Plan, string) {
 	return p, strings.Join(out, ", ")
 }
 
-// to changes the release and says what became of its objects.
+// to changes the release and returns the actions.
 func (s *story) to(text string) string {
 	s.Helper()
 	p, says := s.plan(text)
@@ -64,7 +64,7 @@ func (s *story) to(text string) string {
 	return says
 }
 
-// fails changes the release, which must not work.
+// fails changes the release, which must fail, and returns the error.
 func (s *story) fails(text string) error {
 	s.Helper()
 	s.New = manifest.ApplyOrder(apitest.Parse(s, text))
@@ -83,7 +83,7 @@ func (s *story) get(apiVersion, kind, name string) map[string]any {
 	return get(s, s.c, apiVersion, kind, s.ns, name)
 }
 
-// versions are the resource versions of all that the release has now.
+// versions returns the resource versions of the release's objects.
 func (s *story) versions() string {
 	s.Helper()
 	var out []string
@@ -93,7 +93,7 @@ func (s *story) versions() string {
 	return strings.Join(out, " ")
 }
 
-// rest returns the versions when the controllers have come to rest.
+// rest returns the versions after controllers have stopped changing the objects.
 func (s *story) rest() string {
 	s.Helper()
 	before := ""
@@ -104,7 +104,7 @@ func (s *story) rest() string {
 	return before
 }
 
-// by patches an object as someone else would.
+// by patches an object like another client.
 func (s *story) by(who, apiVersion, kind, name, patch string) {
 	s.Helper()
 	res, err := s.c.Resolve(s.Context(), []kube.Kind{{APIVersion: apiVersion, Kind: kind}})
@@ -202,7 +202,7 @@ func TestUnchangedIsNotWritten(t *testing.T) {
 	}
 }
 
-// What a server adds to objects, and how it writes what they say, is not a change.
+// Fields that the server adds, and other spellings of the same values, are not changes.
 func TestUnchangedIsNotWrittenAllKinds(t *testing.T) {
 	text, err := os.ReadFile("testdata/kinds.yaml")
 	if err != nil {
@@ -246,7 +246,7 @@ func TestFailedRevisionIsCleanedUp(t *testing.T) {
 	s.to(configMapsText("a", "b"))
 	deployed := s.Old[0]
 	s.to(configMapsText("a", "b", "half", "orphan"))
-	// That one failed; the next has neither what it brought nor b.
+	// That revision failed; the next one has neither its object nor b.
 	s.Old = [][]*manifest.Object{deployed, apitest.ConfigMaps(t, "a", "b", "half", "never")}
 	s.PendingDeletions = []release.PendingDeletion{{APIVersion: "v1", Kind: "ConfigMap", Name: "orphan"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "ghost"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "a"}}
 	apitest.Want(t, "plan", s.to(configMapsText("a", "new")), "create ConfigMap/new, delete ConfigMap/b, delete ConfigMap/half, delete ConfigMap/orphan, unchanged ConfigMap/a")
@@ -272,7 +272,7 @@ func TestResourcePolicyKeep(t *testing.T) {
 	s.by("other", "v1", "ConfigMap", "taken", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"other"}}}`)
 	s.by("other", "v1", "ConfigMap", "lost", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"annotations":{"meta.helm.sh/release-name":null,"meta.helm.sh/release-namespace":null}}}`)
 	s.by("other", "v1", "ConfigMap", "plain", `{"metadata":{"labels":{"x":"y"}}}`)
-	// Someone has made an object that a failed revision wanted to make.
+	// Another client has created an object of a failed revision.
 	if _, err := s.c.CreateHook(t.Context(), apitest.ConfigMaps(t, "theirs")[0], s.ns); err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestPlanRemovedVersion(t *testing.T) {
 	s := tell(t)
 	const job = "apiVersion: batch/%s\nkind: CronJob\nmetadata: {name: c, annotations: {old: %q}}\nspec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: c}]}}}}}\n---\n"
 	s.to(fmt.Sprintf(job, "v1", "yes"))
-	// The record says a version that the cluster has forgotten, and a kind.
+	// The record has a version that the cluster no longer serves, and an unknown kind.
 	s.Old = [][]*manifest.Object{apitest.Parse(t, fmt.Sprintf(job, "v1beta1", "yes")+"apiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: x}")}
 	old := s.Old
 	moved := strings.Replace(fmt.Sprintf(job, "v1", ""), `annotations: {old: ""}`, "", 1)
@@ -327,7 +327,7 @@ func TestPlanRemovedVersion(t *testing.T) {
 	apitest.Want(t, "annotation", apitest.At(s.get("batch/v1", "CronJob", "c"), "metadata", "annotations", "old"), "<nil>")
 	s.Old = old
 	apitest.Want(t, "dropped", s.to(configMapsText("a")), "create ConfigMap/a, delete CronJob/c")
-	// The same name under another group.
+	// The same name in another group.
 	s.Old = [][]*manifest.Object{apitest.Parse(t, "apiVersion: extensions/v1beta1\nkind: NetworkPolicy\nmetadata: {name: net, annotations: {old: 'yes'}}\nspec: {podSelector: {}}")}
 	s.to("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: net, annotations: {old: 'yes'}}\nspec: {podSelector: {}}")
 	s.Old = [][]*manifest.Object{apitest.Parse(t, "apiVersion: extensions/v1beta1\nkind: NetworkPolicy\nmetadata: {name: net, annotations: {old: 'yes'}}\nspec: {podSelector: {}}")}
@@ -379,7 +379,8 @@ func testWhatChanged(t *testing.T, serverSide bool) {
 	next := strings.ReplaceAll(configMapsText("a", "b", "mine", "theirs"), "a: b", "a: c")
 	p, says := s.plan(next)
 	apitest.Want(t, "plan", says, "create ConfigMap/mine, create ConfigMap/theirs, update ConfigMap/a, update ConfigMap/b")
-	// Meanwhile one is deleted, one of ours appears, and one of someone else's.
+	// In the meantime, one object is deleted, one of the release created, and one of
+	// another client created.
 	if err := s.c.Delete(t.Context(), apitest.ConfigMaps(t, "b"), s.Owner, Background); err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +397,7 @@ func testWhatChanged(t *testing.T, serverSide bool) {
 		t.Errorf("Execute: %v", err)
 	}
 	created, updated := "ConfigMap/b", "ConfigMap/a ConfigMap/mine"
-	if serverSide { // the server does not say whether it has created what is applied
+	if serverSide { // the server does not report whether an apply has created the object
 		created, updated = "", "ConfigMap/a ConfigMap/b ConfigMap/mine"
 	}
 	apitest.Want(t, "created", s.rec.Of(progress.Created), created)
@@ -447,7 +448,7 @@ func TestTerminatingObjectsAreRecreated(t *testing.T) {
 	}
 }
 
-// many are n objects of five kinds.
+// many returns n objects of five kinds.
 func many(n int, value string) string {
 	var b strings.Builder
 	for i := range n / 8 {

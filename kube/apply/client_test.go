@@ -54,7 +54,7 @@ func TestTargetsRejectInvalidNames(t *testing.T) {
 			t.Errorf("%q was called: %v", path, err)
 		}
 	}
-	// A generated name is none that could be deleted.
+	// An object with a generated name cannot be deleted by name.
 	generated := apitest.Parse(t, "apiVersion: v1\nkind: Pod\nmetadata: {generateName: x-}")
 	if err := c.Delete(t.Context(), generated, kube.Owner{Release: "web", Namespace: "a"}, Background); err != nil {
 		t.Error(err)

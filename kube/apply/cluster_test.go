@@ -26,7 +26,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// namespace makes one that is deleted with the test.
+// namespace creates a namespace that is deleted after the test.
 func namespace(t testing.TB, c *Client) string {
 	t.Helper()
 	name := fmt.Sprintf("kube-%06x", rand.Uint32()&0xffffff)
@@ -48,7 +48,7 @@ func get(t testing.TB, c *Client, apiVersion, kind, namespace, name string) map[
 	return m
 }
 
-// Apply makes objects what they say, whosever they are.
+// Apply creates or updates objects, whoever owns them.
 func (c *Client) Apply(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error {
 	p, err := c.Plan(ctx, Request{Owner: owner, New: objects, TakeOwnership: true})
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Client) Apply(ctx context.Context, objects []*manifest.Object, owner ku
 	return c.Execute(ctx, p, p.Steps)
 }
 
-// Check tells what stands in the way of a release of these objects.
+// Check returns the error for a release of these objects.
 func (c *Client) Check(ctx context.Context, objects []*manifest.Object, owner kube.Owner, take bool) error {
 	_, err := c.Plan(ctx, Request{Owner: owner, New: objects, TakeOwnership: take})
 	return err
@@ -68,7 +68,7 @@ func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, name
 	return c.Await(ctx, wait.Request{Objects: objects, Namespace: namespace, Jobs: jobs})
 }
 
-// discard deletes what a test has made without marks.
+// discard deletes objects that the test has created without ownership labels.
 func discard(c *Client, objects []*manifest.Object) {
 	for _, o := range objects {
 		_ = removeHook(context.Background(), c, o, "default", "")
@@ -123,7 +123,7 @@ items:
 		t.Error("the manifest was changed")
 	}
 
-	// What is ours is brought up to date.
+	// An object of the release is updated.
 	objects = append(objects, apitest.ConfigMaps(t, "late")...)
 	again := apitest.Parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {a: \"2\"}")
 	if err := c.Check(t.Context(), again, owner, false); err != nil {
@@ -178,8 +178,8 @@ func TestConflictErrorListsAllObjects(t *testing.T) {
 		t.Error("Check has written")
 	}
 
-	// Uninstalling leaves alone what carries no marks, or others', and does not
-	// wait for it to be gone.
+	// Uninstalling keeps objects without ownership labels, and those of others, and does
+	// not wait until they are gone.
 	rec.Reset()
 	if err := c.Delete(t.Context(), objects, mine, Background); err != nil {
 		t.Fatal(err)
@@ -251,7 +251,7 @@ func TestNoMatchErrorListsAllKinds(t *testing.T) {
 	if !errors.As(err, &missing) || len(missing.Missing) != 2 || len(missing.Objects) != 3 {
 		t.Fatalf("Check: %v", err)
 	}
-	// An uninstall does not mind: what has no kind is not there.
+	// An uninstall ignores objects of unknown kinds.
 	if err := c.Delete(t.Context(), objects, kube.Owner{Release: "web", Namespace: ns}, Background); err != nil {
 		t.Errorf("Delete: %v", err)
 	}
@@ -371,7 +371,7 @@ func TestInstallCRDs(t *testing.T) {
 	if err != nil || len(missing) != 1 {
 		t.Fatalf("missing %v, %v", missing, err)
 	}
-	// A second client has read the cache before the kind existed.
+	// A second client has read the discovery cache before the kind existed.
 	late := newClient(kube.Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: cache})
 	get(t, late, "v1", "Namespace", "", "default")
 
@@ -415,7 +415,7 @@ func TestBrokenDiscoveryCache(t *testing.T) {
 	}
 }
 
-// as returns a client that may do what the rules of a Role say, in one namespace.
+// as returns a client with the permissions of a Role in a namespace.
 func as(t *testing.T, c *Client, ns, rules string) *Client {
 	t.Helper()
 	user, mark := "moon-"+ns, fmt.Sprintf("mark%d", time.Now().UnixNano())
@@ -437,7 +437,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
 	config := rest.CopyConfig(apitest.RESTConfig(t))
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
 	poor := newClient(kube.Options{REST: func() (*rest.Config, error) { return config, nil }})
-	// The server's authorizer learns of the role a moment later.
+	// The server's authorizer sees the role with a delay.
 	review := `{"spec":{"resourceAttributes":{"namespace":"` + ns + `","group":"moonhelm.test","resource":"` + mark + `","verb":"get"}}}`
 	for tries := 0; ; tries++ {
 		answer, err := poor.Call(t.Context(), http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", nil,
@@ -461,7 +461,7 @@ func TestForbiddenError(t *testing.T) {
 	if err := poor.Check(t.Context(), objects, kube.Owner{Release: "web", Namespace: ns}, false); !errors.As(err, &permissions) {
 		t.Errorf("Check must do with the permission to get, and say which is missing: %v", err)
 	}
-	// A right that is lost after the plan was made.
+	// A permission that is revoked after planning.
 	p, err := c.Plan(t.Context(), Request{Owner: kube.Owner{Release: "web", Namespace: ns}, New: objects})
 	if err != nil {
 		t.Fatal(err)
@@ -474,7 +474,7 @@ func TestForbiddenError(t *testing.T) {
 	if err := poor.CreateNamespace(t.Context(), ns); err == nil {
 		t.Error("a namespace that cannot be seen was taken for there")
 	}
-	// Waiting without the permission to list or watch reads singly.
+	// Waiting without the permission to list or watch reads each object.
 	if err := c.Apply(t.Context(), objects, kube.Owner{Release: "web", Namespace: ns}); err != nil {
 		t.Fatal(err)
 	}

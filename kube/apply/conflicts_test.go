@@ -41,13 +41,13 @@ func TestYieldedFieldsAreNotWritten(t *testing.T) {
 	apitest.Want(t, "data", apitest.At(s.get("v1", "ConfigMap", "web"), "data"), "map[a:2 b:2]")
 }
 
-// Between the plan and the write another client sets a field, and the object is another.
+// Between the plan and the write, another client sets a field and changes the resource version.
 func TestConflictsAfterPlan(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		policy plan.Resolution
 		change func(s *story)
-		data   string // "" where it fails
+		data   string // "" if it fails
 	}{
 		{"fail", plan.Fail, other, ""},
 		{"yield", plan.Yield, other, "map[a:other b:2]"},
@@ -94,12 +94,12 @@ metadata: {name: web, annotations: {note: "%s"}}
 spec: {minReplicas: 2, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
 `
 
-// What another client has set in another version of the kind only the server knows.
+// Only the server knows fields that another client has set in another version of the kind.
 func TestConflictsInAnotherVersion(t *testing.T) {
 	for _, tc := range []struct {
 		policy  plan.Resolution
 		predict bool
-		min     string // "" where it fails
+		min     string // "" if it fails
 	}{
 		{plan.Fail, false, ""}, {plan.Fail, true, ""}, {plan.Yield, false, "3"}, {plan.Yield, true, "3"}, {plan.Take, false, "2"},
 	} {
@@ -127,7 +127,7 @@ func TestConflictsInAnotherVersion(t *testing.T) {
 	}
 }
 
-// A plan for looking at says what the conflicts are, and fails for none.
+// A plan of a dry run has the conflicts and fails for none.
 func TestReportedConflicts(t *testing.T) {
 	s := tell(t)
 	s.ServerSide, s.ServerDryRun, s.ReportConflicts = true, true, true
@@ -140,7 +140,7 @@ func TestReportedConflicts(t *testing.T) {
 	}
 }
 
-// Two fields of one object, of which one is taken and one left.
+// Two fields of one object, of which one is taken and one yielded.
 func TestConflictsTakeAndYield(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
@@ -153,8 +153,7 @@ func TestConflictsTakeAndYield(t *testing.T) {
 	apitest.Want(t, "again", s.to(text), "unchanged ConfigMap/web")
 }
 
-// Where the server takes one of two fields, and would move to the release's without a word,
-// the object's annotation has the last one.
+// If the server takes one of two fields silently, the object's annotation decides.
 func TestConflictsExcludedField(t *testing.T) {
 	const budget = `
 apiVersion: policy/v1
@@ -180,8 +179,8 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 	}
 }
 
-// What kubectl apply has set and the chart has too becomes the release's, and goes with
-// the chart; the rest stays.
+// Fields of the chart that kubectl apply has set become the release's and are removed with the
+// chart; the others stay.
 func TestClientSideApplyFieldsAreTakenOver(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
@@ -198,7 +197,7 @@ func TestClientSideApplyFieldsAreTakenOver(t *testing.T) {
 	apitest.Want(t, "what the release had", apitest.At(s.get("v1", "ConfigMap", "web"), "data"), "map[c:theirs]")
 }
 
-// asked counts the requests of a client that are for objects of the release.
+// asked counts the requests of a client for objects of the release.
 type asked struct {
 	http.RoundTripper
 	n *atomic.Int32
@@ -211,8 +210,8 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.RoundTripper.RoundTrip(r)
 }
 
-// Who has no conflicts pays for none: what is left to others costs no request, and a
-// conflict one for its object. Autoscalers are looked for only where one may decide.
+// Without a conflict there are no further requests: yielded fields cost none, and a conflict
+// costs one for its object. Autoscalers are read only if they may decide a conflict.
 func TestConflictRequests(t *testing.T) {
 	s := tell(t)
 	config, n := apitest.RESTConfig(t), &atomic.Int32{}

@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// versioned is a definition with the given versions, the first one stored.
+// versioned returns a definition with the given versions, the first one stored.
 func versioned(kind string, fields string, versions ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
@@ -41,7 +41,7 @@ func TestPlanCRDs(t *testing.T) {
 	upgrade := func(text string) string {
 		t.Helper()
 		defs := apitest.Parse(t, text)
-		p, err := s.c.PlanCRDs(t.Context(), append(defs, defs[0])) // a chart that is in the tree twice
+		p, err := s.c.PlanCRDs(t.Context(), append(defs, defs[0])) // as for a chart that is in the tree twice
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestPlanCRDs(t *testing.T) {
 	apitest.Want(t, "merged", s.to(fmt.Sprintf("apiVersion: moon.example.com/v1\nkind: %s\nmetadata: {name: x}\nspec: {size: 2}", kind)), "update "+kind+"/x")
 	apitest.Want(t, "spec", apitest.At(s.get("moon.example.com/v2", kind, "x"), "spec"), "map[size:2]")
 
-	// A field that is new in the schema can be set at once.
+	// A new field of the schema can be set at once.
 	upgrade(strings.ReplaceAll(both, "m: {type: string}", "m: {type: string}, new: {type: string}"))
 	apitest.Want(t, "the new field is used", s.to(fmt.Sprintf("apiVersion: moon.example.com/v1\nkind: %s\nmetadata: {name: x}\nspec: {size: 2, new: b}", kind)), "update "+kind+"/x")
 

@@ -27,14 +27,14 @@ func TestServerDryRun(t *testing.T) {
 		t.Fatal("it was created")
 	}
 	s.to(text("a", "1"))
-	// The same in other words is not a change, and no one else could know.
+	// The same values in another form are not a change.
 	apitest.Want(t, "in other words", s.to(text("a", "1000m")), "unchanged Deployment/d")
 	p, says = s.plan(text("b", "1000m"))
 	apitest.Want(t, "another image", says, "update Deployment/d")
 	apitest.Want(t, "foretold", apitest.At(p.Steps[0].After, "spec", "template", "spec", "containers", "name=c", "resources", "limits", "cpu"), "1")
 	apitest.Want(t, "no managers", apitest.At(p.Steps[0].After, "metadata", "managedFields"), "<nil>")
 
-	// All that the server would refuse is said at once.
+	// All errors of the server are reported together.
 	err := s.fails(strings.Replace(text("a", "1"), "replicas: 0", "replicas: -1", 1) + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nunknown: 1\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: Bad_Name}\n")
 	for _, want := range []string{"update Deployment/d", "spec.replicas", "ConfigMap/x", `.unknown: unknown field`, "create Secret/Bad_Name", "chart/templates/a.yaml"} {
 		if !strings.Contains(err.Error(), want) {
@@ -82,13 +82,13 @@ spec: {serviceAccountName: sa, priorityClassName: ` + other + `, containers: [{n
 	if err := s.fails("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: " + other + "}"); !strings.Contains(err.Error(), other) {
 		t.Errorf("%v", err)
 	}
-	// The release's own namespace may be about to be made.
+	// The release's namespace may not exist yet.
 	s.Owner.Namespace = other
 	_, says = s.plan("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}")
 	apitest.Want(t, "plan", says, "create ConfigMap/a")
 }
 
-// Order: Helm's order of kinds, then what goes, backwards.
+// Order: Helm's order of kinds, then the deletions in reverse order.
 func TestExecuteOrder(t *testing.T) {
 	s := tell(t)
 	s.to("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\n" + configMapsText("b", "a") + "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 1}]}\n")

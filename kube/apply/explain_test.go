@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// The job of a hook's last run has failed; that of this run is only slow. What
-// befell the first, of the same name, must not explain the second.
+// The job of a hook's last run has failed, and that of this run is slow: the events of the
+// former, which has the same name, must not explain the latter.
 func TestEventsOfEarlierObjectAreIgnored(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
@@ -48,7 +48,7 @@ spec:
 	if got := run(bad, time.Minute); strings.Count(got, "BackoffLimitExceeded") != 1 {
 		t.Errorf("the event says again what the condition has said:\n%s", got)
 	}
-	// Its event may come after the failure.
+	// The event may come after the failure.
 	told := func() bool {
 		list, err := c.Lookup(t.Context(), "v1", "Event", ns, "")
 		return err == nil && strings.Contains(fmt.Sprint(list["items"]), "BackoffLimitExceeded")

@@ -18,8 +18,8 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Client is a connection with all that is done over it: what changes objects is tested
-// together with what waits for them and reads them.
+// Client has the methods of the packages below kube, so that changes are tested together with
+// waiting and reading.
 type Client struct {
 	*kube.Client
 	*Applier
@@ -34,12 +34,12 @@ func clientWith(c *kube.Client, a Options, g wait.Grace, o kube.Options) *Client
 	return &Client{Client: c, Applier: New(c, a), Waiter: wait.New(c, g), Reader: status.New(c), connection: o}
 }
 
-// DryRun is c with a connection that keeps nothing.
+// DryRun returns a copy of c that persists nothing.
 func (c *Client) DryRun() *Client {
 	return clientWith(c.Client.DryRun(), c.Applier.options, wait.Grace{}, c.connection)
 }
 
-// with is c with other options.
+// with returns a copy of c with other options.
 func (c *Client) with(o Options) *Client { return clientWith(c.Client, o, wait.Grace{}, c.connection) }
 
 func client(t testing.TB) (*Client, *apitest.Recorder) {
@@ -49,12 +49,12 @@ func client(t testing.TB) (*Client, *apitest.Recorder) {
 	return newClient(kube.Options{REST: func() (*rest.Config, error) { return config, nil }, Progress: rec.Record}), rec
 }
 
-// targets are objects with their places.
+// targets returns objects with their API resources.
 func (c *Client) targets(ctx context.Context, objects []*manifest.Object, namespace string) ([]*api.Target, error) {
 	return c.api.Targets(ctx, objects, namespace)
 }
 
-// serve is a client of a fake server.
+// serve returns a client of a fake server.
 func serve(t *testing.T, prefix, cache string, f *apitest.Fake) (*Client, *apitest.Recorder) {
 	t.Helper()
 	s := httptest.NewServer(http.StripPrefix(prefix, f))

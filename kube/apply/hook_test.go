@@ -55,8 +55,7 @@ func TestHookDeletedWhileRunning(t *testing.T) {
 	}
 }
 
-// A hook's object is changed and deleted by its uid: what another client has put in
-// its place stays.
+// A hook's object is changed and deleted by its UID: a new object of the same name stays.
 func TestHookUIDs(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)
@@ -88,7 +87,7 @@ func TestHookUIDs(t *testing.T) {
 	}
 }
 
-// What is true of a list as a whole is not true of what it holds.
+// Metadata of a list does not apply to its items.
 func TestHookRejectsLists(t *testing.T) {
 	t.Parallel()
 	c, _ := quickClient(t)

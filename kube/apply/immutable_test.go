@@ -19,8 +19,8 @@ import (
 
 const podTemplate = `{metadata: {labels: {app: %s}}, spec: {restartPolicy: %s, containers: [{name: c, image: %s}]}}`
 
-// fixed are objects in two forms, of which the second cannot be reached by an
-// update, with the field that is to blame.
+// fixed are objects in two states, of which the second cannot be reached by an update, with the
+// immutable field.
 var fixed = []struct{ kind, field, from, to string }{
 	{"Job", "spec.template", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec: {template: " + fmt.Sprintf(podTemplate, "x", "Never", "a") + "}",
 		"apiVersion: batch/v1\nkind: Job\nmetadata: {name: x}\nspec: {template: " + fmt.Sprintf(podTemplate, "x", "Never", "b") + "}"},
@@ -76,8 +76,8 @@ func TestImmutableFields(t *testing.T) {
 	}
 }
 
-// replaces has an object deleted and created again, by the flag or, where that
-// would lose what it holds, by its annotation only.
+// replaces requires that an object is deleted and recreated, with the flag or, if data would be
+// lost, only with its annotation.
 func replaces(t *testing.T, s *story, kind, to string) {
 	s.ForceReplace = true
 	name := "x"
@@ -93,7 +93,7 @@ func replaces(t *testing.T, s *story, kind, to string) {
 		s.ForceReplace = false
 		to = strings.Replace(to, "{name: x}", `{name: x, annotations: {helm.sh/replace: "true"}}`, 1)
 	}
-	s.ServerDryRun = kind != "Job" // found out at once, or when it is too late
+	s.ServerDryRun = kind != "Job" // with and without a dry run
 	says := s.to(to)
 	action := plan.Update
 	if s.ServerDryRun {

@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// send asks the server for something that it must do.
+// send sends a request that must succeed.
 func (s *story) send(method, path, contentType, body string, query url.Values) {
 	s.Helper()
 	if _, err := s.c.Call(s.Context(), method, path, query, http.Header{"Content-Type": {contentType}}, []byte(body)); err != nil {
@@ -29,13 +29,13 @@ func (s *story) send(method, path, contentType, body string, query url.Values) {
 	}
 }
 
-// edit is what another client changes in an object, by a JSON merge patch.
+// edit changes an object like another client, with a JSON merge patch.
 func (s *story) edit(path, patch string) {
 	s.Helper()
 	s.send(http.MethodPatch, path, "application/merge-patch+json", patch, url.Values{"fieldManager": {"other"}})
 }
 
-// applyRaw is server-side apply by helm's manager, without any of the client.
+// applyRaw is a plain server-side apply by helm's manager.
 func (s *story) applyRaw(path, object string) {
 	s.Helper()
 	s.send(http.MethodPatch, path, applyPatch, object, url.Values{"fieldManager": {"helm"}, "force": {"true"}})
@@ -50,20 +50,20 @@ func jsonOf(t testing.TB, v any) string {
 	return string(text)
 }
 
-// keyed is a list of a kind whose items have a key of two parts.
+// keyed is a list whose items have two keys.
 type keyed struct {
 	name       string
 	apiVersion string
 	kind       string
-	path       string // of the objects in the API
-	manifest   string // of an object, with its name and the list as JSON
-	patch      string // that sets the list
+	path       string // API path of the objects
+	manifest   string // of an object, with verbs for its name and the list as JSON
+	patch      string // format of a patch that sets the list
 	at         []string
 	keys       [2]string
 	pool       []map[string]any
 }
 
-// The items of a pool differ in their keys; a change is another target.
+// The items of a pool have different keys; a changed item has another target.
 var keyedKinds = []keyed{{
 	name: "ports of a Service", apiVersion: "v1", kind: "Service", path: "/api/v1/namespaces/%s/services/%s",
 	manifest: `{"apiVersion":"v1","kind":"Service","metadata":{"name":%q},"spec":{"selector":{"app":"web"},"ports":%s}}`,
@@ -92,14 +92,14 @@ var keyedKinds = []keyed{{
 	},
 }}
 
-// some picks items of the pool in any order, at least one.
+// some returns at least one item of the pool, in random order.
 func (k keyed) some(r *rand.Rand) []map[string]any {
 	out := slices.Clone(k.pool)
 	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out[:1+r.IntN(len(out))]
 }
 
-// list are the items of an object's list by their keys, without node ports.
+// list returns the items of an object's list by their keys, without node ports.
 func (k keyed) list(object map[string]any) map[string]any {
 	var v any = object
 	for _, key := range k.at {
@@ -119,8 +119,8 @@ func (k keyed) list(object map[string]any) map[string]any {
 	return out
 }
 
-// Generated charts and edits of their objects: what an upgrade makes of lists
-// whose items have two keys is what server-side apply makes of them.
+// For generated charts and edits, an upgrade merges lists whose items have two keys like
+// server-side apply.
 func TestMergeListsWithTwoKeys(t *testing.T) {
 	s := tell(t)
 	for _, k := range keyedKinds {
@@ -155,7 +155,7 @@ func TestMergeListsWithTwoKeys(t *testing.T) {
 	}
 }
 
-// A patch that says whole lists is made anew where another client has changed them.
+// A patch with whole lists is computed again if another client has changed them.
 func TestMergeAtomicListsWithConcurrentChanges(t *testing.T) {
 	const service = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web},
 		ports: [{name: tcp, port: 53, targetPort: %d}, {name: udp, port: 53, protocol: UDP}]}}`
@@ -173,8 +173,8 @@ func TestMergeAtomicListsWithConcurrentChanges(t *testing.T) {
 	apitest.Want(t, "ports", strings.Join(got, ", "), "tcp 5353, udp 53, ops 9")
 }
 
-// A null where the server keeps texts is an empty text, from the first
-// installation on: no upgrade changes it unless the chart does.
+// A null in a map of strings is an empty string from the first installation on, and upgrades do
+// not change it.
 func TestMergeNulls(t *testing.T) {
 	const objects = `
 apiVersion: v1
@@ -282,7 +282,7 @@ spec:
 	}
 }
 
-// What the server cannot apply at all, whenever it is asked, is asked for once.
+// An object that the server can never apply is sent once.
 func TestMergeDuplicateItems(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
@@ -298,7 +298,7 @@ spec: {containers: [{name: a, image: a, env: [{name: A, value: "1"}, {name: A, v
 	}
 }
 
-// define makes a kind of custom resource whose spec is of the given schema.
+// define creates a kind of custom resource with the given schema of spec.
 func (s *story) define(kind, schema string) {
 	s.Helper()
 	objects := apitest.Parse(s, fmt.Sprintf(`
@@ -340,8 +340,8 @@ func TestMergeEmptyLabelsOfCustomResource(t *testing.T) {
 	}
 }
 
-// Another client sets the other field of a union: the chart's own is back after
-// the next upgrade, and no upgrade fails because both are set.
+// If another client sets the other field of a union, the next upgrade restores the chart's, and
+// none fails because both are set.
 func TestMergeUnion(t *testing.T) {
 	const (
 		core   = "/api/v1/namespaces/%s/"
@@ -428,8 +428,8 @@ func TestMergeUnion(t *testing.T) {
 	}
 }
 
-// everyKind is a chart with objects of the kinds that charts have, written as
-// charts write them: with defaults spelled out and not, quantities, text.
+// everyKind is a chart with objects of common kinds in common styles: with and without explicit
+// defaults, quantities, strings.
 const everyKind = `
 apiVersion: v1
 kind: ServiceAccount
@@ -548,8 +548,7 @@ metadata: {name: web}
 spec: {schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}}
 `
 
-// What the plan knows to be applied already is not sent; what is sent without
-// need, the server leaves alone.
+// Objects that are certainly applied are not sent; the server does not change others.
 func TestServerSideApplyUnchanged(t *testing.T) {
 	s := tell(t)
 	s.ServerSide = true
@@ -563,7 +562,7 @@ func TestServerSideApplyUnchanged(t *testing.T) {
 	}
 	apitest.Want(t, "versions after the same again", s.versions(), before)
 
-	// The same text in another form is sent, and changes nothing.
+	// The same value in another form is sent, and changes nothing.
 	p, _ := s.plan(everyKind)
 	for i := range p.Steps {
 		step := &p.Steps[i]
@@ -572,7 +571,7 @@ func TestServerSideApplyUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if step.Kind == "Secret" { // its text is sent as data
+		if step.Kind == "Secret" { // stringData is sent as data
 			step.Action = plan.Unchanged
 		}
 		step.Patch = body
@@ -585,8 +584,8 @@ func TestServerSideApplyUnchanged(t *testing.T) {
 	apitest.Want(t, "told", s.rec.Of(progress.Updated), "")
 }
 
-// A map that the server holds as one value is the manager's whole: what another
-// client adds to it is a conflict, and goes by force.
+// An atomic map belongs to one manager: keys that another client adds are a conflict, and are
+// removed by force.
 func TestServerSideApplyOwnsAtomicMaps(t *testing.T) {
 	kind := fmt.Sprintf("Moon%x", rand.Uint32())
 	for _, tc := range []struct {

@@ -71,7 +71,7 @@ func TestPlanChecksPermissions(t *testing.T) {
 	}
 }
 
-// allowCluster lets the restricted user read what belongs to no namespace.
+// allowCluster lets the restricted user read cluster-scoped objects.
 func (s *story) allowCluster(admin *Client) {
 	s.Helper()
 	name := "read-" + s.ns
@@ -109,7 +109,7 @@ func TestCheckPermissionsOfUninstall(t *testing.T) {
 	if err := s.c.CheckPermissions(t.Context(), "delete", objects, s.ns); err != nil {
 		t.Errorf("admin: %v", err)
 	}
-	// Someone who may not even ask finds out later.
+	// Without permission to create access reviews, missing permissions are found later.
 	config := rest.CopyConfig(apitest.RESTConfig(t))
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:anonymous", Groups: []string{"system:unauthenticated"}}
 	cache := t.TempDir()

@@ -69,7 +69,7 @@ func TestReplaceRemovesForeignFields(t *testing.T) {
 	apitest.Want(t, "sidecar", apitest.At(deployment, "spec", "template", "spec", "containers", "name=sidecar"), "<nil>")
 	apitest.Want(t, "minReadySeconds", apitest.At(deployment, "spec", "minReadySeconds"), "<nil>")
 
-	// What is as the release says stays as it is.
+	// Objects that already equal the release's are not written.
 	versions := s.rest()
 	s.to(strings.Replace(replaced, `a: "1"`, `a: "2"`, 1))
 	apitest.Want(t, "again", strings.Split(s.versions(), " ")[0], strings.Split(versions, " ")[0])
@@ -108,7 +108,7 @@ func TestReplaceChangedSincePlan(t *testing.T) {
 	apitest.Want(t, "the Service", apitest.At(s.get("v1", "Service", "web"), "spec", "type"), "NodePort")
 }
 
-// What the API server has filled in and does not let go of is merged.
+// Immutable fields that the API server has set are kept.
 func TestReplaceFallsBackToMerge(t *testing.T) {
 	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: x}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 	for _, test := range []struct{ name, from, to, says, updated string }{
@@ -166,7 +166,7 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `
 
-// The permissions that a replacement takes are asked for before it.
+// The permissions for a replacement are checked before it.
 func TestReplacePermission(t *testing.T) {
 	s := &inventory{}
 	objects := apitest.Parse(t, configMapsText("a", "b"))

@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// managers are who manages an object: "helm Apply, kubectl Update".
+// managers returns the managers of an object: "helm Apply, kubectl Update".
 func managers(s *story, apiVersion, kind, name string) string {
 	s.Helper()
 	entries, _ := s.get(apiVersion, kind, name)["metadata"].(map[string]any)["managedFields"].([]any)
@@ -50,7 +50,7 @@ func TestFieldConflictError(t *testing.T) {
 				t.Errorf("source %q", f.Source)
 			}
 		}
-		// All objects, in one error, before anything is written.
+		// All objects are in one error, before anything is written.
 		apitest.Want(t, "conflicts", strings.Join(got, "\n"), `ConfigMap/web data.a hand fail
 Deployment/web spec.replicas kubectl-edit fail
 Deployment/web spec.template.spec.containers[server].image kubectl-edit fail`)
@@ -81,7 +81,7 @@ func move(t *testing.T, predict bool) {
 	service := apitest.At(s.get("v1", "Service", "web"), "spec")
 	deployment := apitest.At(s.get("apps/v1", "Deployment", "web"), "spec")
 
-	// The same manifest: the managers change, and not a field.
+	// The same manifest: the managers change, and no field.
 	s.ServerSide = true
 	s.to(first)
 	for _, o := range s.New {
@@ -91,7 +91,7 @@ func move(t *testing.T, predict bool) {
 	apitest.Want(t, "the Deployment", apitest.At(s.get("apps/v1", "Deployment", "web"), "spec"), deployment)
 	apitest.Want(t, "again", s.to(first), "unchanged ConfigMap/web, unchanged Deployment/web, unchanged Secret/web, unchanged Service/web")
 
-	// What only the client-side release had set is dropped.
+	// Fields that only the client-side release has set are removed.
 	s.ServerSide = false
 	more := strings.Replace(first, `data: {a: "1", b: "2"}`, `data: {a: "1", b: "3", c: "4"}`, 1)
 	s.to(more)
@@ -110,7 +110,7 @@ func move(t *testing.T, predict bool) {
 	apitest.Want(t, "env", apitest.At(s.get("apps/v1", "Deployment", "web"), "spec", "template", "spec", "containers", "name=server", "env"), "<nil>")
 	apitest.Want(t, "server side", managers(s, "v1", "ConfigMap", "web"), "helm Apply")
 
-	// And back again: nothing is written for nothing, and dropping works.
+	// Back to client-side apply: nothing is written without need, and fields are removed.
 	s.ServerSide = false
 	before := s.rest()
 	apitest.Want(t, "back", s.to(less), "unchanged ConfigMap/web, unchanged Deployment/web, unchanged Secret/web, unchanged Service/web")
@@ -119,7 +119,7 @@ func move(t *testing.T, predict bool) {
 	apitest.Want(t, "ConfigMap", apitest.At(s.get("v1", "ConfigMap", "web"), "data"), "map[d:6]")
 }
 
-// Helm 4 applies a Secret's stringData, and what the chart drops stays.
+// Helm 4 applies a Secret's stringData, and keys that the chart drops stay.
 func TestSecretAppliedByHelm4(t *testing.T) {
 	live := map[string]any{}
 	err := json.Unmarshal([]byte(`{"metadata":{"managedFields":[
@@ -144,7 +144,7 @@ func TestSecretAppliedByHelm4(t *testing.T) {
 	}
 }
 
-// A backup is restored without managedFields, and some programs clear them.
+// A backup is restored without managedFields, and some programs remove them.
 func TestObjectsWithoutManagedFields(t *testing.T) {
 	for _, predict := range []bool{false, true} {
 		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
@@ -176,8 +176,8 @@ spec: {selector: {app: web}, ports: [{name: t, port: 53, protocol: TCP}, {name: 
 	}
 }
 
-// Of some fields the server takes one: what another client, or a default, has set in the
-// other's place would make every apply fail.
+// The server accepts only one of some fields: the other one, set by another client or a
+// default, would make every apply fail.
 func TestServerSideApplyUnion(t *testing.T) {
 	const text = `apiVersion: policy/v1
 kind: PodDisruptionBudget

@@ -61,7 +61,7 @@ spec:
               nested: {type: object, properties: {deep: {type: object, properties: {value: {type: integer}}}}}
 `
 
-// accepted are objects of many kinds that the API server takes.
+// accepted are objects of many kinds that the API server accepts.
 func accepted(t *testing.T, c *Client, ns string) []*api.Target {
 	t.Helper()
 	text, err := os.ReadFile("testdata/accepted.yaml")
@@ -87,11 +87,11 @@ type mutation struct {
 	target *api.Target
 	what   string
 	object map[string]any
-	path   []any // the field that was dropped, nil for another change
+	path   []any // the removed field, nil for another change
 }
 
-// dropped is the field that the mutation has dropped, as "schema field", where
-// it is one that the document calls required.
+// dropped returns the field that the mutation has removed, as "schema field", if the document
+// has it as required.
 func (m mutation) dropped(d *openapi.Document) string {
 	if m.path == nil || d.Custom {
 		return ""
@@ -121,7 +121,7 @@ func (m mutation) dropped(d *openapi.Document) string {
 	return ""
 }
 
-// mutations are all that one object becomes by one change each.
+// mutations returns all mutations of an object by one change.
 func mutations(t *api.Target) []mutation {
 	var out []mutation
 	add := func(what string, path []any, change func(map[string]any)) {
@@ -208,8 +208,7 @@ func replaceAt(object map[string]any, path []any, value any) {
 	}
 }
 
-// refused asks the server whether it would create the object, and returns why
-// not, "" where it would.
+// refused returns why the server would not create the object, or "" if it would.
 func refused(t *testing.T, c *Client, m mutation) string {
 	body, err := json.Marshal(m.object)
 	if err != nil {
@@ -223,16 +222,15 @@ func refused(t *testing.T, c *Client, m mutation) string {
 	}
 	if !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
 		if strings.Contains(err.Error(), "forbidden") || strings.Contains(err.Error(), "not allowed") {
-			return "" // admission: it knows the kind's fields
+			return "" // an error of admission, which is not about the schema
 		}
 	}
 	return err.Error()
 }
 
-// What is refused here is refused by the API server, too: 39 kinds, each with
-// every field dropped, made null, of another type, of another value, and with a
-// field more. And of what the server refuses because of a field's name or type,
-// nothing is missed.
+// The API server rejects everything that is rejected here: 39 kinds, each with every field
+// removed, set to null, to another type and to another value, and with an additional field.
+// Everything that the server rejects because of a field's name or type is rejected here.
 func TestValidationAgreesWithTheServer(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
@@ -244,7 +242,7 @@ func TestValidationAgreesWithTheServer(t *testing.T) {
 	slices.Sort(versions)
 	versions = slices.Compact(versions)
 	documents := c.documents(t.Context(), versions)
-	for documents["kinds.example.com/v1"] == nil { // it is published a while after the definition
+	for documents["kinds.example.com/v1"] == nil { // published with a delay
 		if err := linger.Sleep(t.Context(), 100*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
@@ -295,17 +293,17 @@ func TestValidationAgreesWithTheServer(t *testing.T) {
 		return nil
 	})
 	t.Logf("%d objects: %v", len(all), count)
-	// On another version of Kubernetes more may be demanded; then the list may grow.
+	// Another version of Kubernetes may require more fields; the list may then grow.
 	t.Logf("demanded:\n%s", strings.Join(slices.Sorted(maps.Keys(demanded)), "\n"))
 }
 
-// decoding reports whether the server says that it cannot read an object at all.
+// decoding reports whether the error says that the server cannot decode an object.
 func decoding(why string) bool {
 	return strings.Contains(why, "strict decoding error") || strings.Contains(why, "json: cannot unmarshal")
 }
 
-// undocumented reports whether the API server's documents leave open what it
-// is strict about: schemas in schemas, and the empty part "status" of definitions.
+// undocumented reports whether the API server's documents do not have a constraint that it
+// enforces: nested schemas, and an empty "status" of definitions.
 func undocumented(m mutation) bool {
 	return m.target.Kind == api.CRDKind && (strings.Contains(m.what, "additionalProperties") || strings.Contains(m.what, "subresources"))
 }

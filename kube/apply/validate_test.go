@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// configMapDocument is what a server publishes about ConfigMaps.
+// configMapDocument is the published document about ConfigMaps.
 const configMapDocument = `{"components": {"schemas": {"io.k8s.api.core.v1.ConfigMap": {"type": "object", "properties": {
 	"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object", "additionalProperties": true},
 	"data": {"type": "object", "additionalProperties": {"type": "string"}}},
@@ -27,8 +27,8 @@ const configMapDocument = `{"components": {"schemas": {"io.k8s.api.core.v1.Confi
 const configMapKinds = `{"kind":"APIGroupDiscoveryList","items":[{"versions":[{"version":"v1","resources":[
 	{"resource":"configmaps","responseKind":{"kind":"ConfigMap"},"scope":"Namespaced"}]}]}]}`
 
-// publishing is an API server that publishes a document, and refuses to create
-// anything for the given reason.
+// publishing is an API server that publishes a document and rejects every creation for the
+// given reason.
 func publishing(index, document http.HandlerFunc, code int, reason string) *apitest.Fake {
 	return &apitest.Fake{Answers: map[string]http.HandlerFunc{
 		"/api":               apitest.Text(configMapKinds),
@@ -55,8 +55,7 @@ func indexAt(at string) http.HandlerFunc {
 	return apitest.Text(fmt.Sprintf(`{"paths": {"api/v1": {"serverRelativeURL": %q}}}`, at))
 }
 
-// wrong is a ConfigMap with a field that is not known, and one with a value of
-// another type.
+// wrong is a ConfigMap with an unknown field and one with a value of another type.
 const wrong = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndate: {}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {k: 7}\n"
 
 func validated(t *testing.T, c *Client, object string) error {
@@ -77,7 +76,7 @@ func TestValidation(t *testing.T) {
 		name   string
 		server *apitest.Fake
 		client func(*Client) *Client
-		want   []string // nothing for an object that passes
+		want   []string // none for a valid object
 	}{
 		{"all is named at once", good(), nil, []string{"nothing was written", unknown, number}},
 		{"without the permission to create", publishing(indexAt("/openapi/v3/api/v1?hash=1"), apitest.Text(configMapDocument), 403, "Forbidden"), nil, []string{unknown, number}},
@@ -166,7 +165,7 @@ func TestDocumentsAreCached(t *testing.T) {
 	}
 }
 
-// A document is megabytes large, and many operations begin at the same time.
+// A document has megabytes, and many operations start at the same time.
 func TestDocumentConcurrentReads(t *testing.T) {
 	f := publishing(indexAt("/openapi/v3/api/v1?hash=1"), apitest.Text(configMapDocument), 400, "BadRequest")
 	c, _ := serve(t, "", "", f)
@@ -192,7 +191,7 @@ func TestDocumentConcurrentReads(t *testing.T) {
 	}
 }
 
-// An operation whose reading was cut off by its own end leaves the document to others.
+// A canceled operation does not affect others that wait for the document.
 func TestDocumentReaderCancelled(t *testing.T) {
 	var s schemas
 	ended, cancel := context.WithCancel(t.Context())
@@ -212,8 +211,7 @@ func TestDocumentReaderCancelled(t *testing.T) {
 	}
 }
 
-// Package plan says what is wrong with directives of patches in a release's objects.
-// Hooks do not pass through it.
+// Package plan reports invalid patch directives in a release's objects, but does not see hooks.
 func TestValidationRejectsDirectivesInHooks(t *testing.T) {
 	const directed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n$patch: delete\n"
 	c, _ := serve(t, "", t.TempDir(), publishing(indexAt("/openapi/v3/api/v1?hash=1"), apitest.Text(configMapDocument), 400, "BadRequest"))

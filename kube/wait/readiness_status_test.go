@@ -20,7 +20,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// reference is the verdict of kstatus, in the words of this package.
+// reference returns the verdict of kstatus as one of this package.
 func reference(t testing.TB, o map[string]any) verdict {
 	t.Helper()
 	res, err := kstatus.Compute(&unstructured.Unstructured{Object: o})
@@ -80,7 +80,7 @@ func referenceMissing(res *kstatus.Result, o map[string]any) string {
 	return referenceReason(res, "its controller is at work")
 }
 
-// referenceReason is the condition by which kstatus explains a status.
+// referenceReason returns the condition by which kstatus explains a status.
 func referenceReason(res *kstatus.Result, other string) string {
 	c := map[string]any{}
 	for _, first := range res.Conditions {
@@ -90,7 +90,7 @@ func referenceReason(res *kstatus.Result, other string) string {
 	return reasonOr(c, other)
 }
 
-// compareWithReference fails where the verdict on o is not that of kstatus.
+// compareWithReference fails the test if the verdict on o differs from that of kstatus.
 func compareWithReference(t testing.TB, o map[string]any) {
 	t.Helper()
 	got, want := judge(o), reference(t, o).String()
@@ -134,7 +134,7 @@ func TestStatusOfObjectsFromClusters(t *testing.T) {
 	}
 }
 
-// A statusForm is what the status of a kind may hold.
+// A statusForm has the possible fields of a kind's status.
 type statusForm struct {
 	apiVersion, kind string
 	counters         []string
@@ -142,7 +142,7 @@ type statusForm struct {
 	reasons          []string
 }
 
-// statusForms are the kinds of which [status] decides.
+// statusForms are the kinds for which [status] has rules.
 var statusForms = []statusForm{
 	{"apps/v1", "Deployment",
 		[]string{"replicas", "readyReplicas", "updatedReplicas", "availableReplicas"},
@@ -171,10 +171,11 @@ var statusForms = []statusForm{
 	{"example.com/v1", "Deployment", []string{"replicas", "readyReplicas"}, []string{"Ready"}, nil},
 }
 
-// statusMaker makes objects whose status holds anything that its kind may.
+// statusMaker generates objects with any status that their kind may have.
 type statusMaker struct{ *rand.Rand }
 
-// object is nearly done mostly: the rules differ at the end of a rollout.
+// object generates an object that is mostly nearly ready: the rules differ at the end of a
+// rollout.
 func (m statusMaker) object(form statusForm) map[string]any {
 	state := map[string]any{}
 	for _, name := range form.counters {
@@ -222,7 +223,7 @@ func (m statusMaker) conditions(form statusForm) []any {
 	return out
 }
 
-// set sets a field mostly.
+// set usually sets a field.
 func (m statusMaker) set(o map[string]any, field string, v any) {
 	if m.IntN(8) > 0 {
 		o[field] = v

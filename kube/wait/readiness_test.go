@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
 )
 
-// living reads an object as the API server would send it, with its target.
+// living returns an object as the API server would send it, with its target.
 func living(t testing.TB, text string) (*api.Target, map[string]any) {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
@@ -182,7 +182,7 @@ status:
 		{`{.status.phase} == Ready`, true},
 		{`{.spec.replicas} >= 3`, true},
 		{`{.metadata.labels.tier} != silver`, true},
-		{`{.specific} == 3`, false}, // of the status, where it is not
+		{`{.specific} == 3`, false}, // a field of status, of an object without it
 		{`{.phase} != Ready`, false},
 		{`{.phase} == ready`, false},
 		{`{.count} == 3`, true},
@@ -276,7 +276,7 @@ func TestTroublesOfPods(t *testing.T) {
 	for _, test := range []struct {
 		name, status string
 		patient      bool
-		want         string        // text of the worst, "" for none
+		want         string        // text of the worst verdict, "" for none
 		grace        time.Duration // until certain
 	}{
 		{"all is well", "{phase: Running, containerStatuses: [{name: a, ready: true, state: {running: {}}}]}", false, "", 0},

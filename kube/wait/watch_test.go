@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// played is a server that gives one answer after the other.
+// played is a server with a sequence of responses.
 func played(t *testing.T, answers ...func(http.ResponseWriter, *http.Request)) (*Waiter, *[]string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -61,7 +61,7 @@ func answerStatus(code int, reason string) func(http.ResponseWriter, *http.Reque
 	}
 }
 
-// torn writes the beginning of an answer and tears the connection down.
+// torn writes the beginning of a response and closes the connection.
 func torn(text string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(text))
@@ -78,11 +78,11 @@ func TestFollowRecovers(t *testing.T) {
 	c, asked := played(t,
 		list(5, object("a", 3), object("b", 4)),
 		torn(change("MODIFIED", object("a", 6))+`{"type":"MODI`),      // a connection that is reset
-		answer(change("BOOKMARK", object("", 9))),                     // a watch that has had its time
-		answer(change("ERROR", `{"kind":"Status","code":410}`)),       // one that has expired, found out late
-		list(20, object("a", 12)),                                     // b went meanwhile
-		answerStatus(http.StatusGone, "Expired"),                      // one that has expired, found out at once
-		answerStatus(http.StatusInternalServerError, "InternalError"), // a list that fails
+		answer(change("BOOKMARK", object("", 9))),                     // a watch that ends normally
+		answer(change("ERROR", `{"kind":"Status","code":410}`)),       // an expired watch, reported by an event
+		list(20, object("a", 12)),                                     // b was deleted in the meantime
+		answerStatus(http.StatusGone, "Expired"),                      // an expired watch, reported by the status
+		answerStatus(http.StatusInternalServerError, "InternalError"), // a failed list
 		answerStatus(http.StatusServiceUnavailable, "ServiceUnavailable"),
 		list(30, object("a", 12), object("c", 25)),
 		answer(change("DELETED", object("c", 31))+change("ADDED", object("done", 32))),

@@ -109,13 +109,13 @@ func (l *Locker) write(ctx context.Context, method, path, release string, next *
 	if err != nil {
 		return nil, err
 	}
-	answer, err := l.api.Call(ctx, method, path, nil, http.Header{"Content-Type": {"application/json"}}, body)
-	return l.decode(release, answer, err)
+	response, err := l.api.Call(ctx, method, path, nil, http.Header{"Content-Type": {"application/json"}}, body)
+	return l.decode(release, response, err)
 }
 
 func (l *Locker) read(ctx context.Context, release string) (*lease, error) {
-	answer, err := l.api.Call(ctx, http.MethodGet, l.path(release), nil, nil, nil)
-	return l.decode(release, answer, err)
+	response, err := l.api.Call(ctx, http.MethodGet, l.path(release), nil, nil, nil)
+	return l.decode(release, response, err)
 }
 
 // remove deletes a release's lease if it is still in the state old.

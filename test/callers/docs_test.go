@@ -43,8 +43,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestOursPassesWhatHelmPasses checks the rule of the table.
-func TestOursPassesWhatHelmPasses(t *testing.T) {
+// TestOursPassesWhereHelmPasses checks the rule of the table.
+func TestOursPassesWhereHelmPasses(t *testing.T) {
 	for _, c := range cells(t) {
 		helm4, helm3 := c.fails["helm4"], c.fails["helm3"]
 		if reason := c.fails["ours"]; reason != "" && (helm4 == "" || helm3 == "") {

@@ -330,7 +330,7 @@ func gone(t *testing.T, dir string) {
 	})
 }
 
-func TestTwoAtOnceDoNotKnowEachOther(t *testing.T) {
+func TestUpTwice(t *testing.T) {
 	first := start(t, command("up", "--until-stdin-closes"))
 	second := start(t, command("up", "--until-stdin-closes"))
 	createPod(t, first.admin, "mine", podTemplate(corev1.RestartPolicyAlways))
@@ -345,7 +345,7 @@ func TestTwoAtOnceDoNotKnowEachOther(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
+func TestKilledProcessCleanup(t *testing.T) {
 	t.Run("the test itself", func(t *testing.T) {
 		tester := command("up")
 		tester.Env = append(tester.Env, asCommand+"=tester")
@@ -371,7 +371,7 @@ func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 	})
 }
 
-func TestDetachedClusterLivesUntilDown(t *testing.T) {
+func TestDetach(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	say := func(args ...string) (string, error) {
 		cmd := command(append(args, "--dir", dir)...)
@@ -402,7 +402,7 @@ func TestDetachedClusterLivesUntilDown(t *testing.T) {
 	gone(t, dir)
 }
 
-func TestForeignFolderIsLeftAlone(t *testing.T) {
+func TestUpForeignDirectory(t *testing.T) {
 	dir := t.TempDir()
 	precious := filepath.Join(dir, "precious")
 	if err := os.WriteFile(precious, []byte("x"), 0o600); err != nil {
@@ -416,7 +416,7 @@ func TestForeignFolderIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestLeftoversOfACrashAreReplaced(t *testing.T) {
+func TestUpAfterCrash(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

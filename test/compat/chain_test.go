@@ -149,9 +149,9 @@ func bigChart(t *testing.T) string {
 	return dir
 }
 
-// TestReleasesGoRound runs each step of a release's life with another binary, in every order,
+// TestReleasesAlternating runs each step of a release's life with another binary, in every order,
 // and compares the output of all three after each step.
-func TestReleasesGoRound(t *testing.T) {
+func TestReleasesAlternating(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	for _, order := range [][3]string{
@@ -159,6 +159,7 @@ func TestReleasesGoRound(t *testing.T) {
 		{"helm3", "ours", "helm4"}, {"helm4", "helm3", "ours"}, {"helm3", "helm4", "ours"},
 	} {
 		t.Run(strings.Join(order[:], " "), func(t *testing.T) {
+			t.Parallel()
 			s := c.namespace(t)
 			all := tools(t, s)
 			a, b, c := all[order[0]], all[order[1]], all[order[2]]

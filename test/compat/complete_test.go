@@ -84,12 +84,12 @@ var wider = []struct{ line, reason string }{
 }
 
 // unoffered are flags of Helm that our binary accepts but does not complete: older names and
-// flags without effect. TestFlagsOfHelm checks that they are accepted.
+// flags without effect. TestFlags checks that they are accepted.
 const unoffered = "--all --atomic --colour --fail-on-repo-update-fail --force --hide-notes --no-update --recreate-pods --show-desc --show-resources"
 
-// TestCompletionsOfHelm compares the completions at each place of each command line that Helm's
+// TestCompletions compares the completions at each place of each command line that Helm's
 // help describes: our binary completes the same words and has the same directive.
-func TestCompletionsOfHelm(t *testing.T) {
+func TestCompletions(t *testing.T) {
 	home, bin := completionHome(t), ours(t)
 	t.Chdir(t.TempDir()) // without files
 	t.Setenv("MOONHELM_TEST_KUBECONFIG", filepath.Join(home, "kubeconfig"))

@@ -221,10 +221,10 @@ func (s space) expect(t *testing.T, method, path, contentType, body string) {
 	}
 }
 
-// TestConflictsBesideHelm lets another client set a field of a release's object, and upgrades
+// TestConflicts lets another client set a field of a release's object, and upgrades
 // the release with server-side apply, with Helm 4 and with ours. The next upgrade with ours
 // must leave the same fields to the other client, without a write.
-func TestConflictsBesideHelm(t *testing.T) {
+func TestConflicts(t *testing.T) {
 	c := connect(t)
 	chart := filepath.Join(t.TempDir(), "web")
 	filetest.Write(t, chart, conflictChart)

@@ -67,7 +67,7 @@ func archivesOf(t *testing.T, chart string) string {
 }
 
 // Each binary builds what the other has locked, and both lock the same versions.
-func TestDependenciesBothWays(t *testing.T) {
+func TestDependencyLocks(t *testing.T) {
 	url := repository(t)
 	for _, module := range []string{helm4, helm3} {
 		theirs, home := peer(t, module), t.TempDir()
@@ -106,7 +106,7 @@ func TestDependenciesBothWays(t *testing.T) {
 }
 
 // Our binary builds from Helm's lock file, except for libraries.
-func TestLocksOfHelmAreBuilt(t *testing.T) {
+func TestDependencyBuildHelmLock(t *testing.T) {
 	url := repository(t)
 	theirs, home := peer(t, helm4), t.TempDir()
 	must(t, theirs, home, "repo", "add", "st", url)

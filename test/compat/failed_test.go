@@ -10,15 +10,16 @@ import (
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// TestFailedRevisionsOfTheOther lets one binary fail in the middle of an operation and another
+// TestFailedRevisionsAlternating lets one binary fail in the middle of an operation and another
 // one continue.
-func TestFailedRevisionsOfTheOther(t *testing.T) {
+func TestFailedRevisionsAlternating(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	bad := []string{"upgrade", "web", chart, "--set", "colour=bad,old=false,port=99999999"}
 	for _, s := range [][2]string{{"ours", "helm4"}, {"ours", "helm3"}, {"helm4", "ours"}, {"helm3", "ours"}} {
 		failing, next := s[0], s[1]
 		t.Run(failing+" fails, "+next+" goes on", func(t *testing.T) {
+			t.Parallel()
 			ns := c.namespace(t)
 			all := tools(t, ns)
 			all[next].must(t, "install", "web", chart)
@@ -41,9 +42,9 @@ func TestFailedRevisionsOfTheOther(t *testing.T) {
 	}
 }
 
-// TestOursUndoesAndHelmGoesOn lets our binary undo a failed upgrade and a failed first install,
+// TestHelmAfterOurUndo lets our binary undo a failed upgrade and a failed first install,
 // after which the records are the same as Helm's.
-func TestOursUndoesAndHelmGoesOn(t *testing.T) {
+func TestHelmAfterOurUndo(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	var want map[string]string
@@ -81,13 +82,13 @@ func TestOursUndoesAndHelmGoesOn(t *testing.T) {
 	}
 }
 
-// TestRecordsThatAreTooLargeForHelm checks how Helm handles records that are split over several
+// TestSplitRecords checks how Helm handles records that are split over several
 // Secrets, as documented: it ignores them. It lists and shows nothing, and every command that
 // would change the release fails with "no revision for release" (or that the name is in use or,
 // if some revisions are small, that a revision does not exist or already exists). It changes
 // and deletes none of their Secrets. An uninstall by Helm succeeds if the newest revision is
 // small; the large ones stay, and ours removes them.
-func TestRecordsThatAreTooLargeForHelm(t *testing.T) {
+func TestSplitRecords(t *testing.T) {
 	c := connect(t)
 	big, small := bigChart(t), webChart(t)
 	for _, name := range []string{"helm4", "helm3"} {

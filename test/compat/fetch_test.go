@@ -83,9 +83,9 @@ func (s *shelf) home(t *testing.T, repository, address string) string {
 	return home
 }
 
-// TestTheContentCacheIsShared lets each binary use what the other has fetched, and ours detect
+// TestContentCacheShared lets each binary use what the other has fetched, and ours detect
 // damaged files.
-func TestTheContentCacheIsShared(t *testing.T) {
+func TestContentCacheShared(t *testing.T) {
 	s := newShelf(t)
 	helm, we := peer(t, helm4), ours(t)
 	show := []string{"show", "chart", "mine/web"}
@@ -118,9 +118,9 @@ func TestTheContentCacheIsShared(t *testing.T) {
 	}
 }
 
-// TestIndexesLeadToTheSamePlaces compares the requests for each form of URL that an index may
+// TestIndexURLs compares the requests for each form of URL that an index may
 // have.
-func TestIndexesLeadToTheSamePlaces(t *testing.T) {
+func TestIndexURLs(t *testing.T) {
 	s := newShelf(t)
 	elsewhere := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
 	for _, path := range []string{"", "/", "/charts", "/charts/", "/charts?token=x", "/charts/?token=x"} {

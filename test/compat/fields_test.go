@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestFieldsOfOthersStay passes releases on between binaries that use server-side and
+// TestForeignFieldsKept passes releases on between binaries that use server-side and
 // client-side apply, while another client changes the objects: fields that the chart drops are
 // removed, those of other clients stay, and there are no conflicts.
-func TestFieldsOfOthersStay(t *testing.T) {
+func TestForeignFieldsKept(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	for _, s := range []struct {
@@ -27,6 +27,7 @@ func TestFieldsOfOthersStay(t *testing.T) {
 		{"ours", []string{"--server-side=true"}, "ssa", []string{"helm4", "ours", "helm4"}},
 	} {
 		t.Run(strings.Join(append(append([]string{s.maker}, s.flags...), s.next...), " "), func(t *testing.T) {
+			t.Parallel()
 			ns := c.namespace(t)
 			all := tools(t, ns)
 			all[s.maker].must(t, append([]string{"install", "web", chart}, s.flags...)...)

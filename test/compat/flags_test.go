@@ -13,9 +13,9 @@ import (
 // the value if it is optional.
 var helpLine = regexp.MustCompile(`(?m)^ +(?:(-\w), )?(--[a-z0-9-]+)(?: (\w+))?(\[=.*?\])?(?:  |$)`)
 
-// TestFlagsOfHelm calls each command with each flag of Helm's help, in all forms that Helm
+// TestFlags calls each command with each flag of Helm's help, in all forms that Helm
 // accepts.
-func TestFlagsOfHelm(t *testing.T) {
+func TestFlags(t *testing.T) {
 	home, bin := t.TempDir(), ours(t)
 	for _, command := range []string{"install", "upgrade", "rollback", "uninstall", "test", "history", "status", "list", "template", "get all", "get hooks", "get manifest", "get metadata", "get notes", "get values",
 		"create", "dependency build", "dependency list", "dependency update", "env", "lint", "package", "plugin install", "plugin list", "plugin uninstall", "plugin update", "pull", "push",

@@ -55,9 +55,9 @@ items:
 	return dir
 }
 
-// TestHooksGoRound runs each step of the life of a release with hooks with another binary: its
+// TestHooksAlternating runs each step of the life of a release with hooks with another binary: its
 // hooks replace those that the previous one has left, also outside the release's namespace.
-func TestHooksGoRound(t *testing.T) {
+func TestHooksAlternating(t *testing.T) {
 	c := connect(t)
 	chart := hooksChart(t)
 	for _, order := range []string{"helm4 ours helm4 ours", "helm3 ours helm3 ours", "ours helm4 ours helm3", "ours helm3 ours helm4"} {
@@ -97,9 +97,9 @@ func TestHooksGoRound(t *testing.T) {
 	}
 }
 
-// TestLogsOfHooks compares where the logs of hooks and tests are written: logs that a policy
+// TestHookLogs compares where the logs of hooks and tests are written: logs that a policy
 // requests to standard error, those of `test --logs` to standard output.
-func TestLogsOfHooks(t *testing.T) {
+func TestHookLogs(t *testing.T) {
 	c := connect(t)
 	dir := filepath.Join(t.TempDir(), "logs")
 	filetest.Write(t, dir, map[string]string{

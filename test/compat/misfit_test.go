@@ -95,9 +95,9 @@ func misfits() map[string]vendored {
 	return out
 }
 
-// TestChartsInVersionsThatNothingWants compares the results for charts in charts/ that
+// TestChartsInOtherVersions compares the results for charts in charts/ that
 // Chart.yaml or requirements.yaml requires in other versions.
-func TestChartsInVersionsThatNothingWants(t *testing.T) {
+func TestChartsInOtherVersions(t *testing.T) {
 	helm, bin := peer(t, helm4), ours(t)
 	for name, c := range misfits() {
 		t.Run(name, func(t *testing.T) {

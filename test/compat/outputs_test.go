@@ -11,14 +11,15 @@ import (
 	"testing"
 )
 
-// TestOutputsOfOneRelease compares the output of our binary and Helm 4 for releases of each of
+// TestOutputs compares the output of our binary and Helm 4 for releases of each of
 // the three binaries byte by byte, because programs parse it. Compared with Helm 3, the keys
 // and their order are the same.
-func TestOutputsOfOneRelease(t *testing.T) {
+func TestOutputs(t *testing.T) {
 	c := connect(t)
 	chart := configChart(t)
 	for _, maker := range []string{"helm4", "helm3", "ours"} {
 		t.Run("made by "+maker, func(t *testing.T) {
+			t.Parallel()
 			ns := c.namespace(t)
 			all := tools(t, ns)
 			all[maker].must(t, "install", "web", chart, "--labels", "team=x", "--description", "words")
@@ -54,8 +55,8 @@ func TestOutputsOfOneRelease(t *testing.T) {
 	}
 }
 
-// TestOutputsOfChanges compares the keys of the output of install and upgrade and their order.
-func TestOutputsOfChanges(t *testing.T) {
+// TestOutputsInstallUpgrade compares the keys of the output of install and upgrade and their order.
+func TestOutputsInstallUpgrade(t *testing.T) {
 	c := connect(t)
 	chart := configChart(t)
 	ours, helm := tools(t, c.namespace(t))["ours"], tools(t, c.namespace(t))["helm4"]
@@ -75,9 +76,9 @@ func TestOutputsOfChanges(t *testing.T) {
 	}
 }
 
-// TestDryRunShowsValues requires --dry-run --debug to print the values in the same place as
+// TestDryRunValues requires --dry-run --debug to print the values in the same place as
 // Helm.
-func TestDryRunShowsValues(t *testing.T) {
+func TestDryRunValues(t *testing.T) {
 	c := connect(t)
 	chart := configChart(t)
 	for _, command := range []string{"install web CHART --dry-run=client --debug --set colour=blue", "install web CHART --dry-run=client --debug", "install web CHART --dry-run=client"} {
@@ -105,9 +106,9 @@ func parentChart(t *testing.T) string {
 	return dir
 }
 
-// TestValuesOfSubcharts compares the values and the list of dependencies of charts with
+// TestSubchartValues compares the values and the list of dependencies of charts with
 // subcharts, in dry runs and in records.
-func TestValuesOfSubcharts(t *testing.T) {
+func TestSubchartValues(t *testing.T) {
 	c := connect(t)
 	// listed has a list of dependencies; the other chart has only charts/.
 	listed, bare := parentChart(t), t.TempDir()
@@ -136,9 +137,9 @@ func TestValuesOfSubcharts(t *testing.T) {
 	}
 }
 
-// TestReusedValuesOfSubcharts upgrades to a chart whose subcharts have other defaults:
+// TestSubchartValuesReused upgrades to a chart whose subcharts have other defaults:
 // --reuse-values uses those of the record.
-func TestReusedValuesOfSubcharts(t *testing.T) {
+func TestSubchartValuesReused(t *testing.T) {
 	c := connect(t)
 	chart := func(version, more string) string {
 		dir := t.TempDir()

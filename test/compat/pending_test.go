@@ -98,10 +98,10 @@ var number = regexp.MustCompile(`\d+`)
 
 const another = "another operation (install/upgrade/rollback) is in progress"
 
-// TestPendingRevisionsOfHelm kills Helm during an upgrade. Its record has no heartbeat, so our
+// TestHelmPendingRevisions kills Helm during an upgrade. Its record has no heartbeat, so our
 // upgrade waits a quarter of an hour before it takes over, while rollback and uninstall repair
 // the release at once, as in Helm.
-func TestPendingRevisionsOfHelm(t *testing.T) {
+func TestHelmPendingRevisions(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	for _, name := range []string{"helm4", "helm3"} {
@@ -147,9 +147,9 @@ func TestPendingRevisionsOfHelm(t *testing.T) {
 	}
 }
 
-// TestHelmKeepsOffOurPendingRevisions runs Helm 3 and 4 while our upgrade is in progress, and
+// TestOurPendingRevisions runs Helm 3 and 4 while our upgrade is in progress, and
 // after it has ended.
-func TestHelmKeepsOffOurPendingRevisions(t *testing.T) {
+func TestOurPendingRevisions(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	ns := c.namespace(t)

@@ -90,7 +90,7 @@ func alike(t *testing.T, all []*pluginHelm, stdin string, args ...string) {
 	}
 }
 
-func TestPluginCommandsAreCalledAlike(t *testing.T) {
+func TestPluginCommands(t *testing.T) {
 	all := pluginHelms(t, true, "relnotes")
 	chart := valuesChart(t, "1.0.0", "a: 1\n")
 	if err := os.WriteFile(filepath.Join(chart, "NEWS"), []byte("- everything\n"), 0o644); err != nil {
@@ -117,9 +117,9 @@ func TestPluginCommandsAreCalledAlike(t *testing.T) {
 	}
 }
 
-// TestPluginsSeeTheSameEnvironment compares the environment of plugins: ours has the variables
+// TestPluginEnvironment compares the environment of plugins: ours has the variables
 // of both Helms, those of the first documents of Helm 3, and more.
-func TestPluginsSeeTheSameEnvironment(t *testing.T) {
+func TestPluginEnvironment(t *testing.T) {
 	all := pluginHelms(t, true, "relnotes")
 	for _, flags := range [][]string{
 		nil,
@@ -147,7 +147,7 @@ func TestPluginsSeeTheSameEnvironment(t *testing.T) {
 	}
 }
 
-func TestPluginsForHelm4AreCalledAlike(t *testing.T) {
+func TestPluginsHelm4(t *testing.T) {
 	all := pluginHelms(t, false, "greet", "relnotes")
 	for _, args := range [][]string{
 		{"greet"},
@@ -182,7 +182,7 @@ func words(r result) string {
 	return strings.Join(out, "")
 }
 
-func TestPluginsCompleteAlike(t *testing.T) {
+func TestPluginCompletion(t *testing.T) {
 	all := pluginHelms(t, true, "relnotes", "shelf")
 	for _, line := range [][]string{
 		{"relnotes", ""}, {"relnotes", "s"}, {"relnotes", "-"}, {"relnotes", "--"},
@@ -202,9 +202,9 @@ func TestPluginsCompleteAlike(t *testing.T) {
 	}
 }
 
-// TestDownloadersAreCalledAlike uses charts and values with the scheme of a plugin in every
+// TestPluginDownloaders uses charts and values with the scheme of a plugin in every
 // way.
-func TestDownloadersAreCalledAlike(t *testing.T) {
+func TestPluginDownloaders(t *testing.T) {
 	all := pluginHelms(t, true, "shelf")
 	shelf := t.TempDir()
 	chart := valuesChart(t, "1.0.0", "colour: red\n")
@@ -242,15 +242,15 @@ func TestDownloadersAreCalledAlike(t *testing.T) {
 	}
 }
 
-func TestGettersForHelm4AreCalledAlike(t *testing.T) {
+func TestPluginGettersHelm4(t *testing.T) {
 	all := pluginHelms(t, false, "label")
 	chart := valuesChart(t, "1.0.0", "colour: red\n")
 	alike(t, all, "", "template", chart, "-f", "label://colour/green")
 }
 
-// TestPluginsAreInstalledAlike installs from a directory and from an archive, with hooks, and
+// TestPluginInstall installs from a directory and from an archive, with hooks, and
 // removes each plugin with the other binary.
-func TestPluginsAreInstalledAlike(t *testing.T) {
+func TestPluginInstall(t *testing.T) {
 	all := pluginHelms(t, false)
 	archive := filepath.Join(t.TempDir(), "greet-0.2.0.tgz")
 	must(t, ours(t), t.TempDir(), "plugin", "package", filepath.Join("testdata", "plugins", "greet"), "--sign=false", "-d", filepath.Dir(archive))
@@ -290,9 +290,9 @@ func TestPluginsAreInstalledAlike(t *testing.T) {
 	}
 }
 
-// TestSignedPluginsAreExchanged packs and signs with one binary and verifies and installs with
+// TestPluginSigned packs and signs with one binary and verifies and installs with
 // the other.
-func TestSignedPluginsAreExchanged(t *testing.T) {
+func TestPluginSigned(t *testing.T) {
 	_, keys := gnupg(t)
 	directory := filepath.Join("testdata", "plugins", "greet")
 	all := pluginHelms(t, false)
@@ -321,9 +321,9 @@ func TestSignedPluginsAreExchanged(t *testing.T) {
 	}
 }
 
-// TestPluginsFromGitAreExchanged updates and removes plugins that another binary has installed
+// TestPluginGit updates and removes plugins that another binary has installed
 // from a git repository.
-func TestPluginsFromGitAreExchanged(t *testing.T) {
+func TestPluginGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")
 	}
@@ -378,8 +378,8 @@ func TestPluginsFromGitAreExchanged(t *testing.T) {
 	}
 }
 
-// TestOneBrokenPluginHidesNoOther: as in Helm 4.
-func TestOneBrokenPluginHidesNoOther(t *testing.T) {
+// TestPluginInvalid checks that an invalid plugin does not affect others, as in Helm 4.
+func TestPluginInvalid(t *testing.T) {
 	all := pluginHelms(t, false, "greet")
 	for name, text := range map[string]string{
 		"empty": "", "twice": "name: a\nname: b\nversion: 1.0.0\n", "named": "name: \"../x\"\nversion: 1.0.0\n",

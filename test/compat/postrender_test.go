@@ -67,7 +67,7 @@ func appChart(t *testing.T) string {
 
 // The output with a post-renderer is the same as Helm 4's, including sources and order, and so
 // is the post-renderer's input.
-func TestPostRenderersOfHelm4(t *testing.T) {
+func TestPostRenderersHelm4(t *testing.T) {
 	chart := appChart(t)
 	for what, command := range postRenderers {
 		t.Run(what, func(t *testing.T) {
@@ -125,7 +125,7 @@ func piped(t *testing.T, seen string) map[string]document {
 
 // Helm 3 runs programs by their path, with "# Source:" comments and without hooks, so only
 // programs that do not change hooks are compared.
-func TestPostRenderersOfHelm3(t *testing.T) {
+func TestPostRenderersHelm3(t *testing.T) {
 	chart := appChart(t)
 	for _, what := range []string{"nothing", "images", "comments"} {
 		t.Run(what, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestPostRenderersOfHelm3(t *testing.T) {
 }
 
 // The same errors occur in both.
-func TestPostRenderersThatFail(t *testing.T) {
+func TestPostRenderersFail(t *testing.T) {
 	chart := appChart(t)
 	for what, command := range map[string]string{
 		"it fails": "exit 3", "it prints nothing": "cat > /dev/null", "it prints no YAML": "echo 'a: b: c'", "it prints words": "echo hello",
@@ -172,7 +172,7 @@ func TestPostRenderersThatFail(t *testing.T) {
 
 // Helm reports that it does not support a plugin in Lua and ignores it. Other plugins and
 // commands still work.
-func TestHelmLeavesPluginsInLuaAlone(t *testing.T) {
+func TestPluginLuaIgnoredByHelm(t *testing.T) {
 	plugins, _, _ := rendererOf(t, "cat")
 	lua := filepath.Join(root(t), "examples", "plugins", "chart-stats")
 	if err := os.CopyFS(filepath.Join(plugins, "chart-stats"), os.DirFS(lua)); err != nil {

@@ -133,8 +133,8 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// TestProvenanceRefused compares the errors for invalid signatures.
-func TestProvenanceRefused(t *testing.T) {
+// TestProvenanceInvalid compares the errors for invalid signatures.
+func TestProvenanceInvalid(t *testing.T) {
 	keys, secret := gnupg(t)
 	home := t.TempDir()
 	chart := filepath.Join(t.TempDir(), "web")

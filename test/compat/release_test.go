@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestReleasesGoBothWays installs with one binary, and shows and removes the release with the
+// TestReleasesExchanged installs with one binary, and shows and removes the release with the
 // other, for Helm 3 and 4, on a real API server.
-func TestReleasesGoBothWays(t *testing.T) {
+func TestReleasesExchanged(t *testing.T) {
 	if os.Getenv("MOONHELM_TEST_KUBECONFIG") == "" {
 		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
 	}

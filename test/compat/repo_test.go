@@ -85,8 +85,8 @@ func indexOf(t *testing.T, dir string) string {
 	return stamps.ReplaceAllString(string(text), "TIME")
 }
 
-// TestIndexesAreHelms compares the indexes that Helm and ours create, with every flag.
-func TestIndexesAreHelms(t *testing.T) {
+// TestRepoIndex compares the indexes that Helm and ours create, with every flag.
+func TestRepoIndex(t *testing.T) {
 	dir, bin := packed(t), ours(t)
 	must(t, bin, t.TempDir(), "repo", "index", dir)
 	other := filepath.Join(t.TempDir(), "other.yaml")
@@ -109,10 +109,10 @@ func TestIndexesAreHelms(t *testing.T) {
 	}
 }
 
-// TestTheSameWordsOfRepositories runs the same commands with Helm 4 and ours, each with a new
+// TestRepositoryOutputs runs the same commands with Helm 4 and ours, each with a new
 // home directory, and compares the standard output, the exit codes and the final repositories
 // file.
-func TestTheSameWordsOfRepositories(t *testing.T) {
+func TestRepositoryOutputs(t *testing.T) {
 	dir := packed(t)
 	must(t, ours(t), t.TempDir(), "repo", "index", dir)
 	url := serve(t, dir)
@@ -172,9 +172,9 @@ func repositories(t *testing.T, home string) string {
 	return string(text)
 }
 
-// TestRepositoriesGoBothWays runs Helm 3, Helm 4 and ours in one home directory: each lists,
+// TestRepositoriesExchanged runs Helm 3, Helm 4 and ours in one home directory: each lists,
 // updates, searches, pulls from and removes the repositories that another has added.
-func TestRepositoriesGoBothWays(t *testing.T) {
+func TestRepositoriesExchanged(t *testing.T) {
 	dir := packed(t)
 	must(t, ours(t), t.TempDir(), "repo", "index", dir)
 	url := serve(t, dir)
@@ -204,8 +204,8 @@ func TestRepositoriesGoBothWays(t *testing.T) {
 	}
 }
 
-// TestRepositoriesAreAddedAtOnce lets all three add repositories to one file concurrently.
-func TestRepositoriesAreAddedAtOnce(t *testing.T) {
+// TestRepoAddConcurrently lets all three add repositories to one file concurrently.
+func TestRepoAddConcurrently(t *testing.T) {
 	dir := packed(t)
 	must(t, ours(t), t.TempDir(), "repo", "index", dir)
 	url := serve(t, dir)

@@ -33,9 +33,9 @@ func valuesChart(t *testing.T, version, values string) string {
 // has set to templates in every second upgrade; ours always omits the key.
 var null = regexp.MustCompile(`,\\?"\w+\\?":null|\\?"\w+\\?":null(,|(}))`)
 
-// TestValuesAreReusedAlike upgrades releases with every flag that keeps or resets values, with
+// TestValuesReused upgrades releases with every flag that keeps or resets values, with
 // our binary, with Helm 4, and alternately with both, and compares the output of each step.
-func TestValuesAreReusedAlike(t *testing.T) {
+func TestValuesReused(t *testing.T) {
 	c := connect(t)
 	ns := c.namespace(t)
 	all := tools(t, ns)

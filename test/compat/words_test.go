@@ -14,9 +14,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// TestTheSameWords runs the same commands with Helm 4 and ours, and compares the standard
+// TestCommandOutputs runs the same commands with Helm 4 and ours, and compares the standard
 // output and the exit codes, which scripts read.
-func TestTheSameWords(t *testing.T) {
+func TestCommandOutputs(t *testing.T) {
 	c := connect(t)
 	chart := configChart(t)
 	a, b := c.namespace(t), c.namespace(t)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestEightAtOnce upgrades one release eight times concurrently. Each upgrade succeeds or fails
+// TestUpgradeConcurrently upgrades one release eight times concurrently. Each upgrade succeeds or fails
 // with an error that names the holder of the lock.
-func TestEightAtOnce(t *testing.T) {
+func TestUpgradeConcurrently(t *testing.T) {
 	c := connect(t)
 	for name, timeout := range map[string]string{"patient": "5m", "hurried": "1s"} {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestEightAtOnce(t *testing.T) {
 	}
 }
 
-// TestInstallsAtOnce installs one release four times concurrently: exactly one succeeds.
-func TestInstallsAtOnce(t *testing.T) {
+// TestInstallConcurrently installs one release four times concurrently: exactly one succeeds.
+func TestInstallConcurrently(t *testing.T) {
 	h := newHelm(t, connect(t))
 	results := make([]result, 4)
 	var wg sync.WaitGroup

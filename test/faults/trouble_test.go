@@ -15,9 +15,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// TestOneAnswerIsLost breaks one connection at each write: before the request reaches the
+// TestResponseLost breaks one connection at each write: before the request reaches the
 // server, and before the response reaches helm. Every operation succeeds nevertheless.
-func TestOneAnswerIsLost(t *testing.T) {
+func TestResponseLost(t *testing.T) {
 	c := connect(t)
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestOneAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestTheServerIsInTrouble lets the API server respond with errors for a while.
-func TestTheServerIsInTrouble(t *testing.T) {
+// TestServerErrors lets the API server respond with errors for a while.
+func TestServerErrors(t *testing.T) {
 	c := connect(t)
 	every := func(k int, f fate) rule {
 		return func(_ *http.Request, _ bool, at int) fate {
@@ -104,9 +104,9 @@ func until(d time.Duration, f fate) rule {
 	}
 }
 
-// TestAServerThatStaysInTrouble lets every write fail from some point on. The command reports
+// TestServerErrorsPersist lets every write fail from some point on. The command reports
 // it, and the next one succeeds.
-func TestAServerThatStaysInTrouble(t *testing.T) {
+func TestServerErrorsPersist(t *testing.T) {
 	c := connect(t)
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
@@ -138,8 +138,8 @@ func TestAServerThatStaysInTrouble(t *testing.T) {
 	}
 }
 
-// TestAWatchExpires lets watches end because the API server no longer has the resource version.
-func TestAWatchExpires(t *testing.T) {
+// TestWatchExpired lets watches end because the API server no longer has the resource version.
+func TestWatchExpired(t *testing.T) {
 	h := newHelm(t, connect(t))
 	for name, f := range map[string]fate{"refused": gone, "ended by an event": expire, "broken": cut} {
 		var watches atomic.Int32
@@ -157,9 +157,9 @@ func TestAWatchExpires(t *testing.T) {
 	h.end(t)
 }
 
-// TestABadLine injects faults into the connection with toxiproxy for some seconds. An operation
+// TestBadConnection injects faults into the connection with toxiproxy for some seconds. An operation
 // succeeds or reports an error, and the next one succeeds.
-func TestABadLine(t *testing.T) {
+func TestBadConnection(t *testing.T) {
 	c := connect(t)
 	for name, toxic := range map[string]string{
 		"reset at once":              `{"type":"reset_peer","attributes":{"timeout":0}}`,

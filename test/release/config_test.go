@@ -70,7 +70,7 @@ func readConfig(t *testing.T) config {
 	return c
 }
 
-func TestArchivesHaveHelmsNamesAndLayout(t *testing.T) {
+func TestArchiveNamesAndLayout(t *testing.T) {
 	c := readConfig(t)
 	build, archive := c.Builds[0], c.Archives[0]
 	var got []string
@@ -111,7 +111,7 @@ func TestArchivesHaveHelmsNamesAndLayout(t *testing.T) {
 }
 
 // The installer and the release must have the same platforms.
-func TestInstallerAndReleaseHaveTheSamePlatforms(t *testing.T) {
+func TestInstallerPlatforms(t *testing.T) {
 	script, err := os.ReadFile("../../get-moonhelm")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestInstallerAndReleaseHaveTheSamePlatforms(t *testing.T) {
 	}
 }
 
-func TestBuildsAreReproducible(t *testing.T) {
+func TestBuildsReproducible(t *testing.T) {
 	build := readConfig(t).Builds[0]
 	if !slices.Contains(build.Flags, "-trimpath") || !slices.Contains(build.Env, "CGO_ENABLED=0") ||
 		build.ModTimestamp != "{{ .CommitTimestamp }}" {
@@ -138,7 +138,7 @@ func TestBuildsAreReproducible(t *testing.T) {
 }
 
 // The linker ignores unknown variables: the binaries of a release would have no version.
-func TestLdflagsNameVariablesThatExist(t *testing.T) {
+func TestLdflagsVariables(t *testing.T) {
 	source, err := os.ReadFile("../../internal/build/build.go")
 	if err != nil {
 		t.Fatal(err)

@@ -188,7 +188,7 @@ func TestDistDeb(t *testing.T) {
 	}
 }
 
-func TestDistPackagesHaveTheBinary(t *testing.T) {
+func TestDistPackages(t *testing.T) {
 	dir, _ := dist(t)
 	needs(t, "rpm2cpio", "cpio", "tar")
 	for _, name := range glob(t, dir, "*.rpm", "*.apk") {

@@ -229,7 +229,7 @@ func TestInstaller(t *testing.T) {
 	}
 }
 
-func TestInstallerKnowsEveryPlatform(t *testing.T) {
+func TestInstallerEveryPlatform(t *testing.T) {
 	needs(t, "sh", "curl", "gpg", "tar", "gzip")
 	for _, platform := range platforms {
 		t.Run(platform.name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestInstallerKnowsEveryPlatform(t *testing.T) {
 	}
 }
 
-func TestInstallerLeavesNothingBehind(t *testing.T) {
+func TestInstallerCleanup(t *testing.T) {
 	needs(t, "sh", "curl", "gpg", "tar", "gzip")
 	for _, args := range [][]string{{}, {"--version", "v9.9.9"}} {
 		tmp := t.TempDir()
@@ -257,7 +257,7 @@ func TestInstallerLeavesNothingBehind(t *testing.T) {
 }
 
 // A script that is truncated during the download must do nothing.
-func TestInstallerCutOffDoesNothing(t *testing.T) {
+func TestInstallerTruncated(t *testing.T) {
 	needs(t, "sh")
 	script, err := os.ReadFile("../../get-moonhelm")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // The repository's own fragments: a file with another name would be left out of a release.
-func TestEveryFragmentOfTheRepositoryIsValid(t *testing.T) {
+func TestRepositoryFragments(t *testing.T) {
 	fragments, err := readFragments("../../changes")
 	if err != nil {
 		t.Error(err)
@@ -22,7 +22,7 @@ func TestEveryFragmentOfTheRepositoryIsValid(t *testing.T) {
 	t.Logf("%d fragments", len(fragments))
 }
 
-func TestNamesOfFragments(t *testing.T) {
+func TestFragmentNames(t *testing.T) {
 	for name, valid := range map[string]bool{
 		"a.added.md":            true,
 		"helm-4-flags.fixed.md": true,
@@ -49,14 +49,14 @@ func TestNamesOfFragments(t *testing.T) {
 	}
 }
 
-func TestEmptyFragmentsAreRefused(t *testing.T) {
+func TestFragmentEmpty(t *testing.T) {
 	root := repo(t, "# Changelog\n", map[string]string{"a.fixed.md": "\n"})
 	if err := run(&strings.Builder{}, root, []string{"check"}); err == nil {
 		t.Error("an empty fragment is valid")
 	}
 }
 
-func TestReleaseGathersFragments(t *testing.T) {
+func TestReleaseFragments(t *testing.T) {
 	root := repo(t, "# Changelog\n\nWhat changed.\n", map[string]string{
 		"b.fixed.md":    "A bug.\n",
 		"a.fixed.md":    "Another,\non two lines.\n\nAnd a paragraph.\n",
@@ -100,7 +100,7 @@ What changed.
 	}
 }
 
-func TestReleasesStandNewestFirst(t *testing.T) {
+func TestReleaseOrder(t *testing.T) {
 	root := repo(t, "# Changelog\n", map[string]string{"a.added.md": "One.\n"})
 	if err := run(nil, root, []string{"release", "0.1.0", "2026-11-24"}); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestReleasesStandNewestFirst(t *testing.T) {
 }
 
 // A snapshot is built between releases.
-func TestNotesOfWhatIsNotReleased(t *testing.T) {
+func TestNotesUnreleased(t *testing.T) {
 	root := repo(t, "# Changelog\n", map[string]string{"a.added.md": "One.\n"})
 	var got strings.Builder
 	if err := run(&got, root, []string{"notes", "0.1.0"}); err != nil {
@@ -158,7 +158,7 @@ func TestNotesOfWhatIsNotReleased(t *testing.T) {
 	}
 }
 
-func TestReleaseRefuses(t *testing.T) {
+func TestReleaseErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		log  string

@@ -84,7 +84,7 @@ func checkIDs(t *testing.T, doc document) {
 	}
 }
 
-func TestSBOMNeedsItsDateAndABinary(t *testing.T) {
+func TestSBOMErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, archiveNames[0])
 	writeArchive(t, file, []byte("not a program"))
@@ -101,7 +101,7 @@ func TestSBOMNeedsItsDateAndABinary(t *testing.T) {
 	}
 }
 
-func TestSumIsWhatSha256sumPrints(t *testing.T) {
+func TestSumFormat(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "helm-v0.1.0-linux-amd64.tar.gz")
 	if err := os.WriteFile(file, []byte("hello\n"), 0o644); err != nil {
@@ -117,7 +117,7 @@ func TestSumIsWhatSha256sumPrints(t *testing.T) {
 	}
 }
 
-func TestManifestsNameEveryChecksum(t *testing.T) {
+func TestManifestsChecksums(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range archiveNames {
 		writeArchive(t, filepath.Join(dir, name), []byte(name))
@@ -165,7 +165,7 @@ func TestManifestsNameEveryChecksum(t *testing.T) {
 	}
 }
 
-func TestManifestsRefuse(t *testing.T) {
+func TestManifestsErrors(t *testing.T) {
 	for name, files := range map[string][]string{
 		"no archives":        {},
 		"a missing platform": {"helm-v0.1.0-linux-amd64.tar.gz"},

@@ -50,7 +50,7 @@ func fakeRelease(t *testing.T) release {
 	return r
 }
 
-func TestIndexHasEveryPlatform(t *testing.T) {
+func TestIndexPlatforms(t *testing.T) {
 	r := fakeRelease(t)
 	first, err := r.index(kinds[0])
 	check(t, err)
@@ -91,7 +91,7 @@ func TestIndexHasEveryPlatform(t *testing.T) {
 	}
 }
 
-func TestImageHasWhatProgramsExpect(t *testing.T) {
+func TestImageBase(t *testing.T) {
 	image, err := fakeRelease(t).image(kinds[0], v1.Platform{OS: "linux", Architecture: "amd64"})
 	check(t, err)
 	got := files(t, image)
@@ -108,7 +108,7 @@ func TestImageHasWhatProgramsExpect(t *testing.T) {
 	}
 }
 
-func TestLayoutIsPushed(t *testing.T) {
+func TestLayoutPushed(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
 	index, err := fakeRelease(t).index(kinds[0])

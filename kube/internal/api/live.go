@@ -54,26 +54,26 @@ func ByCollection(targets []*Target) map[Collection][]*Target {
 // ReadMetadata returns the metadata of the targets that exist.
 func (c Client) ReadMetadata(ctx context.Context, targets []*Target) (map[*Target]*Metadata, error) {
 	groups := ByCollection(Filter(targets, func(t *Target) bool { return t.Name != "" }))
-	type answer struct {
+	type response struct {
 		group []*Target
 		metas map[string]*Metadata
 	}
-	answers := make(chan answer, len(groups))
+	responses := make(chan response, len(groups))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(kube.Parallel)
 	for place, members := range groups {
 		group.Go(func() error {
 			metas, err := c.readCollection(gctx, place, members)
-			answers <- answer{members, metas}
+			responses <- response{members, metas}
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	close(answers)
+	close(responses)
 	out := make(map[*Target]*Metadata, len(targets))
-	for a := range answers {
+	for a := range responses {
 		for _, t := range a.group {
 			if m := a.metas[t.Name]; m != nil {
 				out[t] = m

@@ -125,14 +125,14 @@ func (r *Recorder) Said(kind progress.Kind) string {
 	return b.String()
 }
 
-// Fake is an API server that answers by path and records the requests.
+// Fake is an API server with a response for each path that records the requests.
 type Fake struct {
 	Mu      sync.Mutex
 	Asked   []string
 	Answers map[string]http.HandlerFunc
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP implements http.Handler.
 func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Mu.Lock()
 	f.Asked = append(f.Asked, r.Method+" "+r.URL.EscapedPath())

@@ -19,9 +19,9 @@ func read(t *testing.T, text string) map[string]any {
 	return out
 }
 
-// TestDecisionsAreNarrow checks that the rules of Decided match the intended differences and no
+// TestDecidedMatch checks that the rules of Decided match the intended differences and no
 // similar ones.
-func TestDecisionsAreNarrow(t *testing.T) {
+func TestDecidedMatch(t *testing.T) {
 	for _, test := range []struct {
 		name, kind                            string
 		server                                bool
@@ -170,8 +170,8 @@ func TestDecisionsAreNarrow(t *testing.T) {
 	}
 }
 
-// TestFailuresAreRecognisedByTheirWords is the same for upgrades of which one fails.
-func TestFailuresAreRecognisedByTheirWords(t *testing.T) {
+// TestDecidedMatchErrors is the same for upgrades of which one fails.
+func TestDecidedMatchErrors(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		server bool

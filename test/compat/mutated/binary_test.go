@@ -22,9 +22,9 @@ func binaries(t *testing.T) (ours, helm string) {
 	return peertest.Moonhelm(t, filepath.Join("..", "..", "..")), helm
 }
 
-// TestInProcessIsWhatTheBinariesDo compares the renderings in one process, by our packages and
+// TestInProcessReference compares the renderings in one process, by our packages and
 // by Helm's SDK, with those of the binaries.
-func TestInProcessIsWhatTheBinariesDo(t *testing.T) {
+func TestInProcessReference(t *testing.T) {
 	charts := corpus(t)
 	oursBin, helmBin := binaries(t)
 	k := &Checker{Dir: t.TempDir(), Peer: NewPeer(peerProgram(t))}

@@ -7,7 +7,7 @@
 //	MOONHELM_MUTATION=7/4711 go test ./mutated -run Mutated -v   # one case again
 //
 // It starts no process for each case: Moonhelm renders in the test, and Helm's SDK in a program
-// that renders many (../helm4). TestInProcessIsWhatTheBinariesDo compares both with the
+// that renders many (../helm4). TestInProcessReference compares both with the
 // binaries.
 package mutated
 

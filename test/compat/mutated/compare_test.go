@@ -57,7 +57,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestRandomValuesAreNoDifferences(t *testing.T) {
+func TestRandom(t *testing.T) {
 	once, again := output("a|{password: x, name: n}"), output("a|{password: y, name: n}")
 	diffs := Compare(output("a|{password: z, name: m}"), once)
 	kept, random := Random(diffs, once, again)
@@ -66,7 +66,7 @@ func TestRandomValuesAreNoDifferences(t *testing.T) {
 	}
 }
 
-func TestReduceLeavesWhatIsNeeded(t *testing.T) {
+func TestReduce(t *testing.T) {
 	c := &Case{Name: "other", KubeVersion: "1.20", IsUpgrade: true}
 	for i := range 13 {
 		c.Edits = append(c.Edits, Edit{Path: []string{fmt.Sprint(i)}})
@@ -87,8 +87,8 @@ func TestReduceLeavesWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestFlagsAndFilesSayTheSame compares the forms of an edit: reading returns what was written.
-func TestFlagsAndFilesSayTheSame(t *testing.T) {
+// TestEditForms compares the forms of an edit: reading returns what was written.
+func TestEditForms(t *testing.T) {
 	s := &Source{text: []byte("a:\n  b: 1 # one\n  c: [x]\nd: &d {e: 1}\nf: *d\n")}
 	c := &Case{Chart: s, Edits: []Edit{
 		{[]string{"a", "b"}, "two\nlines\n", InDefaults},
@@ -137,8 +137,8 @@ func TestFlagsAndFilesSayTheSame(t *testing.T) {
 	}
 }
 
-// TestGenerateIsRepeatable generates a case twice.
-func TestGenerateIsRepeatable(t *testing.T) {
+// TestGenerateRepeatable generates a case twice.
+func TestGenerateRepeatable(t *testing.T) {
 	s := &Source{tree: map[string]any{"a": map[string]any{"on": true, "n": 1, "l": []any{"x"}}, "s": "text"}}
 	s.loaded = named("web")
 	s.collect(nil, s.tree)

@@ -4,9 +4,9 @@ package mutated
 
 import "testing"
 
-// TestDecisionsAreNarrow checks that the rules of Decided match the intended differences and no
+// TestDecidedMatch checks that the rules of Decided match the intended differences and no
 // similar ones.
-func TestDecisionsAreNarrow(t *testing.T) {
+func TestDecidedMatch(t *testing.T) {
 	const shown = "umbrella-1/templates/values.yaml"
 	imports := &Case{Edits: []Edit{{Path: []string{ImportedBelow, "by"}, Form: InDefaults}}}
 	for _, test := range []struct {

@@ -39,7 +39,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-func TestInstallRefuses(t *testing.T) {
+func TestInstallErrors(t *testing.T) {
 	for name, args := range map[string][]string{"no directory": nil, "a directory that is not there": {"/nonexistent"}} {
 		t.Run(name, func(t *testing.T) {
 			if err := run(os.Args[0], args); err == nil {

@@ -155,14 +155,14 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-func TestThePasswordIsNotLogged(t *testing.T) {
+func TestPasswordNotLogged(t *testing.T) {
 	got := redacted([]string{"upgrade", "--username", "me", "--password", "secret", "--wait"})
 	if want := "upgrade --username me --password *** --wait"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestTheArchiveIsDecoded(t *testing.T) {
+func TestArchiveDecoded(t *testing.T) {
 	root, tmp := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "chart"), 0o755); err != nil {
 		t.Fatal(err)
