@@ -223,8 +223,8 @@ func (c *Config) namespace() string {
 // checkNamespace returns a [*NamespaceError] if the records and locks of c are in another
 // namespace.
 func (c *Config) checkNamespace(namespace, operation string) error {
-	if own := c.namespace(); own != "" && own != namespace {
-		return &NamespaceError{Operation: operation, Namespace: namespace, Records: own}
+	if recordsNamespace := c.namespace(); recordsNamespace != "" && recordsNamespace != namespace {
+		return &NamespaceError{Operation: operation, Namespace: namespace, Records: recordsNamespace}
 	}
 	return nil
 }

@@ -60,11 +60,11 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err := rewriteValues(tree, res.Values, last.Values); err != nil {
 		return nil, err
 	}
-	now, err := loader.Flatten(tree)
+	written, err := loader.Flatten(tree)
 	if err != nil {
 		return nil, err
 	}
-	return applyChanges(files, was, now), nil
+	return applyChanges(files, was, written), nil
 }
 
 // applyChanges returns files with the differences between was and now applied. Files that

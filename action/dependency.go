@@ -84,6 +84,30 @@ func (e *DependencyError) Error() string {
 
 func (e *DependencyError) Unwrap() error { return e.Err }
 
+// A DependenciesError is returned if several dependencies cannot be resolved.
+type DependenciesError struct {
+	Total  int // the number of dependencies of the chart
+	Errors []*DependencyError
+}
+
+func (e *DependenciesError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d dependencies cannot be resolved:", len(e.Errors), e.Total)
+	for _, err := range e.Errors {
+		b.WriteString("\n  " + strings.ReplaceAll(err.Error(), "\n", "\n    "))
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors.
+func (e *DependenciesError) Unwrap() []error {
+	out := make([]error, len(e.Errors))
+	for i, err := range e.Errors {
+		out[i] = err
+	}
+	return out
+}
+
 // A RepublishedError is returned if an archive differs from the locked one of the same
 // version.
 type RepublishedError struct{ Locked, Got string }

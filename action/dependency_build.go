@@ -14,7 +14,8 @@ type DependencyBuild DependencyUpdate
 
 // Run writes the locked dependencies to charts/ and library/. If the chart has no lock, Run
 // updates the dependencies. It returns a [*dependency.SyncError] if the lock is out of sync
-// with the chart, and a [*RepublishedError] if an archive differs from the locked one.
+// with the chart, and a [*RepublishedError] if an archive differs from the locked one. Other
+// errors are those of [DependencyUpdate.Run].
 func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 	if req.Directory == nil {
 		return &RequestError{Operation: "build dependencies", Field: "Directory"}

@@ -68,9 +68,10 @@ func (u DependencyUpdate) resolveAll(ctx context.Context, v ChartDirectory, all 
 	return s, joinErrors(all, errs)
 }
 
-// joinErrors joins errs, one per dependency, as [*DependencyError]s without duplicates.
+// joinErrors returns errs, one per dependency, as a [*DependencyError] or, if there are several, a
+// [*DependenciesError] without duplicates.
 func joinErrors(all []Dependency, errs []error) error {
-	var out []error
+	var out []*DependencyError
 	seen := map[Dependency]bool{}
 	for i, err := range errs {
 		switch {
@@ -82,10 +83,13 @@ func joinErrors(all []Dependency, errs []error) error {
 			out = append(out, &DependencyError{Dependency: all[i], Err: err})
 		}
 	}
-	if len(out) == 1 {
+	switch len(out) {
+	case 0:
+		return nil
+	case 1:
 		return out[0]
 	}
-	return errors.Join(out...)
+	return &DependenciesError{Total: len(all), Errors: out}
 }
 
 // reportStart reports as progress, in Helm's words, where the dependencies come from.
@@ -167,12 +171,12 @@ func (s resolution) archives() ([]loader.NewArchive, error) {
 			continue
 		}
 		d := loader.NewArchive{Library: s.dependencies[i].Library, File: found.file(), Open: found.Open}
-		at := slices.IndexFunc(out, func(o loader.NewArchive) bool { return o.Library == d.Library && o.File == d.File })
-		if at < 0 {
+		index := slices.IndexFunc(out, func(o loader.NewArchive) bool { return o.Library == d.Library && o.File == d.File })
+		if index < 0 {
 			out = append(out, d)
 			continue
 		}
-		if same, err := sameContent(out[at], d); err != nil {
+		if same, err := sameContent(out[index], d); err != nil {
 			return nil, err
 		} else if !same {
 			return nil, fmt.Errorf("two repositories have a chart %s %s, and they differ; a chart can use one of them only",

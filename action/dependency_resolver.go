@@ -48,8 +48,9 @@ type RepositoryResolver struct {
 	Progress progress.Func
 
 	mu        sync.Mutex
-	refreshed map[string]bool // names of repositories; "" stands for those without a name
-	endpoint  string          // scheme and host that the credentials are sent to
+	refreshed map[string]bool  // names of repositories; "" stands for those without a name
+	failures  map[string]error // by the names of repositories whose index could not be fetched
+	endpoint  string           // scheme and host that the credentials are sent to
 }
 
 var _ DependencyResolver = (*RepositoryResolver)(nil)
@@ -96,14 +97,20 @@ func (r *RepositoryResolver) Refresh(ctx context.Context, all []Dependency) erro
 			return // UpdateEach returns the context's error
 		}
 		if result.Err != nil {
+			if r.failures == nil {
+				r.failures = map[string]error{}
+			}
+			r.failures[result.Entry.Name] = result.Err
 			r.step("...Unable to get an update from the %q chart repository (%s):\n\t%s",
 				result.Entry.Name, result.Entry.Shown(), result.Err)
 			return
 		}
 		r.step("...Successfully got an update from the %q chart repository", result.Entry.Name)
 	}, names...)
-	var failed *repo.UpdateError
-	if err != nil && !errors.As(err, &failed) {
+	if errors.As(err, new(*repo.UpdateError)) {
+		return nil // Resolve fails if it needs one of the indexes
+	}
+	if err != nil {
 		return err
 	}
 	r.step("Update Complete. ⎈Happy Helming!⎈")
@@ -204,10 +211,46 @@ func (r *RepositoryResolver) Resolve(ctx context.Context, w Dependency) (Resolve
 	}
 	a, err := r.Finder.Find(ctx, ref)
 	if err != nil {
-		return ResolvedDependency{}, err
+		return ResolvedDependency{}, r.withFailure(w, err)
 	}
 	return resolvedArchive(a.Path, from, "sha256:"+a.Digest)
 }
+
+// withFailure returns err, the error of finding w. If its repository's index is not cached, or is and
+// does not have it, the error of fetching the index is added.
+func (r *RepositoryResolver) withFailure(w Dependency, err error) error {
+	source, sourceErr := r.repository(w)
+	if sourceErr != nil || source.Name == "" {
+		return err
+	}
+	r.mu.Lock()
+	failure := r.failures[source.Name]
+	r.mu.Unlock()
+	fromIndex := errors.As(err, new(*repo.UncachedError)) || errors.As(err, new(*ListingError))
+	if failure == nil || !fromIndex {
+		return err
+	}
+	return &RefreshError{Repository: source.Name, Err: err, Cause: failure}
+}
+
+// A RefreshError is returned if a dependency cannot be found, and the index of its repository could
+// not be fetched before.
+type RefreshError struct {
+	Repository string
+	Err        error // of finding the dependency in the cached index, if there is one
+	Cause      error // of fetching the index
+}
+
+func (e *RefreshError) Error() string {
+	if errors.As(e.Err, new(*repo.UncachedError)) {
+		return fmt.Sprintf("%v: %v", e.Err, e.Cause)
+	}
+	return fmt.Sprintf("%v; the index of %s is the cached one, because it could not be fetched: %v", e.Err, e.Repository,
+		e.Cause)
+}
+
+// Unwrap returns the cause first, because its hint helps more.
+func (e *RefreshError) Unwrap() []error { return []error{e.Cause, e.Err} }
 
 // ref returns the finder's reference to w, and its repository as a lock records it.
 func (r *RepositoryResolver) ref(w Dependency) (ref fetch.Ref, from string, err error) {

@@ -34,7 +34,9 @@ type DependencyRequest struct {
 }
 
 // Run updates the dependencies. It fetches and checks all archives before it replaces
-// charts/ and library/. It does nothing if the chart has no dependencies.
+// charts/ and library/. It does nothing if the chart has no dependencies. Errors:
+// [*ConfigError], [*RequestError], [*DependencyError] and [*UnresolvedError] for a dependency
+// that cannot be resolved, and those of the Resolver.
 func (u DependencyUpdate) Run(ctx context.Context, req DependencyRequest) error {
 	return u.run(ctx, req, func(list listing) ([]Dependency, error) {
 		return dependenciesOf(list.dependencies, list.libraries), nil
@@ -226,7 +228,7 @@ func (u DependencyUpdate) newLock(v ChartDirectory, s resolution) ([]byte, error
 }
 
 // warnRepublished warns of archives that differ from the locked ones of the same version.
-func (u DependencyUpdate) warnRepublished(old, now *dependency.Lock) {
+func (u DependencyUpdate) warnRepublished(old, updated *dependency.Lock) {
 	compare := func(was, is []*dependency.Locked) {
 		for _, n := range is {
 			for _, o := range was {
@@ -238,8 +240,8 @@ func (u DependencyUpdate) warnRepublished(old, now *dependency.Lock) {
 			}
 		}
 	}
-	compare(old.Dependencies, now.Dependencies)
-	compare(old.Libraries, now.Libraries)
+	compare(old.Dependencies, updated.Dependencies)
+	compare(old.Libraries, updated.Libraries)
 }
 
 func (u DependencyUpdate) now() time.Time {

@@ -97,6 +97,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 		return nil, err
 	}
 	err = orLockLost(ctx, d.execute(ctx))
+	d.locate(err)
 	if err == nil {
 		err = d.recordSuccess(ctx, d.op.successDescription())
 		if d.release.Info.Status == release.Deployed || isRecordTaken(err) {
@@ -106,6 +107,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if !d.recorded {
 		return nil, err
 	}
+	err = d.waitError(err)
 	if d.undo && !d.undoCancelled && ctx.Err() != nil && !isLockLost(ctx) {
 		err = fmt.Errorf("it was canceled, and the objects that it has written stay: %w", err)
 		d.recordFailure(ctx, d.op.failureDescription(err))
@@ -113,6 +115,17 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	}
 	d.recordFailure(ctx, d.op.failureDescription(err))
 	return d.release, d.op.afterFailure(ctx, err)
+}
+
+// waitError returns err as a [*WaitError] if a wait has failed.
+func (d *deployment) waitError(err error) error {
+	if !isWaitFailure(err) {
+		return err
+	}
+	return &WaitError{
+		Operation: d.doing, Release: d.release.Name, Revision: d.release.Revision,
+		Target: d.release.Info.RollbackRevision, Deployed: d.history.lastSuccessful(), Err: err,
+	}
 }
 
 // undoContext returns the context for undoing a failed deployment: ctx, or a context without
@@ -152,7 +165,7 @@ func (d *deployment) runDry(ctx context.Context) error {
 		return err
 	}
 	d.dryRun = true
-	d.events, d.hooks = d.config.begin(), d.config.newHooks(d.noHooks, d.wait.Timeout, d.applyOptions.TakeOwnership)
+	d.events, d.hooks = d.config.begin(), d.config.newHooks(d.noHooks, d.wait, d.applyOptions.TakeOwnership)
 	defer d.events.end()
 	if err := runSteps(ctx, d.readHistory, d.op.prepare); err != nil {
 		return err
@@ -162,8 +175,22 @@ func (d *deployment) runDry(ctx context.Context) error {
 		d.events.emitStep(before),
 		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
 	)
+	d.locate(err)
 	d.release.Info.Description = "Dry run complete"
 	return err
+}
+
+// locate sets the lines of templates in the errors of err about the fields of objects.
+func (d *deployment) locate(err error) {
+	switch {
+	case err == nil:
+	case d.rendered != nil:
+		d.rendered.Locate(err)
+	case d.release != nil: // a rollback: its record has the templates
+		if c, readErr := d.release.Chart(); readErr == nil {
+			newTemplates(c, nil).locate(err)
+		}
+	}
 }
 
 // check returns an error if the request or the name is invalid.
@@ -215,7 +242,7 @@ func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 		if ctx, d.lock, err = d.config.acquireLock(ctx, d.name, d.doing); err != nil {
 			return nil, err
 		}
-		d.hooks = d.config.newHooks(d.noHooks, d.wait.Timeout, d.applyOptions.TakeOwnership)
+		d.hooks = d.config.newHooks(d.noHooks, d.wait, d.applyOptions.TakeOwnership)
 	}
 	d.events = d.config.begin()
 	return ctx, nil

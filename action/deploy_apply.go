@@ -240,8 +240,9 @@ func summary(p *plan.Plan) string {
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.config.Cluster.Await(ctx,
-		wait.Request{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
+	return d.config.Cluster.Await(ctx, wait.Request{
+		Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy, Grace: d.wait.grace(),
+	})
 }
 
 // splitBatches splits objects into the batches that the charts of a release ask for. It

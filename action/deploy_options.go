@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -19,6 +20,16 @@ type WaitOptions struct {
 	Legacy bool
 	// Timeout limits each wait and each hook; 0 means five minutes.
 	Timeout time.Duration
+	// GiveUpAfter is how long a pod that cannot be created, a container that cannot start or one
+	// that keeps crashing may take to recover before a wait fails. 0 means the defaults of
+	// [wait.Grace]; with a negative value a wait fails only when Timeout is over or a failure is
+	// final.
+	GiveUpAfter time.Duration
+}
+
+// grace returns the grace that GiveUpAfter selects.
+func (w WaitOptions) grace() wait.Grace {
+	return wait.Grace{Start: w.GiveUpAfter, Crash: w.GiveUpAfter}
 }
 
 // ApplyOptions configure how objects are written. The zero value uses the apply method of the

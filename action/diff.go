@@ -23,11 +23,11 @@ func hookSteps(from, to *release.Release) ([]plan.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := hookObjects(to)
+	after, err := hookObjects(to)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Compare(old, now, to.Namespace)
+	return plan.Compare(old, after, to.Namespace)
 }
 
 func hookObjects(rel *release.Release) ([]*manifest.Object, error) {
@@ -56,7 +56,9 @@ type Diff struct {
 }
 
 // Revisions compares two revisions of a release. If to is 0, it is the newest revision; if from
-// is 0, it is the revision before to.
+// is 0, it is the revision before to. Errors: [*ConfigError], [ErrNoName],
+// [*storage.NotFoundError], [*storage.UnreadableError], and [*NoEarlierError] if there is no
+// revision before to.
 func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change, error) {
 	if err := requireReleases(d.Releases, "diff"); err != nil {
 		return nil, err
@@ -82,6 +84,10 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 }
 
 // Between compares the newest revisions of two releases, which may be in different namespaces.
+// Objects of the same kind match if their names are equal or differ only in the name of the
+// release, or if their template has made no other object of the kind; the first release's
+// namespace matches the other's. A step has the object's name in the other release as its
+// [plan.Ref], and its old name in Live. Errors are those of Revisions.
 func (d Diff) Between(ctx context.Context, name string, others Storage, other string) (*Change, error) {
 	for _, r := range []Storage{d.Releases, others} {
 		if err := requireReleases(r, "diff"); err != nil {
@@ -101,11 +107,15 @@ func (d Diff) Between(ctx context.Context, name string, others Storage, other st
 	if err != nil {
 		return nil, err
 	}
-	return Compare(a, b)
+	if a.Name == b.Name && a.Namespace == b.Namespace {
+		return Compare(a, b)
+	}
+	return compareReleases(a, b)
 }
 
-// Compare compares the records of two revisions; from may be nil. It does not read the
-// cluster's objects.
+// Compare compares the records of two revisions; from may be nil, then every object is created.
+// It does not read the cluster's objects. It returns a [*RequestError] if to is nil, and a
+// [*manifest.SyntaxError] for a manifest that cannot be read.
 func Compare(from, to *release.Release) (*Change, error) {
 	if to == nil {
 		return nil, &RequestError{Operation: "compare", Field: "to"}
@@ -119,11 +129,11 @@ func Compare(from, to *release.Release) (*Change, error) {
 			return nil, err
 		}
 	}
-	now, err := recordedObjects(to)
+	after, err := recordedObjects(to)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := plan.Compare(old, now, namespace)
+	steps, err := plan.Compare(old, after, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +170,11 @@ func CompareChartCRDs(from, to *chart.Chart) (*plan.Plan, error) {
 			return nil, err
 		}
 	}
-	now, err := parseCRDs(to)
-	if err != nil || len(old)+len(now) == 0 {
+	after, err := parseCRDs(to)
+	if err != nil || len(old)+len(after) == 0 {
 		return nil, err
 	}
-	steps, err := plan.Compare(old, now, "")
+	steps, err := plan.Compare(old, after, "")
 	return &plan.Plan{Steps: steps}, err
 }
 

@@ -17,7 +17,12 @@ func (e *NoReleaseError) Hint() string {
 		return fmt.Sprintf("helm rollback %[1]s brings it back as it was; helm upgrade --install %[1]s installs it again",
 			e.Name)
 	}
-	return fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", e.Name)
+	return "helm list --all-namespaces lists the releases\n" + e.InstallHint()
+}
+
+// InstallHint suggests to install the release.
+func (e *NoReleaseError) InstallHint() string {
+	return "to install it as a new release, add --install"
 }
 
 // Hint suggests a command to the user.
@@ -47,7 +52,8 @@ func (e *NameInUseError) Hint() string {
 		return inUse + fmt.Sprintf("another helm is working on it, or was interrupted: then helm uninstall "+
 			"%s removes its objects", e.Name)
 	}
-	return inUse + fmt.Sprintf("choose another, or look at the release with helm status %s", e.Name)
+	return inUse + fmt.Sprintf("helm upgrade %[1]s CHART changes the release, helm status %[1]s shows it; or choose another name",
+		e.Name)
 }
 
 // Hint suggests a command to the user.

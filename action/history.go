@@ -18,7 +18,8 @@ type History struct {
 	Releases HistoryReader
 }
 
-// Run returns the newest limit revisions of the release, oldest first.
+// Run returns the newest limit revisions of the release, oldest first; all of them if limit is
+// 0. Errors: [*ConfigError], [ErrNoName], [*storage.NotFoundError], and those of the driver.
 func (h History) Run(ctx context.Context, name string, limit int) ([]release.Summary, error) {
 	if err := requireReleases(h.Releases, "history"); err != nil {
 		return nil, err

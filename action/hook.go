@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/kube/status"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -36,9 +37,9 @@ type HookCluster interface {
 	WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error
 	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
 		also ...apply.Permission) error
-	// Finish returns when all Jobs and Pods among objects have succeeded, or an error when
+	// Finish returns when all Jobs and Pods among r.Objects have succeeded, or an error when
 	// one has failed. It does not wait for objects of other kinds.
-	Finish(ctx context.Context, objects []*manifest.Object, namespace string) error
+	Finish(ctx context.Context, r wait.Request) error
 	// Logs returns the logs of the containers of a Pod, or of all Pods of a Job.
 	Logs(ctx context.Context, o *manifest.Object, namespace string) ([]status.Log, error)
 }
@@ -76,6 +77,7 @@ func (noHooks) run(context.Context, *release.Release, []*release.Hook, release.H
 type hookRunner struct {
 	*Config
 	timeout time.Duration // of each hook
+	grace   wait.Grace
 	// takeOwnership lets hooks replace objects that are not the release's.
 	takeOwnership bool
 	// approved contains the hooks of the user's chart, and the confirmed ones.
@@ -86,8 +88,8 @@ type hookRunner struct {
 	onFinished func(ctx context.Context, h *release.Hook, o *manifest.Object)
 }
 
-// newHooks returns the hooks of an operation. off disables them.
-func (c *Config) newHooks(off bool, timeout time.Duration, takeOwnership bool) hooks {
+// newHooks returns the hooks of an operation, which last no longer than w says. off disables them.
+func (c *Config) newHooks(off bool, w WaitOptions, takeOwnership bool) hooks {
 	switch {
 	case off:
 		return noHooks{}
@@ -96,7 +98,8 @@ func (c *Config) newHooks(off bool, timeout time.Duration, takeOwnership bool) h
 	case c.Cluster == nil:
 		return noHooks{}
 	}
-	return &hookRunner{Config: c, timeout: orDefault(timeout), takeOwnership: takeOwnership, approved: &approvedHooks{}}
+	return &hookRunner{Config: c, timeout: orDefault(w.Timeout), grace: w.grace(), takeOwnership: takeOwnership,
+		approved: &approvedHooks{}}
 }
 
 func (r *hookRunner) enabled() bool { return true }
@@ -120,8 +123,8 @@ func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*r
 func (r *hookRunner) checkPermissions(ctx context.Context, rel *release.Release, hooks []*release.Hook,
 	records ...string) error {
 	var objects []*manifest.Object
-	for _, it := range allHookItems(hooks) {
-		objects = append(objects, it.Object)
+	for _, item := range allHookItems(hooks) {
+		objects = append(objects, item.Object)
 	}
 	if len(objects) == 0 {
 		return nil
@@ -137,12 +140,17 @@ type HookError struct {
 	Err   error
 }
 
-func (e *HookError) Error() string {
+func (e *HookError) Error() string { return e.sentence(e.Err.Error()) }
+
+// Summary returns the error in one short line, for the description of a record.
+func (e *HookError) Summary() string { return e.sentence(summaryOf(e.Err)) }
+
+func (e *HookError) sentence(reason string) string {
 	failed := fmt.Sprintf("%s hooks failed", e.Event)
 	if e.Event == release.PreInstall || e.Event == release.PostInstall {
 		failed = fmt.Sprintf("failed %s", e.Event)
 	}
-	return fmt.Sprintf("%s: %s hook %s/%s (%s): %s", failed, e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path, e.Err)
+	return fmt.Sprintf("%s: %s hook %s/%s (%s): %s", failed, e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path, reason)
 }
 
 func (e *HookError) Unwrap() error { return e.Err }
@@ -231,13 +239,13 @@ func (r *hookRunner) runOne(ctx context.Context, rel *release.Release, h *releas
 
 // write creates or updates the objects of a hook, and stores the uids of those it creates.
 func (r *hookRunner) write(ctx context.Context, rel *release.Release, all []*hookItem) error {
-	for _, it := range all {
-		o, err := annotateHook(it.Object, rel)
+	for _, item := range all {
+		o, err := annotateHook(item.Object, rel)
 		if err != nil {
 			return err
 		}
-		if it.write == hookUpdate {
-			if err := r.Cluster.UpdateHook(ctx, o, rel.Namespace, it.live.uid()); err != nil {
+		if item.write == hookUpdate {
+			if err := r.Cluster.UpdateHook(ctx, o, rel.Namespace, item.live.uid()); err != nil {
 				return err
 			}
 			continue
@@ -246,28 +254,28 @@ func (r *hookRunner) write(ctx context.Context, rel *release.Release, all []*hoo
 		if err != nil {
 			return err
 		}
-		it.uid = uid
+		item.uid = uid
 	}
 	return nil
 }
 
 func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*hookItem) error {
 	objects := make([]*manifest.Object, len(all))
-	for i, it := range all {
-		objects[i] = it.Object
+	for i, item := range all {
+		objects[i] = item.Object
 	}
-	return r.Cluster.Finish(ctx, objects, rel.Namespace)
+	return r.Cluster.Finish(ctx, wait.Request{Objects: objects, Namespace: rel.Namespace, Grace: r.grace})
 }
 
 // remove deletes the objects that this run has created, the last first. It keeps CRDs: with a
 // CRD, all its custom resources would be deleted.
 func (r *hookRunner) remove(ctx context.Context, rel *release.Release, all []*hookItem) error {
 	var errs []error
-	for _, it := range slices.Backward(all) {
-		if it.uid == "" || it.place.Definition {
+	for _, item := range slices.Backward(all) {
+		if item.uid == "" || item.place.Definition {
 			continue
 		}
-		if err := r.removeItem(ctx, rel, it); err != nil {
+		if err := r.removeItem(ctx, rel, item); err != nil {
 			errs = append(errs, fmt.Errorf("delete it by its delete policy: %w", err))
 		}
 	}
@@ -276,15 +284,15 @@ func (r *hookRunner) remove(ctx context.Context, rel *release.Release, all []*ho
 
 // removeItem deletes an object that this run has created, and waits for the deletion unless
 // ctx has ended.
-func (r *hookRunner) removeItem(ctx context.Context, rel *release.Release, it *hookItem) error {
+func (r *hookRunner) removeItem(ctx context.Context, rel *release.Release, item *hookItem) error {
 	deleting, done := hookCleanupContext(ctx, r.timeout)
 	defer done()
-	if err := r.Cluster.DeleteHook(deleting, it.Object, rel.Namespace, it.uid); err != nil || ctx.Err() != nil {
+	if err := r.Cluster.DeleteHook(deleting, item.Object, rel.Namespace, item.uid); err != nil || ctx.Err() != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.Cluster.WaitHookGone(ctx, it.Object, rel.Namespace, it.uid)
+	return r.Cluster.WaitHookGone(ctx, item.Object, rel.Namespace, item.uid)
 }
 
 // hookCleanupContext returns the context for work after a hook has ended. It has its own

@@ -62,11 +62,11 @@ func hookItems(h *release.Hook) ([]*hookItem, error) {
 }
 
 // locate sets the place and the live object of it.
-func (r *hookRunner) locate(ctx context.Context, rel *release.Release, it *hookItem) (err error) {
-	if it.place, err = r.Cluster.PlaceHook(ctx, it.Object, rel.Namespace); err != nil || !it.place.Served {
+func (r *hookRunner) locate(ctx context.Context, rel *release.Release, item *hookItem) (err error) {
+	if item.place, err = r.Cluster.PlaceHook(ctx, item.Object, rel.Namespace); err != nil || !item.place.Served {
 		return err // creating the object returns the error of a kind that is not served
 	}
-	if it.live.object, err = r.Cluster.LiveHook(ctx, it.Object, rel.Namespace); err != nil {
+	if item.live.object, err = r.Cluster.LiveHook(ctx, item.Object, rel.Namespace); err != nil {
 		return fmt.Errorf("check whether it exists: %w", err)
 	}
 	return nil
@@ -81,32 +81,32 @@ func (r *hookRunner) locate(ctx context.Context, rel *release.Release, it *hookI
 // a hook is replaced only with before-hook-creation, and with a warning.
 func (r *hookRunner) clearExisting(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) error {
 	refused := &HookConflictError{Release: rel.Name}
-	for _, it := range all {
-		if it.Name == "" {
+	for _, item := range all {
+		if item.Name == "" {
 			return errHookName
 		}
-		if err := r.locate(ctx, rel, it); err != nil {
+		if err := r.locate(ctx, rel, item); err != nil {
 			return err
 		}
-		reason, err := r.chooseWrite(ctx, rel, h, it)
+		reason, err := r.chooseWrite(ctx, rel, h, item)
 		if err != nil {
 			return err
 		}
 		if reason != "" {
-			refused.Conflicts = append(refused.Conflicts, HookConflict{Object: it.displayName(), Reason: reason})
+			refused.Conflicts = append(refused.Conflicts, HookConflict{Object: item.displayName(), Reason: reason})
 		}
 	}
 	if len(refused.Conflicts) > 0 {
 		return refused
 	}
-	for _, it := range slices.Backward(all) {
-		if it.write != hookReplace {
+	for _, item := range slices.Backward(all) {
+		if item.write != hookReplace {
 			continue
 		}
-		if err := r.Cluster.DeleteHook(ctx, it.Object, rel.Namespace, it.live.uid()); err != nil {
+		if err := r.Cluster.DeleteHook(ctx, item.Object, rel.Namespace, item.live.uid()); err != nil {
 			return fmt.Errorf("delete the one of an earlier run: %w", err)
 		}
-		if err := r.Cluster.WaitHookGone(ctx, it.Object, rel.Namespace, it.live.uid()); err != nil {
+		if err := r.Cluster.WaitHookGone(ctx, item.Object, rel.Namespace, item.live.uid()); err != nil {
 			return fmt.Errorf("delete the one of an earlier run: %w", err)
 		}
 	}
@@ -114,35 +114,35 @@ func (r *hookRunner) clearExisting(ctx context.Context, rel *release.Release, h 
 }
 
 // chooseWrite sets it.write, or returns the reason why the existing object cannot be replaced.
-func (r *hookRunner) chooseWrite(ctx context.Context, rel *release.Release, h *release.Hook, it *hookItem) (
+func (r *hookRunner) chooseWrite(ctx context.Context, rel *release.Release, h *release.Hook, item *hookItem) (
 	reason string, err error) {
-	if it.live.object == nil || it.place.Definition {
+	if item.live.object == nil || item.place.Definition {
 		return "", nil // existing CRDs are not changed
 	}
 	if !r.takeOwnership {
-		if reason, err = r.ownershipConflict(ctx, rel, it); reason != "" || err != nil {
+		if reason, err = r.ownershipConflict(ctx, rel, item); reason != "" || err != nil {
 			return reason, err
 		}
 	}
 	before := h.Deletes(release.BeforeHookCreation)
-	known := it.live.annotation(release.HookAnnotation) != "" || it.live.annotation(ownerName) != "" ||
-		it.live.isHookOf(rel)
+	known := item.live.annotation(release.HookAnnotation) != "" || item.live.annotation(ownerName) != "" ||
+		item.live.isHookOf(rel)
 	switch {
 	case before && !known:
-		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: it.String(),
+		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: item.String(),
 			Text: "it exists and is not a hook; it is replaced, as the hook's delete policy says"})
-		it.write = hookReplace
+		item.write = hookReplace
 	case before:
-		it.write = hookReplace
+		item.write = hookReplace
 	case !known && !r.takeOwnership:
 		return "it is not a hook, and the hook's delete policy does not say " + string(release.BeforeHookCreation), nil
-	case runsToCompletion(it.Kind) && !it.live.isHookOf(rel) && !it.live.isFinished() && !r.takeOwnership:
+	case runsToCompletion(item.Kind) && !item.live.isHookOf(rel) && !item.live.isFinished() && !r.takeOwnership:
 		return "it is a hook that still runs, and may be another release's", nil
-	case runsToCompletion(it.Kind), h.Deletes(release.HookSucceeded):
+	case runsToCompletion(item.Kind), h.Deletes(release.HookSucceeded):
 		// The policy deletes only objects that this run has created.
-		it.write = hookReplace
+		item.write = hookReplace
 	default:
-		it.write = hookUpdate
+		item.write = hookUpdate
 	}
 	return "", nil
 }
@@ -154,14 +154,14 @@ func (r *hookRunner) checkConflicts(ctx context.Context, rel *release.Release, h
 	if r.takeOwnership {
 		return nil
 	}
-	all := slices.DeleteFunc(allHookItems(hooks), func(it *hookItem) bool { return it.Name == "" })
+	all := slices.DeleteFunc(allHookItems(hooks), func(item *hookItem) bool { return item.Name == "" })
 	reasons := make([]string, len(all))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelReads)
-	for i, it := range all {
+	for i, item := range all {
 		group.Go(func() (err error) {
-			if r.locate(gctx, rel, it) == nil && it.live.object != nil && !it.place.Definition {
-				reasons[i], err = r.ownershipConflict(gctx, rel, it)
+			if r.locate(gctx, rel, item) == nil && item.live.object != nil && !item.place.Definition {
+				reasons[i], err = r.ownershipConflict(gctx, rel, item)
 			}
 			return err
 		})
@@ -170,8 +170,8 @@ func (r *hookRunner) checkConflicts(ctx context.Context, rel *release.Release, h
 		return err
 	}
 	refused := &HookConflictError{Release: rel.Name}
-	for i, it := range all {
-		if c := (HookConflict{Object: it.displayName(), Reason: reasons[i]}); c.Reason != "" &&
+	for i, item := range all {
+		if c := (HookConflict{Object: item.displayName(), Reason: reasons[i]}); c.Reason != "" &&
 			!slices.Contains(refused.Conflicts, c) {
 			refused.Conflicts = append(refused.Conflicts, c)
 		}
@@ -225,11 +225,11 @@ func (e *HookConflictError) Error() string {
 }
 
 // displayName returns the name of an object in errors, with its namespace if it has one.
-func (it *hookItem) displayName() string {
-	if it.place.Namespace == "" {
-		return it.String()
+func (i *hookItem) displayName() string {
+	if i.place.Namespace == "" {
+		return i.String()
 	}
-	return fmt.Sprintf("%s in namespace %s", it, it.place.Namespace)
+	return fmt.Sprintf("%s in namespace %s", i, i.place.Namespace)
 }
 
 // runsToCompletion reports whether objects of a kind run to completion.

@@ -29,12 +29,12 @@ func (r *hookRunner) reportFinished(ctx context.Context, rel *release.Release, h
 	}
 	ctx, done := hookCleanupContext(ctx, hookLogTimeout)
 	defer done()
-	for _, it := range all {
-		if h.Logs(policy) && runsToCompletion(it.Kind) {
-			r.showLogs(ctx, rel, it.Object)
+	for _, item := range all {
+		if h.Logs(policy) && runsToCompletion(item.Kind) {
+			r.showLogs(ctx, rel, item.Object)
 		}
 		if r.onFinished != nil {
-			r.onFinished(ctx, h, it.Object)
+			r.onFinished(ctx, h, item.Object)
 		}
 	}
 }

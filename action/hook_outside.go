@@ -129,8 +129,8 @@ func (r *hookRunner) confirm(ctx context.Context, rel *release.Release, hooks []
 		if r.approved.has(h) {
 			continue
 		}
-		for _, it := range allHookItems([]*release.Hook{h}) {
-			place, err := r.Cluster.PlaceHook(ctx, it.Object, rel.Namespace)
+		for _, item := range allHookItems([]*release.Hook{h}) {
+			place, err := r.Cluster.PlaceHook(ctx, item.Object, rel.Namespace)
 			if err != nil {
 				return err
 			}
@@ -138,7 +138,7 @@ func (r *hookRunner) confirm(ctx context.Context, rel *release.Release, hooks []
 				continue
 			}
 			outside = append(outside,
-				OutsideObject{Object: it.String(), Namespace: place.Namespace, Unknown: !place.Served, Events: h.Events})
+				OutsideObject{Object: item.String(), Namespace: place.Namespace, Unknown: !place.Served, Events: h.Events})
 		}
 	}
 	switch {

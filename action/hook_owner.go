@@ -44,10 +44,10 @@ const (
 //     that Helm has created, which have no annotation that names their release.
 //   - In other namespaces, an object may be replaced if it is a hook that has run according
 //     to a record of the release, which is how hooks that Helm has created are recognized.
-func (r *hookRunner) ownershipConflict(ctx context.Context, rel *release.Release, it *hookItem) (
+func (r *hookRunner) ownershipConflict(ctx context.Context, rel *release.Release, item *hookItem) (
 	reason string, err error) {
-	live := it.live
-	if data := live.releaseData(it.Name); data != "" {
+	live := item.live
+	if data := live.releaseData(item.Name); data != "" {
 		return "it is " + data, nil
 	}
 	if owner := live.owner(); owner != "" {
@@ -69,15 +69,15 @@ func (r *hookRunner) ownershipConflict(ctx context.Context, rel *release.Release
 	}
 	hooked := live.annotation(release.HookAnnotation) != ""
 	switch manager := live.label(managedByLabel); {
-	case hooked, manager == "", manager == managedByHelm, manager == it.Labels[managedByLabel]:
+	case hooked, manager == "", manager == managedByHelm, manager == item.Labels[managedByLabel]:
 	default:
 		return fmt.Sprintf("its label %s is %q", managedByLabel, manager), nil
 	}
-	if it.place.Namespace != "" && it.place.Namespace == rel.Namespace {
+	if item.place.Namespace != "" && item.place.Namespace == rel.Namespace {
 		return "", nil
 	}
 	if hooked {
-		known, err := r.hasRun(ctx, rel, it)
+		known, err := r.hasRun(ctx, rel, item)
 		if known || err != nil {
 			return "", err
 		}
@@ -99,7 +99,7 @@ func (r *hookRunner) isUninstalled(ctx context.Context, rel *release.Release, na
 }
 
 // hasRun reports whether a recorded hook of rel has created the live object of it.
-func (r *hookRunner) hasRun(ctx context.Context, rel *release.Release, it *hookItem) (bool, error) {
+func (r *hookRunner) hasRun(ctx context.Context, rel *release.Release, item *hookItem) (bool, error) {
 	if r.Releases == nil {
 		return false, nil
 	}
@@ -112,8 +112,9 @@ func (r *hookRunner) hasRun(ctx context.Context, rel *release.Release, it *hookI
 			continue
 		}
 		for _, was := range allHookItems([]*release.Hook{h}) {
-			inPlace := it.place.Namespace == "" || it.place.Namespace == was.Namespace
-			if inPlace && was.Kind == it.Kind && was.Name == it.Name && apiGroup(was.APIVersion) == apiGroup(it.APIVersion) {
+			inPlace := item.place.Namespace == "" || item.place.Namespace == was.Namespace
+			if inPlace && was.Kind == item.Kind && was.Name == item.Name &&
+				apiGroup(was.APIVersion) == apiGroup(item.APIVersion) {
 				return true, nil
 			}
 		}
@@ -214,11 +215,11 @@ func (e liveObject) owner() string {
 // hookRelease returns the release whose hook created the object, or "" if that is not known.
 func (e liveObject) hookRelease() (namespace, name string) {
 	namespace, rest, _ := strings.Cut(e.annotation(release.HookOfAnnotation), "/")
-	at := strings.LastIndexByte(rest, '/')
-	if at < 0 {
+	i := strings.LastIndexByte(rest, '/')
+	if i < 0 {
 		return "", ""
 	}
-	return namespace, rest[:at]
+	return namespace, rest[:i]
 }
 
 // isHookOf reports whether a hook of rel, of any revision, created the object.

@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/kube/status"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -113,10 +114,10 @@ func (s *fakeHookCluster) LiveHook(_ context.Context, o *manifest.Object, _ stri
 func (s *fakeHookCluster) Logs(ctx context.Context, o *manifest.Object, ns string) ([]status.Log, error) {
 	return s.logs, s.call(ctx, "logs", o, ns)
 }
-func (s *fakeHookCluster) Finish(ctx context.Context, objects []*manifest.Object, ns string) error {
+func (s *fakeHookCluster) Finish(ctx context.Context, r wait.Request) error {
 	var errs []error
-	for _, o := range objects {
-		errs = append(errs, s.call(ctx, "finish", o, ns))
+	for _, o := range r.Objects {
+		errs = append(errs, s.call(ctx, "finish", o, r.Namespace))
 	}
 	return errors.Join(errs...)
 }

@@ -110,9 +110,8 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 	return change, w.rendered, err
 }
 
-// Run installs req.Chart, and returns the recorded release. These are its steps, in the words
-// of the events document, with the functions that implement them. The caller has loaded the
-// chart.
+// Run installs req.Chart, which the caller has loaded, and returns the recorded release. These
+// are its steps, with the functions that implement them:
 //
 //   - Lock the release (acquire).
 //   - Merge values: the chart's, the user's, globals, import-values (resolveValues); check
@@ -120,14 +119,28 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 //   - Emit pre-render, render the templates, parse the result into objects, and emit
 //     post-render (rendering.run).
 //   - Emit pre-install to scripts and handlers; then validate all objects as scripts have left
-//     them (see ADR 4), check permissions, create the namespace and CRDs, record the release
-//     and run hooks (execute).
+//     them, check permissions, create the namespace and CRDs, record the release and run hooks
+//     (execute).
 //   - Apply the objects, and wait until they are ready if req.Wait is set.
 //   - Emit post-install, and record the result (recordSuccess).
 //
 // If Run fails after the release was recorded, it returns the record, marked failed, together
 // with the error, and uninstall can delete the remaining objects. Run continues a release
 // whose install or uninstall was interrupted.
+//
+// Errors, to be found with errors.As, for they may be in an [*event.HandlerError]:
+//
+//   - of the request: [*ConfigError], [*RequestError], [*NamespaceError], [*ApplyOptionsError],
+//     [ErrNoName], [*NameInUseError]
+//   - of the chart and its values: [*LibraryError], [*MissingDependenciesError],
+//     [*KubeVersionError], [*schema.Error], [*engine.Error], [*manifest.SyntaxError]
+//   - before anything is written: [*apply.ConflictError], [*apply.ValidationError],
+//     [*apply.PermissionError], [*kube.NoMatchError], [*HookConflictError]
+//   - of the lock: [*lock.LockedError], [*lock.LostError]
+//   - after the release was recorded: [*kube.ObjectError], [*apply.FieldConflictError],
+//     [*HookError], [*wait.FailedError], [*wait.PendingError]
+//
+// and those of the API, as [kube.Client.Call] returns them.
 func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release, error) {
 	return in.operation(req).deploy(ctx)
 }
@@ -210,7 +223,7 @@ func (w *installOperation) successDescription() string {
 }
 
 func (w *installOperation) failureDescription(err error) string {
-	return fmt.Sprintf("Release %q failed: %s", w.req.Name, err)
+	return fmt.Sprintf("Release %q failed: %s", w.req.Name, summaryOf(err))
 }
 
 // afterFailure undoes a failed install if the request asks for it, and returns cause wrapped
@@ -224,12 +237,14 @@ func (w *installOperation) afterFailure(ctx context.Context, cause error) error 
 		if _, err := undo.revert(w.undoContext(ctx), w.lock, w.hooks); err != nil {
 			return fmt.Errorf("%w\nuninstalling it failed too: %w", cause, err)
 		}
+		setUndone(cause, UndoneAll)
 		return fmt.Errorf("release %s failed, and has been uninstalled due to rollback-on-failure being set: %w", w.req.Name,
 			cause)
 	case w.req.CleanupOnFail:
 		if err := w.removeCreated(ctx); err != nil {
 			return fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
 		}
+		setUndone(cause, UndoneCreated)
 	}
 	return cause
 }

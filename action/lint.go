@@ -44,6 +44,9 @@ type LintRequest struct {
 	// ChartV3 accepts the experimental apiVersion v3.
 	ChartV3  bool
 	LoadPath string
+	// Repaired is the chart with the valid parts of Chart.yaml if Chart is nil because of
+	// Chart.yaml, else nil. Its values, scripts and templates are checked.
+	Repaired *chart.Chart
 	// Warnings are the warnings of the loader.
 	Warnings []string
 
@@ -74,10 +77,17 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	if req.LoadErr != nil {
 		w.loadError()
 	}
-	if req.Chart != nil {
+	if req.Repaired != nil {
+		w.req.Chart = req.Repaired
+	}
+	known := len(w.findings)
+	if w.req.Chart != nil {
 		if err := w.checkChart(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if req.Repaired != nil && len(w.findings) > known {
+		w.add(lint.Info, chart.FileMetadata, 0, "the templates are checked with its valid fields only")
 	}
 	return lint.Sort(w.findings), nil
 }

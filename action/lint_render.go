@@ -65,6 +65,9 @@ func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 	w.addWarnings(pre.Chart, out.Warnings)
 	w.checkOrder(pre.Chart, out.Files)
 	files := ownFiles(pre.Chart, out.Files)
+	for i := range files {
+		files[i].Incomplete = len(out.Warnings) > 0
+	}
 	files, err := w.postRender(ctx, pre, out.Files, files)
 	w.findings = append(w.findings, lint.Objects(files, w.kube)...)
 	w.checkDirectives(files)
@@ -215,13 +218,13 @@ func ownFiles(root *chart.Chart, files []engine.File) []lint.Rendered {
 	for _, t := range root.Templates {
 		sources[path.Join(root.FullPath(), t.Name)] = string(t.Data)
 	}
-	var own []lint.Rendered
+	var local []lint.Rendered
 	for _, f := range files {
 		if source, ok := sources[f.Name]; ok {
-			own = append(own, lint.Rendered{Name: chartPath(root, f.Name), Source: source, Content: f.Content})
+			local = append(local, lint.Rendered{Name: chartPath(root, f.Name), Source: source, Content: f.Content})
 		}
 	}
-	return own
+	return local
 }
 
 // postRender emits the events after rendering, so that handlers can change the objects, as

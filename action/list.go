@@ -31,7 +31,9 @@ type ListRequest struct {
 	Offset, Limit int
 }
 
-// Run returns the releases that req selects.
+// Run returns the releases that req selects. It returns a [*ConfigError] without Releases, and
+// else the errors of the storage driver. A record that cannot be decoded is not an error: its
+// summary has Damaged set.
 func (l List) Run(ctx context.Context, req ListRequest) ([]release.Summary, error) {
 	if err := requireReleases(l.Releases, "list"); err != nil {
 		return nil, err

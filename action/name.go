@@ -27,6 +27,7 @@ func (noNameError) Error() string { return "a release needs a name" }
 func (noNameError) Hint() string  { return "give one, or --generate-name" }
 
 // CheckName returns an error if name is not a valid release name, and [ErrNoName] if it is "".
+// The error says which rule is violated, and has no type of its own.
 func CheckName(name string) error {
 	switch {
 	case name == "":

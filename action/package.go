@@ -39,8 +39,9 @@ type PackageRequest struct {
 	Signer *provenance.Signer
 }
 
-// Run writes the archive of req.Chart and returns its path. It returns an error if
-// dependencies are missing, because the archive could not be installed. The archive contains
+// Run writes the archive of req.Chart and returns its path. It returns a
+// [*MissingDependenciesError] if dependencies are missing, because the archive could not be
+// installed, a [*RequestError] without a Chart, and the errors of [loader.Save]. The archive contains
 // the changes of handlers; req.Chart does not change.
 func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 	if err := requireChart(req.Chart, "package"); err != nil {

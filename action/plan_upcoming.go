@@ -24,27 +24,27 @@ func (d *deployment) planUpcoming(known []*manifest.Object) error {
 		if err != nil {
 			return err
 		}
-		it := plan.Item{
+		item := plan.Item{
 			Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, d.release.Namespace),
 				Name: o.Name},
 			Source: o.Source, New: object, Object: o,
 		}
 		if i := slices.IndexFunc(d.plan.Steps,
-			func(s plan.Step) bool { return s.New == nil && sameKind(s.Ref, it.Ref) }); i >= 0 {
-			it.Old, it.Live = d.plan.Steps[i].Old, d.plan.Steps[i].Live
+			func(s plan.Step) bool { return s.New == nil && sameKind(s.Ref, item.Ref) }); i >= 0 {
+			item.Old, item.Live = d.plan.Steps[i].Old, d.plan.Steps[i].Live
 			d.plan.Steps = slices.Delete(d.plan.Steps, i, i+1)
 		}
-		p, err := plan.Compute([]plan.Item{it}, plan.Options{ServerSide: d.plan.ServerSide})
+		p, err := plan.Compute([]plan.Item{item}, plan.Options{ServerSide: d.plan.ServerSide})
 		if err != nil {
 			return err
 		}
 		upcoming = append(upcoming, p.Steps...)
 	}
-	at := slices.IndexFunc(d.plan.Steps, func(s plan.Step) bool { return s.New == nil })
-	if at < 0 {
-		at = len(d.plan.Steps)
+	index := slices.IndexFunc(d.plan.Steps, func(s plan.Step) bool { return s.New == nil })
+	if index < 0 {
+		index = len(d.plan.Steps)
 	}
-	d.plan.Steps = slices.Insert(d.plan.Steps, at, upcoming...)
+	d.plan.Steps = slices.Insert(d.plan.Steps, index, upcoming...)
 	return nil
 }
 

@@ -68,41 +68,41 @@ func (r *Registries) Client(ctx context.Context, a fetch.HostOptions) (*registry
 // At parses ref, "oci://host/path", and returns the client for it. It returns a
 // *registry.RefError if ref is invalid.
 func (r *Registries) At(ctx context.Context, ref string, a fetch.HostOptions) (registry.Ref, *registry.Client, error) {
-	at, err := registry.ParseRef(ref)
+	parsed, err := registry.ParseRef(ref)
 	if err != nil {
-		return at, nil, err
+		return parsed, nil, err
 	}
 	client, err := r.Client(ctx, a)
-	return at, client, err
+	return parsed, client, err
 }
 
 // Tags implements [fetch.Registry].
 func (r *Registries) Tags(ctx context.Context, ref string, a fetch.HostOptions) ([]string, error) {
-	at, client, err := r.At(ctx, ref, a)
+	parsed, client, err := r.At(ctx, ref, a)
 	if err != nil {
 		return nil, err
 	}
-	return client.Tags(ctx, at)
+	return client.Tags(ctx, parsed)
 }
 
 // Pull implements [fetch.Registry]. It reports progress to o.Progress or, if that is nil, with
 // [Registries.Transfer].
 func (r *Registries) Pull(ctx context.Context, ref string, a fetch.HostOptions, w io.Writer,
 	o registry.PullOptions) (*registry.Pulled, error) {
-	at, client, err := r.At(ctx, ref, a)
+	parsed, client, err := r.At(ctx, ref, a)
 	if err != nil {
 		return nil, err
 	}
 	if o.Progress == nil {
-		text := at.Name()
-		if at.Tag != "" {
-			text += "-" + registry.VersionOf(at.Tag) + ".tgz"
+		text := parsed.Name()
+		if parsed.Tag != "" {
+			text += "-" + registry.VersionOf(parsed.Tag) + ".tgz"
 		}
 		report, end := r.Transfer(text)
 		defer end()
 		o.Progress = report
 	}
-	return client.Pull(ctx, at, w, o)
+	return client.Pull(ctx, parsed, w, o)
 }
 
 // transferStep is the number of bytes between two progress events.

@@ -22,31 +22,31 @@ import (
 // is "" if the tag is not a semantic version.
 func (r *Registries) PullPlugin(ctx context.Context, ref, version string, host fetch.HostOptions,
 	w io.Writer) (plugin.Pulled, error) {
-	at, client, err := r.At(ctx, ref, host)
+	parsed, client, err := r.At(ctx, ref, host)
 	if err != nil {
 		return plugin.Pulled{}, err
 	}
-	if at.Tag == "" && at.Digest == "" {
-		tags, err := client.Tags(ctx, at)
+	if parsed.Tag == "" && parsed.Digest == "" {
+		tags, err := client.Tags(ctx, parsed)
 		if err != nil {
 			return plugin.Pulled{}, err
 		}
 		chosen, err := dependency.Version(tags, version, false)
 		if err != nil {
-			return plugin.Pulled{}, fmt.Errorf("%s: %w", at, err)
+			return plugin.Pulled{}, fmt.Errorf("%s: %w", parsed, err)
 		}
-		at.Tag = registry.TagOf(chosen)
-	} else if version != "" && at.Tag != "" && registry.VersionOf(at.Tag) != version {
-		return plugin.Pulled{}, fmt.Errorf("the reference %s has a tag, which is not the version %s", at, version)
+		parsed.Tag = registry.TagOf(chosen)
+	} else if version != "" && parsed.Tag != "" && registry.VersionOf(parsed.Tag) != version {
+		return plugin.Pulled{}, fmt.Errorf("the reference %s has a tag, which is not the version %s", parsed, version)
 	}
-	report, done := r.Transfer(at.Name())
+	report, done := r.Transfer(parsed.Name())
 	defer done()
-	pulled, err := client.PullPlugin(ctx, at, w, report)
+	pulled, err := client.PullPlugin(ctx, parsed, w, report)
 	if err != nil {
 		return plugin.Pulled{}, err
 	}
 	out := plugin.Pulled{Name: pulled.Name, Provenance: pulled.Provenance}
-	v := registry.VersionOf(at.Tag)
+	v := registry.VersionOf(parsed.Tag)
 	if _, err := semver.StrictNewVersion(strings.TrimPrefix(v, "v")); err == nil {
 		out.Version = v
 	}

@@ -17,26 +17,26 @@ import (
 // versions. Search reads the metadata only if it finds a single version, because some
 // registries count each read as a download.
 func (r *Registries) Search(ctx context.Context, ref string, a fetch.HostOptions, q *repo.Query) ([]repo.Found, error) {
-	at, client, err := r.At(ctx, ref, a)
+	parsed, client, err := r.At(ctx, ref, a)
 	if err != nil {
 		return nil, err
 	}
-	if at.Tag != "" || at.Digest != "" {
+	if parsed.Tag != "" || parsed.Digest != "" {
 		return nil, fmt.Errorf("%s: --version looks for a version", ref)
 	}
-	tags, err := client.Tags(ctx, at)
+	tags, err := client.Tags(ctx, parsed)
 	if err != nil {
 		return nil, err
 	}
 	var found []repo.Found
 	for _, v := range q.Choose(dependency.Versions(tags)) {
-		found = append(found, repo.Found{Name: registry.Scheme + at.String(), Version: v})
+		found = append(found, repo.Found{Name: registry.Scheme + parsed.String(), Version: v})
 	}
 	if len(found) != 1 {
 		return found, nil
 	}
-	at.Tag = registry.TagOf(found[0].Version)
-	meta, err := client.Metadata(ctx, at)
+	parsed.Tag = registry.TagOf(found[0].Version)
+	meta, err := client.Metadata(ctx, parsed)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,8 @@ type Rendered struct {
 	Hooks []*release.Hook
 	Notes string
 
+	// files are what the templates have rendered. They share their text with Objects.
+	files []engine.File
 	// payload is the payload of the next event. Its Objects include hooks.
 	payload event.Payload
 }
@@ -78,21 +80,9 @@ func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*
 	return res, nil
 }
 
-// run emits chart-loaded and pre-render, renders the templates, and emits post-render. The
-// core handles pre-render after the scripts, so that it validates the values that they set.
+// run emits chart-loaded and pre-render, renders the templates, and emits post-render.
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
-	op := newOperation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
-	payload, err := emitLoaded(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
-	if err != nil {
-		return nil, err
-	}
-	pre := &event.PreRender{Payload: payload}
-	err = runSteps(ctx,
-		r.events.emitStep(pre),
-		func(ctx context.Context) error { return r.events.Functions(ctx, pre) },
-		func(ctx context.Context) error { return r.checkKubeVersion(ctx, pre) },
-		func(ctx context.Context) error { return r.validateSchema(ctx, pre) },
-	)
+	pre, err := r.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +94,7 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		r.events.handleStep(pre, event.Rendering,
 			func(ctx context.Context) (err error) { out, err = r.renderTemplates(ctx, pre); return err }),
 		r.events.handleStep(pre, event.Parsing,
-			func(context.Context) (err error) { objects, err = parseObjects(out.Files); return err }),
+			func(context.Context) (err error) { objects, err = parseRendered(pre.Chart, out.Files); return err }),
 	)
 	if err != nil {
 		return nil, err
@@ -121,10 +111,27 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		return nil, err
 	}
 	r.warnOfHooks(post.Objects)
-	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values,
+	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values, files: out.Files,
 		Notes: joinNotes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
 	return rendered, nil
+}
+
+// prepare emits chart-loaded and pre-render. The core handles pre-render after the scripts, so
+// that it validates the values that they set.
+func (r rendering) prepare(ctx context.Context) (*event.PreRender, error) {
+	op := newOperation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
+	payload, err := emitLoaded(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
+	if err != nil {
+		return nil, err
+	}
+	pre := &event.PreRender{Payload: payload}
+	return pre, runSteps(ctx,
+		r.events.emitStep(pre),
+		func(ctx context.Context) error { return r.events.Functions(ctx, pre) },
+		func(ctx context.Context) error { return r.checkKubeVersion(ctx, pre) },
+		func(ctx context.Context) error { return r.validateSchema(ctx, pre) },
+	)
 }
 
 func (r rendering) checkKubeVersion(ctx context.Context, e *event.PreRender) error {
@@ -176,6 +183,16 @@ func (r rendering) warnOfHooks(objects []*manifest.Object) {
 			r.warn(fmt.Sprintf("%s (%s): %s", o, o.Source, text))
 		}
 	}
+}
+
+// parseRendered returns the objects of the rendered files of a chart. Its errors name the lines of
+// the templates.
+func parseRendered(c *chart.Chart, files []engine.File) ([]*manifest.Object, error) {
+	objects, err := parseObjects(files)
+	if err != nil {
+		newTemplates(c, files).locate(err)
+	}
+	return objects, err
 }
 
 func parseObjects(files []engine.File) ([]*manifest.Object, error) {

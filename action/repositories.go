@@ -121,15 +121,16 @@ func repository(e repo.Entry) fetch.Repository {
 
 // Find implements [fetch.Repositories]. It returns a [*ListingError] if the index does not
 // list the chart.
-func (r *Repositories) Find(ctx context.Context, at fetch.Repository, chart, want string, devel bool) (fetch.Entry,
-	error) {
-	x, err := r.Index(ctx, at)
+func (r *Repositories) Find(ctx context.Context, repository fetch.Repository, chart, want string,
+	devel bool) (fetch.Entry, error) {
+	x, err := r.Index(ctx, repository)
 	if err != nil {
 		return fetch.Entry{}, err
 	}
 	e, err := x.Find(chart, want, devel)
 	if err != nil {
-		return fetch.Entry{}, &ListingError{Repository: at.Name, URL: fetch.Clean(at.URL), Chart: chart, Err: err}
+		return fetch.Entry{}, &ListingError{Repository: repository.Name, URL: fetch.Clean(repository.URL), Chart: chart,
+			Err: err}
 	}
 	return fetch.Entry{Name: e.Name, Version: e.Version, URLs: e.URLs, Digest: e.Digest}, nil
 }
@@ -177,19 +178,19 @@ func (e *ListingError) Unwrap() error { return e.Err }
 
 // Index returns the index of a repository: the cached one of a configured repository;
 // otherwise it fetches the index.
-func (r *Repositories) Index(ctx context.Context, at fetch.Repository) (*index.Index, error) {
-	key := at
-	if at.Name != "" { // the options of a configured repository do not matter: its index is cached
-		key = fetch.Repository{Name: at.Name}
+func (r *Repositories) Index(ctx context.Context, repository fetch.Repository) (*index.Index, error) {
+	key := repository
+	if repository.Name != "" { // the options of a configured repository do not matter: its index is cached
+		key = fetch.Repository{Name: repository.Name}
 	}
 	r.mu.Lock()
 	once, ok := r.indexes[key]
 	if !ok {
 		once = sync.OnceValues(func() (*index.Index, error) {
-			if at.Name != "" {
-				return r.collection.Cache.Index(at.Name)
+			if repository.Name != "" {
+				return r.collection.Cache.Index(repository.Name)
 			}
-			return r.collection.Fetch(ctx, entry(at))
+			return r.collection.Fetch(ctx, entry(repository))
 		})
 		if r.indexes == nil {
 			r.indexes = map[fetch.Repository]func() (*index.Index, error){}

@@ -20,9 +20,9 @@ func rewriteValues(c *chart.Chart, before, after map[string]any) error {
 		return nil
 	}
 	var text []byte
-	at := slices.IndexFunc(c.Raw, func(f *chart.File) bool { return f.Name == chart.FileValues })
-	if at >= 0 {
-		text = c.Raw[at].Data
+	i := slices.IndexFunc(c.Raw, func(f *chart.File) bool { return f.Name == chart.FileValues })
+	if i >= 0 {
+		text = c.Raw[i].Data
 	}
 	text, err := values.Edit(text, merged)
 	if err != nil {
@@ -34,8 +34,8 @@ func rewriteValues(c *chart.Chart, before, after map[string]any) error {
 	}
 	file := &chart.File{Name: chart.FileValues, Data: text}
 	c.Raw = slices.Clone(c.Raw)
-	if at >= 0 {
-		c.Raw[at] = file
+	if i >= 0 {
+		c.Raw[i] = file
 	} else {
 		c.Raw = append(c.Raw, file)
 	}

@@ -59,6 +59,7 @@ func (r Rollback) operation(req RollbackRequest) *rollbackOperation {
 }
 
 // Plan takes the steps of Run that do not write, and returns the changes that Run would make.
+// Errors are those of Run before anything is written.
 func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error) {
 	w := r.operation(req)
 	if err := requireReleases(w.config.Releases, w.doing); err != nil {
@@ -77,6 +78,9 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 
 // Run rolls the release back, and returns the new revision. If it fails after the revision was
 // recorded, it returns the record, marked failed, together with the error.
+//
+// Errors are those of [Upgrade.Run] except those of the chart and its values; a
+// [*storage.NotFoundError] if there is no such revision, and an [*OutsideError].
 func (r Rollback) Run(ctx context.Context, req RollbackRequest) (*release.Release, error) {
 	return r.operation(req).deploy(ctx)
 }
@@ -126,21 +130,26 @@ func (w *rollbackOperation) findTarget(ctx context.Context, history *history) (*
 		}
 	}
 	target, err := w.config.Releases.Get(ctx, w.req.Name, number)
-	if err == nil && w.req.Revision == 0 {
+	if err == nil {
 		w.warnOfFailedTarget(target, history)
 	}
 	return target, err
 }
 
-// warnOfFailedTarget warns if the target, which the user has not named, is a failed revision.
+// warnOfFailedTarget warns if the target is a failed revision.
 func (w *rollbackOperation) warnOfFailedTarget(target *release.Release, history *history) {
-	good := history.lastSuccessful()
-	if target.Info.Status != release.Failed || good == 0 {
+	if target.Info.Status != release.Failed {
 		return
 	}
-	w.config.warn(fmt.Sprintf(
-		"revision %d, the previous one, has failed; the last successful one is %d: helm rollback %s %d", target.Revision,
-		good, w.req.Name, good))
+	which := ""
+	if w.req.Revision == 0 {
+		which = ", the previous one,"
+	}
+	text := fmt.Sprintf("revision %d%s has failed", target.Revision, which)
+	if good := history.lastSuccessful(); good > 0 {
+		text += fmt.Sprintf("; the last successful one is %d: helm rollback %s %d", good, w.req.Name, good)
+	}
+	w.config.warn(text)
 }
 
 // preparePayload sets the payload of the events: the recorded objects, including hooks, and
@@ -192,7 +201,7 @@ func (w *rollbackOperation) successDescription() string {
 }
 
 func (w *rollbackOperation) failureDescription(err error) string {
-	return fmt.Sprintf("Rollback %q failed: %s", w.req.Name, err)
+	return fmt.Sprintf("Rollback %q failed: %s", w.req.Name, summaryOf(err))
 }
 
 func (w *rollbackOperation) afterFailure(ctx context.Context, cause error) error {
@@ -202,5 +211,6 @@ func (w *rollbackOperation) afterFailure(ctx context.Context, cause error) error
 	if err := w.removeCreated(ctx); err != nil {
 		return fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
 	}
+	setUndone(cause, UndoneCreated)
 	return cause
 }

@@ -129,7 +129,7 @@ func TestRollbackTarget(t *testing.T) {
 	}
 }
 
-// The revision before the newest may have failed. Like Helm, a rollback restores it, but with
+// A rollback to a failed revision restores it, as Helm does, but with
 // a warning.
 func TestRollbackToFailedRevisionWarns(t *testing.T) {
 	for _, tc := range []struct {
@@ -140,7 +140,7 @@ func TestRollbackToFailedRevisionWarns(t *testing.T) {
 	}{
 		{"one failed", 1, 0, ""},
 		{"two failed", 2, 0, "revision 2, the previous one, has failed; the last successful one is 1: helm rollback web 1"},
-		{"asked for", 2, 2, ""},
+		{"asked for", 2, 2, "revision 2 has failed; the last successful one is 1: helm rollback web 1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := installedCase(t, configMaps("a=1"))

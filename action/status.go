@@ -29,6 +29,8 @@ type ReleaseStatus struct {
 }
 
 // Run reads the release and its live objects. If revision is 0, it reads the newest revision.
+// Errors: [*ConfigError], [ErrNoName], [*storage.NotFoundError], [*storage.UnreadableError],
+// and those of [kube.Client.Call].
 func (s Status) Run(ctx context.Context, name string, revision int) (*ReleaseStatus, error) {
 	if s.Cluster == nil {
 		return nil, &ConfigError{Operation: "status", Field: "Cluster"}

@@ -32,8 +32,29 @@ type TemplateRequest struct {
 	SubchartNotes bool
 }
 
-// Run renders req.Chart.
+// Run renders req.Chart. Errors are a [*RequestError], those of the chart and its values of
+// [Install.Run], and with a cluster those of [kube.Client.Call].
 func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, error) {
+	r, err := t.rendering(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer r.events.end()
+	rendered, err := r.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last := &event.PostTemplate{Payload: rendered.payload}
+	if err := r.events.Emit(ctx, last); err != nil {
+		return nil, err
+	}
+	rendered.setObjects(last.Objects)
+	return rendered, nil
+}
+
+// rendering resolves the values of req.Chart, and returns how to render it. The caller must end
+// its events.
+func (t Template) rendering(ctx context.Context, req TemplateRequest) (*rendering, error) {
 	t.Config = t.forOperation()
 	if err := requireChart(req.Chart, "template"); err != nil {
 		return nil, err
@@ -52,11 +73,9 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err != nil {
 		return nil, err
 	}
-	events := t.begin()
-	defer events.end()
-	rendered, err := rendering{
+	return &rendering{
 		Config:   t.Config,
-		events:   events,
+		events:   t.begin(),
 		command:  "template",
 		dryRun:   true,
 		resolved: resolved,
@@ -67,16 +86,24 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 		lookupHost:   req.LookupHost,
 		skipSchema:   req.SkipSchema,
 		subNotes:     req.SubchartNotes,
-	}.run(ctx)
+	}, nil
+}
+
+// Values computes the values of req.Chart and its subcharts for rendering it, as Run does: it runs
+// the scripts up to pre-render, and validates the values against the schemas. It returns the
+// tree of charts with what conditions have left of it, and the root's values, with those of a
+// subchart below its name.
+func (t Template) Values(ctx context.Context, req TemplateRequest) (*chart.Chart, map[string]any, error) {
+	r, err := t.rendering(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	last := &event.PostTemplate{Payload: rendered.payload}
-	if err := events.Emit(ctx, last); err != nil {
-		return nil, err
+	defer r.events.end()
+	pre, err := r.prepare(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	rendered.setObjects(last.Objects)
-	return rendered, nil
+	return pre.Chart, pre.Values, nil
 }
 
 // releaseService is the value of .Release.Service.

@@ -29,6 +29,8 @@ type TestRequest struct {
 	Filters []string
 	// Timeout limits each test; 0 means five minutes.
 	Timeout time.Duration
+	// GiveUpAfter is as in [WaitOptions].
+	GiveUpAfter time.Duration
 	// Logs collects the logs of the tests' pods.
 	Logs bool
 	// TakeOwnership lets tests replace objects that do not belong to the release.
@@ -62,6 +64,9 @@ type testRun struct {
 // Run runs the tests of the newest revision, whatever its status, sorted by weight and name,
 // one after the other. It stops at the first failure and returns the results together with a
 // [*HookError]. It records when and how each test ran.
+//
+// Other errors: [*ConfigError], [ErrNoName], [*storage.NotFoundError], [*UnknownTestError],
+// [*OutsideError], [*HookConflictError], [*lock.LockedError] and [*lock.LostError].
 func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	t.Config = t.forOperation()
 	if err := t.require("test"); err != nil {
@@ -81,7 +86,9 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	}
 	w := &testRun{Config: t.Config, req: req, events: t.begin(), before: &event.PreTest{}, out: &Tested{Release: rel}}
 	defer w.events.end()
-	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), takeOwnership: req.TakeOwnership}
+	limits := WaitOptions{GiveUpAfter: req.GiveUpAfter}
+	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), grace: limits.grace(),
+		takeOwnership: req.TakeOwnership}
 	if req.Logs {
 		w.hooks.onFinished = w.readLogs
 	}

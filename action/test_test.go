@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/kube/status"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -56,8 +57,8 @@ func (l fakeTestCluster) DeleteHook(ctx context.Context, o *manifest.Object, _, 
 func (l fakeTestCluster) WaitHookGone(context.Context, *manifest.Object, string, string) error {
 	return nil
 }
-func (l fakeTestCluster) Finish(ctx context.Context, objects []*manifest.Object, _ string) error {
-	return l.step(ctx, "finish %s", objects[0])
+func (l fakeTestCluster) Finish(ctx context.Context, r wait.Request) error {
+	return l.step(ctx, "finish %s", r.Objects[0])
 }
 func (l fakeTestCluster) Logs(ctx context.Context, o *manifest.Object, _ string) ([]status.Log, error) {
 	return []status.Log{{Pod: o.Name, Container: "main", Text: "log of " + o.Name + "\n"}}, l.step(ctx, "logs %s", o)

@@ -47,6 +47,7 @@ type UninstallRequest struct {
 	Cascade     apply.Cascade // "" is CascadeBackground
 	Wait        bool          // waits until the objects are deleted
 	Timeout     time.Duration
+	GiveUpAfter time.Duration // of hooks, as in [WaitOptions]
 	// NoHooks disables hooks, and TakeOwnership lets them replace objects that do not
 	// belong to the release.
 	NoHooks, TakeOwnership bool
@@ -75,7 +76,8 @@ type uninstallOperation struct {
 	recorded bool
 }
 
-// Plan returns what Run would delete and keep. It writes nothing.
+// Plan returns what Run would delete and keep. It writes nothing. Errors:
+// [*storage.NotFoundError], [*storage.UnreadableError], and those of the driver.
 func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
 	w := u.operation(req)
 	err := w.makePlan(ctx)
@@ -202,6 +204,10 @@ func pendingObject(o release.PendingDeletion) (*manifest.Object, error) {
 
 // Run uninstalls the release. If the release is already uninstalled and its history was kept,
 // Run deletes the history. If Run fails, the record stays, so that it can be run again.
+//
+// Errors: [*ConfigError], [ErrNoName], [*storage.NotFoundError], [*AlreadyUninstalledError] if
+// KeepHistory is set, [*OutsideError], [*lock.LockedError], [*lock.LostError], [*HookError],
+// [*kube.ObjectError], and with Wait [*wait.PendingError].
 func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
@@ -215,7 +221,8 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 		return nil, err
 	}
 	defer held.Unlock()
-	w.lock, w.hooks = held, w.newHooks(req.NoHooks, req.Timeout, req.TakeOwnership)
+	limits := WaitOptions{Timeout: req.Timeout, GiveUpAfter: req.GiveUpAfter}
+	w.lock, w.hooks = held, w.newHooks(req.NoHooks, limits, req.TakeOwnership)
 	w.events = w.begin()
 	defer w.events.end()
 	return w.run(ctx)
@@ -243,6 +250,9 @@ func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 	if err := orLockLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
+		}
+		if isWaitFailure(err) {
+			err = &WaitError{Operation: "uninstall", Release: rel.Name, Revision: rel.Revision, Err: err}
 		}
 		w.recordFailure(ctx, err)
 		return w.out, err
@@ -421,7 +431,7 @@ func (w *uninstallOperation) recordFailure(ctx context.Context, cause error) {
 	w.lock.Finish()
 	err := w.updateFinal(ctx, rel, func() {
 		rel.Info.Status, rel.Holder = release.Failed, ""
-		rel.Info.Description = "Uninstallation failed: " + cause.Error()
+		rel.Info.Description = "Uninstallation failed: " + summaryOf(cause)
 	})
 	if err != nil {
 		w.Progress.Send(progress.Event{Kind: progress.Warning,

@@ -54,7 +54,8 @@ func (u Upgrade) operation(req UpgradeRequest) *upgradeOperation {
 }
 
 // Plan takes the steps of Run that do not write, and returns the changes that Run would make.
-// Without a cluster, lookup finds nothing, and the change has no Plan.
+// Without a cluster, lookup finds nothing, and the change has no Plan. Errors are those of Run
+// before anything is written.
 func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Rendered, error) {
 	w := u.operation(req)
 	if err := requireReleases(w.config.Releases, w.doing); err != nil {
@@ -71,6 +72,9 @@ func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Render
 // Run upgrades the release in the steps of [Install.Run], and returns the new revision. If it
 // fails after the revision was recorded, it returns the record, marked failed, together with
 // the error.
+//
+// Errors are those of [Install.Run] except [*NameInUseError]; [*NoReleaseError],
+// [*RevisionsError], [*OvertakenError] without a Locker, and [*apply.ImmutableError].
 func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release, error) {
 	return u.operation(req).deploy(ctx)
 }
@@ -175,7 +179,7 @@ func (w *upgradeOperation) successDescription() string {
 }
 
 func (w *upgradeOperation) failureDescription(err error) string {
-	return fmt.Sprintf("Upgrade %q failed: %s", w.req.Name, err)
+	return fmt.Sprintf("Upgrade %q failed: %s", w.req.Name, summaryOf(err))
 }
 
 // confirmUndo asks for the confirmations that a rollback to the last successful revision would
@@ -219,6 +223,8 @@ func (w *upgradeOperation) afterFailure(ctx context.Context, cause error) error 
 	if w.req.CleanupOnFail {
 		if err := w.removeCreated(ctx); err != nil {
 			cause = fmt.Errorf("%w\ndeleting the objects that it had created failed too: %w", cause, err)
+		} else {
+			setUndone(cause, UndoneCreated)
 		}
 	}
 	if !w.req.Atomic {
@@ -238,6 +244,7 @@ func (w *upgradeOperation) afterFailure(ctx context.Context, cause error) error 
 		return fmt.Errorf("release %s failed, and rolling back to revision %d failed too: %w\nthe first failure was: %w",
 			w.req.Name, target, err, cause)
 	}
+	setUndone(cause, UndoneAll)
 	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being "+
 		"set, to revision %d: %w", w.req.Name, target, cause)
 }

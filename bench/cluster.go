@@ -6,77 +6,29 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
 // cluster is a client of the API server.
-type cluster struct {
-	base, token string
-	transport   *http.Transport
-}
+type cluster struct{ *apiserver.Client }
 
-// connect reads a kubeconfig with one cluster and a user with a token, as bin/cluster writes it.
+// connect returns a client for a kubeconfig of bin/cluster.
 func connect(path string) (*cluster, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var k struct {
-		Clusters []struct {
-			Cluster struct {
-				Server string `yaml:"server"`
-				CA     string `yaml:"certificate-authority-data"`
-			} `yaml:"cluster"`
-		} `yaml:"clusters"`
-		Users []struct {
-			User struct {
-				Token string `yaml:"token"`
-			} `yaml:"user"`
-		} `yaml:"users"`
-	}
-	if err := yaml.Unmarshal(text, &k); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if len(k.Clusters) != 1 || len(k.Users) != 1 || k.Users[0].User.Token == "" {
-		return nil, fmt.Errorf("read %s: want one cluster and one user with a token, as in bin/cluster's kubeconfig", path)
-	}
-	pem, err := base64.StdEncoding.DecodeString(k.Clusters[0].Cluster.CA)
-	pool := x509.NewCertPool()
-	if err != nil || !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read %s: invalid certificate authority", path)
-	}
-	return &cluster{
-		base: strings.TrimSuffix(k.Clusters[0].Cluster.Server, "/"), token: k.Users[0].User.Token,
-		transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true},
-	}, nil
+	client, err := apiserver.Open(path)
+	return &cluster{client}, err
 }
 
 func (c *cluster) call(method, path string, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(context.Background(), method, c.base+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.transport.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode >= 300 {
-		err = fmt.Errorf("%s %s: %d %.300s", method, path, resp.StatusCode, text)
+	text, status, err := c.Call(context.Background(), method, path, "", string(body))
+	if err == nil && status >= 300 {
+		err = fmt.Errorf("%s %s: %d %.300s", method, path, status, text)
 	}
 	return text, err
 }
@@ -182,8 +134,8 @@ func splitRecord(data []byte) (info map[string]any, rest []byte, err error) {
 	if err := json.Unmarshal(all["info"], &info); err != nil {
 		return nil, nil, err
 	}
-	for _, own := range []string{"info", "name", "namespace", "version"} {
-		delete(all, own)
+	for _, key := range []string{"info", "name", "namespace", "version"} {
+		delete(all, key)
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
@@ -195,13 +147,13 @@ func splitRecord(data []byte) (info map[string]any, rest []byte, err error) {
 // joinRecord assembles a record. Gzip members may be concatenated, so the rest need not be compressed for
 // every copy.
 func joinRecord(info map[string]any, rest []byte, name, namespace, status string, revision int) []byte {
-	own := make(map[string]any, len(info))
+	copied := make(map[string]any, len(info))
 	for k, v := range info {
-		own[k] = v
+		copied[k] = v
 	}
-	own["status"] = status
+	copied["status"] = status
 	head, _ := json.Marshal(map[string]any{"name": name, "namespace": namespace, "version": revision,
-		"info": own}) // unmarshalled from JSON
+		"info": copied}) // unmarshalled from JSON
 	head[len(head)-1] = ','
 	return []byte(base64.StdEncoding.EncodeToString(append(compress(head), rest...)))
 }

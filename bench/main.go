@@ -19,10 +19,9 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
-)
 
-// peerModule is the module of the Helm that Moonhelm is compared with.
-const peerModule = "helm.sh/helm/v4/cmd/helm@v4.3.1"
+	"github.com/moonhelm/moonhelm/internal/peertest"
+)
 
 // workload is a command to measure.
 type workload struct {
@@ -125,7 +124,7 @@ func bench(n int, match string, size sizes) (err error) {
 	if err != nil {
 		return err
 	}
-	helm, err := peer()
+	helm, err := peertest.Helm(peertest.Helm4)
 	if err != nil {
 		return err
 	}
@@ -198,11 +197,11 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	}
 	for i := range n {
 		for _, side := range sides {
-			own := l
-			own.args, own.before, own.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1),
+			w := l
+			w.args, w.before, w.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1),
 				fill(l.after, side.namespace, i+1)
-			own.unchanged = side.unchanged
-			s, err := measure(own, side.bin, dir, side.namespace)
+			w.unchanged = side.unchanged
+			s, err := measure(w, side.bin, dir, side.namespace)
 			if err != nil {
 				return a, b, err
 			}
@@ -285,25 +284,4 @@ func median(s []sample) sample {
 	sort.Slice(walls, func(i, j int) bool { return walls[i] < walls[j] })
 	sort.Slice(memories, func(i, j int) bool { return memories[i] < memories[j] })
 	return sample{walls[len(s)/2], memories[len(s)/2]}
-}
-
-// peer returns the path of Helm's binary, which is built once and stored in the cache directory.
-func peer() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, "moonhelm", "peers", "v4.3.1")
-	bin := filepath.Join(dir, "helm")
-	if _, err := os.Stat(bin); err == nil {
-		return bin, nil
-	}
-	fmt.Fprintln(os.Stderr, "building Helm 4.3.1 to compare with; this takes two minutes or so")
-	build := exec.Command("go", "install", peerModule)
-	build.Env = append(os.Environ(), "GOBIN="+dir)
-	build.Dir = os.TempDir() // outside of any module
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", peerModule, err, out)
-	}
-	return bin, nil
 }

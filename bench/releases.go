@@ -62,14 +62,14 @@ func clusterWorkloads(dir, ours, helm string, n sizes) ([]workload, error) {
 			return err
 		}
 		of := fmt.Sprintf("of %d x %d by %s", n.releases, n.revisions, maker.name)
-		at := []string{"--namespace", maker.namespace}
+		flags := []string{"--namespace", maker.namespace}
 		list = append(list,
 			workload{name: "list " + of, group: maker.namespace, begin: begin, end: end, args: append([]string{"list",
-				"--max", "0"}, at...)},
+				"--max", "0"}, flags...)},
 			workload{name: "history " + of, group: maker.namespace, begin: begin, end: end,
-				args: append([]string{"history", "rel0000"}, at...)},
+				args: append([]string{"history", "rel0000"}, flags...)},
 			workload{name: "status " + of, group: maker.namespace, begin: begin, end: end,
-				args: append([]string{"status", "rel0000"}, at...)},
+				args: append([]string{"status", "rel0000"}, flags...)},
 		)
 	}
 	for i := range list {

@@ -34,12 +34,12 @@ func scriptWorkloads(dir string) ([]workload, error) {
 // scripted creates a small chart with n similar subcharts.
 func scripted(dir string, n int, scripts bool) error {
 	files := map[string]string{}
-	one := func(at, name string) {
-		files[filepath.Join(at, "Chart.yaml")] = "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n"
-		files[filepath.Join(at, "values.yaml")] = "replicas: 2\nimage: {repository: nginx, tag: \"1.27\"}\nport: 8080\n"
-		files[filepath.Join(at, "templates", "deployment.yaml")] = deployment
+	one := func(path, name string) {
+		files[filepath.Join(path, "Chart.yaml")] = "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n"
+		files[filepath.Join(path, "values.yaml")] = "replicas: 2\nimage: {repository: nginx, tag: \"1.27\"}\nport: 8080\n"
+		files[filepath.Join(path, "templates", "deployment.yaml")] = deployment
 		if scripts {
-			files[filepath.Join(at, "ext", "lua", "chart.lua")] = fiftyLines()
+			files[filepath.Join(path, "ext", "lua", "chart.lua")] = fiftyLines()
 		}
 	}
 	one(dir, "top")

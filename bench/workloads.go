@@ -121,15 +121,15 @@ func sharedLibrary(dir string, n int) error {
 	files := map[string]string{filepath.Join(dir, "Chart.yaml"): "apiVersion: v2\nname: shared\nversion: 0.1.0\n"}
 	for i := range n {
 		name := fmt.Sprintf("app%02d", i)
-		at := func(parts ...string) string {
+		path := func(parts ...string) string {
 			return filepath.Join(append([]string{dir, "charts", name}, parts...)...)
 		}
-		files[at("Chart.yaml")] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
-		files[at("values.yaml")] =
+		files[path("Chart.yaml")] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
+		files[path("values.yaml")] =
 			"text: '{{ .Release.Name }} in {{ .Release.Namespace }} has {{ .Values.count }}'\ncount: 3\n"
-		files[at("templates", "cm.yaml")] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"" +
+		files[path("templates", "cm.yaml")] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"" +
 			"lib.name\" . }}\ndata:\n" + body.String()
-		maps.Copy(files, library(at("charts", "lib")))
+		maps.Copy(files, library(path("charts", "lib")))
 	}
 	return write(files)
 }

@@ -12,8 +12,8 @@ import (
 
 const head = "apiVersion: v2\nname: web\nversion: 1.2.3\n"
 
-// TestParseMetadataMatchesHelm lists what Helm 4.3.1 makes of odd charts
-// ({{ toJson .Chart }} in a template).
+// TestParseMetadataMatchesHelm has the metadata that Helm 4.3.1 reads from unusual charts ({{
+// toJson .Chart }} in a template).
 func TestParseMetadataMatchesHelm(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a number's last zero is lost", head + "appVersion: 1.10", `{"appVersion":"1.1"}`},
@@ -56,7 +56,7 @@ func TestParseMetadataDefaultAPIVersion(t *testing.T) {
 	}
 }
 
-// TestParseMetadataInvalidFields: who reads the error goes to the line.
+// TestParseMetadataInvalidFields checks that errors have the line of the field.
 func TestParseMetadataInvalidFields(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a list for a string", "name: a\nversion: [1]\n", "Chart.yaml:2: version: must be a string, is a list"},
@@ -112,8 +112,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestEditVersionsKeepsTheText: a release pipeline changes two values, and the
-// author's comments survive.
+// TestEditVersionsKeepsTheText checks that two values change, as in a release pipeline, and
+// that comments are kept.
 func TestEditVersionsKeepsTheText(t *testing.T) {
 	const text = "# ours\nname: web # the name\nversion: 1.2.3 # keep\nappVersion: \"1.0\"\ndescription: >-\n  version: 1.2.3\n"
 	for _, c := range []struct{ name, text, version, app, want string }{
@@ -141,7 +141,8 @@ func TestEditVersionsKeepsTheText(t *testing.T) {
 	}
 }
 
-// TestParseMetadataAliasBomb: a text of a few hundred bytes must not cost gigabytes.
+// TestParseMetadataAliasBomb checks that a text of a few hundred bytes does not allocate
+// gigabytes.
 func TestParseMetadataAliasBomb(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")

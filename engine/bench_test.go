@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkRender renders trees of 10, 100 and 1000 subcharts that each have a
-// few hundred values: the time must grow as the tree does.
+// BenchmarkRender renders trees of 10, 100 and 1000 subcharts with a few hundred values each.
+// The time must be proportional to the size of the tree.
 func BenchmarkRender(b *testing.B) {
 	settings := "settings:\n"
 	for i := range 40 {

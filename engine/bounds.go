@@ -10,79 +10,104 @@ import (
 	"strings"
 )
 
-// This file has the cost and the limits of calls of template functions. The limits of a
-// rendering are in budget.go, and those of encoded or copied values in weight.go. The result of
-// every function is limited to maxText bytes. For functions whose result may be much larger
-// than their arguments, the size is computed before the call.
+// This file has the cost of calls of template functions and the limits of their results. The
+// limits of a rendering are in budget.go, and those of encoded or copied values in weight.go.
+// The result of every function is limited to maxText bytes. For functions whose result may be
+// much larger than their arguments, the size is computed before the call.
 
 // maxItems limits the lists that functions create from a number.
 const maxItems = 1_000_000
 
-// bound computes the size of a call's result from its arguments.
-type bound struct {
-	most int
-	asks func(a []any) (int, error)
+// limits has the cost of a call and the limits of its result.
+type limits struct {
+	// surface is set if the function looks only at the top level of its arguments, and copies
+	// if it copies that level of a list.
+	surface, copies bool
+	// unweighed is the number of arguments, from the first on, that the function does not walk
+	// although surface is not set.
+	unweighed int
+	// cost is the number of steps. makes is the number of bytes for each argument.
+	cost, makes int
+	bounds      []bound
 }
 
-// bounds has the functions whose result may be much larger than their arguments, each with the
-// reason.
-var bounds = []struct {
+// bound computes the size of a call's result from its arguments. A larger one than max is an
+// error.
+type bound struct {
+	max  int
+	size func(a []any) (int, error)
+}
+
+// functionLimits has the functions whose cost is not the weight of their arguments, or whose
+// result may be much larger than these, each with the reason. Without a row, a function walks
+// its arguments.
+var functionLimits = []struct {
 	names string // separated by spaces
-	bound
+	limits
 }{
 	// A string repeated a number of times.
-	{"repeat", bound{maxText, func(a []any) (int, error) { return times(intArg(a, 0), len(textArg(a, 1))), nil }}},
+	{"repeat", limits{bounds: []bound{{maxText, func(a []any) (int, error) {
+		return times(intArg(a, 0), len(textArg(a, 1))), nil
+	}}}}},
 	// Spaces before each line.
-	{"indent nindent", bound{maxText, func(a []any) (int, error) {
+	{"indent nindent", limits{bounds: []bound{{maxText, func(a []any) (int, error) {
 		return times(intArg(a, 0), strings.Count(textArg(a, 1), "\n")+1), nil
-	}}},
+	}}}}},
 	// A list with a number of numbers.
-	{"until", bound{maxItems, func(a []any) (int, error) { return abs(intArg(a, 0)), nil }}},
-	{"untilStep",
-		bound{maxItems, func(a []any) (int, error) { return steps(intArg(a, 0), intArg(a, 1), intArg(a, 2)), nil }}},
-	{"seq", bound{maxItems, func(a []any) (most int, err error) {
+	{"until", limits{bounds: []bound{{maxItems, func(a []any) (int, error) { return abs(intArg(a, 0)), nil }}}}},
+	{"untilStep", limits{bounds: []bound{{maxItems, func(a []any) (int, error) {
+		return steps(intArg(a, 0), intArg(a, 1), intArg(a, 2)), nil
+	}}}}},
+	{"seq", limits{bounds: []bound{{maxItems, func(a []any) (n int, err error) {
 		for i := range a {
-			most = max(most, abs(intArg(a, i)))
+			n = max(n, abs(intArg(a, i)))
 		}
-		return most, nil
-	}}},
+		return n, nil
+	}}}}},
 	// Random characters, which are slow to generate.
 	{"randAlpha randAlphaNum randAscii randNumeric randBytes",
-		bound{maxItems, func(a []any) (int, error) { return intArg(a, 0), nil }}},
+		limits{bounds: []bound{{maxItems, func(a []any) (int, error) { return intArg(a, 0), nil }}}}},
 	// Concatenated lists, which may be the same list many times.
-	{"concat", bound{maxItems, func(a []any) (n int, err error) {
+	{"concat", limits{surface: true, copies: true, bounds: []bound{{maxItems, func(a []any) (n int, err error) {
 		for _, list := range a {
 			n += listLen(list)
 		}
 		return n, nil
-	}}},
+	}}}}},
 	// A string between all elements, or in place of all matches.
-	{"join", bound{maxText, func(a []any) (int, error) { return times(listLen(a[1]), len(textArg(a, 0))), nil }}},
-	{"replace", bound{maxText, func(a []any) (int, error) {
+	{"join", limits{bounds: []bound{{maxText, func(a []any) (int, error) {
+		return times(listLen(a[1]), len(textArg(a, 0))), nil
+	}}}}},
+	{"replace", limits{bounds: []bound{{maxText, func(a []any) (int, error) {
 		return times(strings.Count(textArg(a, 2), textArg(a, 0)), len(textArg(a, 1))), nil
-	}}},
-	{"regexReplaceAll mustRegexReplaceAll", bound{maxText, func(a []any) (int, error) { return replaced(a, true) }}},
+	}}}}},
+	{"regexReplaceAll mustRegexReplaceAll",
+		limits{bounds: []bound{{maxText, func(a []any) (int, error) { return replaced(a, true) }}}}},
 	{"regexReplaceAllLiteral mustRegexReplaceAllLiteral",
-		bound{maxText, func(a []any) (int, error) { return replaced(a, false) }}},
+		limits{bounds: []bound{{maxText, func(a []any) (int, error) { return replaced(a, false) }}}}},
 	// An element of about 16 bytes for each match.
-	{"split splitList",
-		bound{maxItems, func(a []any) (int, error) { return strings.Count(textArg(a, 1), textArg(a, 0)), nil }}},
-	{"regexFindAll mustRegexFindAll regexSplit mustRegexSplit", bound{maxItems, func(a []any) (int, error) {
-		re, err := regexp.Compile(textArg(a, 0))
-		if err != nil {
-			return 0, err
-		}
-		return len(re.FindAllStringIndex(textArg(a, 1), maxItems+1)), nil
-	}}},
+	{"split splitList", limits{bounds: []bound{{maxItems, func(a []any) (int, error) {
+		return strings.Count(textArg(a, 1), textArg(a, 0)), nil
+	}}}}},
+	{"regexFindAll mustRegexFindAll regexSplit mustRegexSplit",
+		limits{bounds: []bound{{maxItems, func(a []any) (int, error) {
+			re, err := regexp.Compile(textArg(a, 0))
+			if err != nil {
+				return 0, err
+			}
+			return len(re.FindAllStringIndex(textArg(a, 1), maxItems+1)), nil
+		}}}}},
 	// The library scans the text once for each line of the result.
-	{"wrap", bound{maxItems, func(a []any) (int, error) { return len(textArg(a, 1)), nil }}},
-	{"wrapWith", bound{maxItems, func(a []any) (int, error) { return len(textArg(a, 2)), nil }}},
-	{"wrapWith", bound{maxText, func(a []any) (int, error) {
-		s := textArg(a, 2)
-		return times(strings.Count(s, " ")+len(s)/max(intArg(a, 0), 1)+1, len(textArg(a, 1))), nil
+	{"wrap", limits{bounds: []bound{{maxItems, func(a []any) (int, error) { return len(textArg(a, 1)), nil }}}}},
+	{"wrapWith", limits{bounds: []bound{
+		{maxItems, func(a []any) (int, error) { return len(textArg(a, 2)), nil }},
+		{maxText, func(a []any) (int, error) {
+			s := textArg(a, 2)
+			return times(strings.Count(s, " ")+len(s)/max(intArg(a, 0), 1)+1, len(textArg(a, 1))), nil
+		}},
 	}}},
-	// Keys of dict may have any type; they are printed.
-	{"dict", bound{0, func(a []any) (int, error) {
+	// Maps and lists that are created. Keys of dict may have any type; they are printed.
+	{"dict", limits{surface: true, makes: 200, bounds: []bound{{0, func(a []any) (int, error) {
 		for i := 0; i < len(a); i += 2 {
 			if _, isText := a[i].(string); !isText {
 				if err := checkSize(a[i]); err != nil {
@@ -91,61 +116,46 @@ var bounds = []struct {
 			}
 		}
 		return 0, nil
-	}}},
-}
-
-// rates has the cost of functions for which it is not the weight of the arguments.
-var rates = []struct {
-	names string
-	rate
-}{
+	}}}}},
+	{"set pick omit", limits{surface: true, makes: 50}},
+	{"list tuple", limits{surface: true, makes: 16}},
+	{"pluck", limits{surface: true, copies: true, makes: 16}},
 	// These do not walk their arguments, whose size does not matter.
 	{"default empty coalesce get hasKey first mustFirst last mustLast chunk mustChunk index len not and " +
 		"or ternary all any dig " +
-		"typeOf typeIs typeIsLike kindOf kindIs required fail call", rate{surface: true}},
-	// These count steps while they walk their arguments.
+		"typeOf typeIs typeIsLike kindOf kindIs required fail call", limits{surface: true}},
+	// These count steps while they walk their arguments: most replace a function of sprig, whose
+	// time or stack has no limit (copy.go, encode.go, equal.go, format.go and merge.go).
 	{"eq ne lt le gt ge printf deepEqual has mustHas merge mustMerge mergeOverwrite " +
 		"mustMergeOverwrite deepCopy mustDeepCopy " +
 		"toYaml mustToYaml toJson mustToJson toPrettyJson mustToPrettyJson toRawJson mustToRawJson unset",
-		rate{surface: true}},
+		limits{surface: true}},
 	// These make a shallow copy of a list.
-	{"keys values rest mustRest initial mustInitial append mustAppend push mustPush prepend mustPrepend concat " +
-		"reverse mustReverse compact mustCompact without mustWithout uniq mustUniq", rate{surface: true, copies: true}},
-	// These create maps and lists: bytes for each argument.
-	{"dict", rate{surface: true, makes: 200}},
-	{"set pick omit", rate{surface: true, makes: 50}},
-	{"list tuple", rate{surface: true, makes: 16}},
-	{"pluck", rate{surface: true, copies: true, makes: 16}},
+	{"keys values rest mustRest initial mustInitial append mustAppend push mustPush prepend mustPrepend " +
+		"reverse mustReverse compact mustCompact without mustWithout uniq mustUniq",
+		limits{surface: true, copies: true}},
 	// Only the position to cut matters, not the string.
-	{"slice mustSlice", rate{unweighed: 1}},
+	{"slice mustSlice", limits{unweighed: 1}},
 	// A template of its own.
-	{"include tpl", rate{surface: true, cost: 10}},
+	{"include tpl", limits{surface: true, cost: 10}},
 	// Slow functions, such as cryptography. A step is about ten nanoseconds.
-	{"genPrivateKey", rate{cost: 1_000_000}},
-	{"derivePassword", rate{cost: 500_000}},
-	{"genCA genSelfSignedCert genSignedCert", rate{cost: 200_000}},
-	{"bcrypt htpasswd", rate{cost: 100_000}},
-	{"genCAWithKey genSelfSignedCertWithKey genSignedCertWithKey", rate{cost: 10_000}},
+	{"genPrivateKey", limits{cost: 1_000_000}},
+	{"derivePassword", limits{cost: 500_000}},
+	{"genCA genSelfSignedCert genSignedCert", limits{cost: 200_000}},
+	{"bcrypt htpasswd", limits{cost: 100_000}},
+	{"genCAWithKey genSelfSignedCertWithKey genSignedCertWithKey", limits{cost: 10_000}},
 }
 
-// price sets the cost and the limits of functions.
-func price(m map[string]*function) {
-	for _, r := range rates {
-		for name := range strings.FieldsSeq(r.names) {
+// setLimits sets the limits of functions.
+func setLimits(m map[string]*function) {
+	for _, row := range functionLimits {
+		for name := range strings.FieldsSeq(row.names) {
 			if fn := m[name]; fn != nil {
-				fn.rate = r.rate
-			}
-		}
-	}
-	for _, b := range bounds {
-		for name := range strings.FieldsSeq(b.names) {
-			if fn := m[name]; fn != nil {
-				fn.bounds = append(fn.bounds, b.bound)
+				fn.limits = row.limits
 			}
 		}
 	}
 	for name, fn := range m {
-		fn.weighs = !fn.surface
 		fn.parses = strings.HasPrefix(name, "from") || strings.HasPrefix(name, "mustFrom")
 		fn.pattern = strings.HasPrefix(strings.ToLower(strings.TrimPrefix(name, "must")), "regex")
 	}

@@ -7,21 +7,17 @@ import (
 	"testing"
 )
 
-// What the tables name are functions: a name that is misspelt would bound nothing.
-func TestBoundsAreOfFunctions(t *testing.T) {
-	m := functions(&Input{})
-	for _, b := range bounds {
-		for name := range strings.FieldsSeq(b.names) {
+func TestFunctionLimitsNameFunctionsOnce(t *testing.T) {
+	m, seen := functions(&Input{}), map[string]bool{}
+	for _, row := range functionLimits {
+		for name := range strings.FieldsSeq(row.names) {
 			if m[name] == nil {
-				t.Errorf("bounds has %q, which is not a function", name)
+				t.Errorf("%q is not a function", name)
 			}
-		}
-	}
-	for _, r := range rates {
-		for name := range strings.FieldsSeq(r.names) {
-			if m[name] == nil {
-				t.Errorf("rates has %q, which is not a function", name)
+			if seen[name] {
+				t.Errorf("%s has two rows, and the second replaces the first", name)
 			}
+			seen[name] = true
 		}
 	}
 }

@@ -76,14 +76,14 @@ func heapBytes(what string) int64 {
 // work adds n steps. It fails if the context is done.
 func (f *frame) work(n int) {
 	f.steps += min(max(int64(n), 1), 1<<40)
-	if f.steps-f.toldSteps >= 1<<10 {
-		f.tellSteps()
+	if f.steps-f.countedSteps >= 1<<10 {
+		f.countSteps()
 	}
 }
 
-func (f *frame) tellSteps() {
-	n := f.steps - f.toldSteps
-	f.toldSteps = f.steps
+func (f *frame) countSteps() {
+	n := f.steps - f.countedSteps
+	f.countedSteps = f.steps
 	if f.ctx.Err() != nil {
 		panic(cancelled{f.ctx.Err()})
 	}
@@ -95,14 +95,14 @@ func (f *frame) tellSteps() {
 // allocate adds n allocated bytes.
 func (f *frame) allocate(n int) {
 	f.made += min(max(int64(n), 0), 1<<40)
-	if f.made-f.toldMade >= 1<<20 {
-		f.tellMade()
+	if f.made-f.countedMade >= 1<<20 {
+		f.countMade()
 	}
 }
 
-func (f *frame) tellMade() {
-	n := f.made - f.toldMade
-	f.toldMade = f.made
+func (f *frame) countMade() {
+	n := f.made - f.countedMade
+	f.countedMade = f.made
 	f.work(int(min(n>>9, math.MaxInt32))) // the time to fill and to collect the memory
 	made, next := f.spent.made.Add(n), f.spent.nextLook.Load()
 	if made < next || !f.spent.nextLook.CompareAndSwap(next, made+lookEvery) {
@@ -133,7 +133,6 @@ func (f *frame) charge(fn *function, argv []any) {
 	n := 1 + fn.cost + f.depth>>3 // garbage collection scans deep stacks
 	w := newWeight()
 	for i, v := range argv {
-		weighs := fn.weighs && i >= fn.unweighed
 		switch v := v.(type) {
 		case nil, bool, int, int64, float64:
 			continue
@@ -146,7 +145,7 @@ func (f *frame) charge(fn *function, argv []any) {
 				n += matchCost(argv[0], len(v))
 			}
 		}
-		if !weighs {
+		if fn.surface || i < fn.unweighed {
 			continue
 		}
 		if err := w.check(v); err != nil {
@@ -154,10 +153,10 @@ func (f *frame) charge(fn *function, argv []any) {
 		}
 	}
 	for _, b := range fn.bounds {
-		if asked, err := b.asks(argv); err != nil {
+		if size, err := b.size(argv); err != nil {
 			f.failCall(fn.name, err)
-		} else if asked > b.most {
-			f.failCall(fn.name, fmt.Errorf("%d is more than templates may ask for", asked))
+		} else if size > b.max {
+			f.failCall(fn.name, fmt.Errorf("%d is more than templates may ask for", size))
 		}
 	}
 	nodes, bytes := w.used()
@@ -204,13 +203,13 @@ func (f *frame) bounded(fn *function, v any) any {
 // parsing it. An else if is nested in its if.
 func measure(text string) (code, depth int) {
 	var open []int
-	now := 0
+	level := 0
 	for {
-		at := strings.Index(text, "{{")
-		if at < 0 {
+		start := strings.Index(text, "{{")
+		if start < 0 {
 			return code, depth
 		}
-		text = text[at+2:]
+		text = text[start+2:]
 		body := strings.TrimLeft(strings.TrimPrefix(text, "-"), " \t\r\n")
 		if strings.HasPrefix(body, "/*") {
 			body = body[len("/*"):]
@@ -227,19 +226,19 @@ func measure(text string) (code, depth int) {
 		switch word {
 		case "if", "with", "range", "block", "define":
 			open = append(open, 1)
-			now++
+			level++
 		case "else":
 			if next, _ := firstWord(strings.TrimLeft(rest, " \t\r\n")); len(open) > 0 && (next == "if" || next == "with") {
 				open[len(open)-1]++
-				now++
+				level++
 			}
 		case "end":
 			if len(open) > 0 {
-				now -= open[len(open)-1]
+				level -= open[len(open)-1]
 				open = open[:len(open)-1]
 			}
 		}
-		depth = max(depth, now)
+		depth = max(depth, level)
 		text = text[end:]
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What one function makes out of little, or never ends, or would overflow the
-// stack, which no program survives: each must be an error, soon.
+// Functions with huge results, endless loops and stack overflows, which would end the process,
+// must fail quickly.
 func TestEveryFunctionIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")

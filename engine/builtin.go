@@ -253,11 +253,11 @@ func length(v any) (int, error) {
 	return 0, fmt.Errorf("len of type %s", typeName(r.Type()))
 }
 
-func index(v any, at []any) (any, error) {
+func index(v any, indices []any) (any, error) {
 	if v == nil {
 		return nil, errors.New("index of untyped nil")
 	}
-	for _, i := range at {
+	for _, i := range indices {
 		var err error
 		if m, ok := asMap(v); ok {
 			if key, ok := i.(string); ok {
@@ -272,11 +272,11 @@ func index(v any, at []any) (any, error) {
 	return v, nil
 }
 
-func indexOne(v, at any) (any, error) {
+func indexOne(v, index any) (any, error) {
 	r := deref(reflect.ValueOf(v))
 	switch r.Kind() {
 	case reflect.Slice, reflect.Array, reflect.String:
-		i, err := position(at)
+		i, err := position(index)
 		if err != nil {
 			return nil, err
 		}
@@ -285,7 +285,7 @@ func indexOne(v, at any) (any, error) {
 		}
 		return r.Index(int(i)).Interface(), nil
 	case reflect.Map:
-		key, err := mapKey(at, r.Type().Key())
+		key, err := mapKey(index, r.Type().Key())
 		if err != nil {
 			return nil, err
 		}

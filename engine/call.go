@@ -17,30 +17,16 @@ type function struct {
 	// fixed is the number of parameters before the variadic one.
 	fixed    int
 	variadic bool
-	// native functions get the frame of the caller.
+	// native implements the function if it needs the frame of the caller; otherwise it is
+	// nil.
 	native func(f *frame, args []any) any
-	// lazy functions are and and or, which evaluate their arguments one by one.
+	// lazy is set for and and or, which evaluate their arguments one by one.
 	lazy bool
 	or   bool
-	// weighs is set if it walks its arguments, which must then be finite.
-	weighs bool
-	// pattern reports that the first argument is a regular expression, parses that
-	// it makes values of text.
+	// pattern is set if the first argument is a regular expression, and parses if the function
+	// creates values from text.
 	pattern, parses bool
-	rate
-	bounds []bound
-}
-
-// rate is the cost of a call.
-type rate struct {
-	// surface reports that only the surface of arguments is looked at, copies that it
-	// makes a list of that.
-	surface, copies bool
-	// unweighed is how many of its first arguments a function that weighs does
-	// not walk through all the same.
-	unweighed int
-	// cost is the number of steps, and makes the number of bytes for each argument.
-	cost, makes int
+	limits
 }
 
 // param is the type of a parameter. For a variadic parameter, it is the element type.
@@ -59,7 +45,8 @@ const (
 	boolKind
 	mapKind
 	sliceKind
-	// valueKind takes a value with its address, as and and or do, which return it.
+	// valueKind takes a value with its address. and and or have such parameters, and return
+	// it.
 	valueKind
 )
 
@@ -259,9 +246,9 @@ func (f *frame) constant(p param, n parse.Node) any {
 	return nil
 }
 
-// strictly turns the nil that a path leads to into one that only parameters of
-// any type take, as Go's templates have it. A path into nothing leads to a nil
-// that a map or a list takes too.
+// strictly returns v, the value of a path that starts at from, as an argument. A nil at the end
+// of a path is accepted only by parameters of any type; if from itself is nil, maps and lists
+// accept it too. text/template has the same rules.
 func strictly(v, from any) any {
 	if v == nil && from != nil {
 		return nilElement{}
@@ -350,9 +337,9 @@ func (f *frame) invoke(fn *function, a []any) (v any, err error) {
 	case func(string) string:
 		return g(a[0].(string)), nil
 	case func(...any) string:
-		return g(own(a)...), nil
+		return g(copyArgs(a)...), nil
 	case func(any, ...any) any:
-		return g(a[0], own(a[1:])...), nil
+		return g(a[0], copyArgs(a[1:])...), nil
 	case func(int, string) string:
 		return g(a[0].(int), a[1].(string)), nil
 	case func(int, string) (string, error):
@@ -378,15 +365,15 @@ func (f *frame) invoke(fn *function, a []any) (v any, err error) {
 	case func(any, any) int64:
 		return g(a[0], a[1]), nil
 	case func(...any) int64:
-		return g(own(a)...), nil
+		return g(copyArgs(a)...), nil
 	case func(...any) map[string]any:
-		return g(own(a)...), nil
+		return g(copyArgs(a)...), nil
 	case func(...any) []any:
-		return g(own(a)...), nil
+		return g(copyArgs(a)...), nil
 	case func(...any) any:
-		return g(own(a)...), nil
+		return g(copyArgs(a)...), nil
 	case func(...any) (any, error):
-		return g(own(a)...)
+		return g(copyArgs(a)...)
 	case func(any, any, bool) any:
 		return g(a[0], a[1], a[2].(bool)), nil
 	case func(string, any) string:
@@ -411,8 +398,8 @@ func (f *frame) invoke(fn *function, a []any) (v any, err error) {
 	return reflectCall(fn, a)
 }
 
-// own copies arguments for a function that may keep its variadic slice.
-func own(a []any) []any { return append(make([]any, 0, len(a)), a...) }
+// copyArgs copies arguments for a function that may keep its variadic slice.
+func copyArgs(a []any) []any { return append(make([]any, 0, len(a)), a...) }
 
 func reflectCall(fn *function, a []any) (any, error) {
 	in := make([]reflect.Value, len(a))

@@ -38,11 +38,11 @@ func newScope(c *chart.Chart, vals map[string]any, in *Input, release map[string
 	subcharts := map[string]any{}
 	s := &scope{chart: c}
 	for _, sub := range c.Dependencies() {
-		own, ok := vals[sub.Name()].(map[string]any)
+		subVals, ok := vals[sub.Name()].(map[string]any)
 		if !ok || sub.FromLibrary {
-			own = map[string]any{}
+			subVals = map[string]any{}
 		}
-		child := newScope(sub, own, in, release)
+		child := newScope(sub, subVals, in, release)
 		if !sub.FromLibrary {
 			subcharts[sub.Name()] = child.dot
 		}
@@ -106,8 +106,8 @@ func chartData(c *chart.Chart) map[string]any {
 	}
 }
 
-// dependencyData are the dependencies that take part, as Helm has them once
-// the tree is resolved: enabled, under their alias, all imports in their long form.
+// dependencyData returns the dependencies that are in use, as in Helm after resolving: enabled
+// ones only, with their aliases, and with all imports in the long form.
 func dependencyData(c *chart.Chart, deps []*chart.Dependency) []any {
 	have := make(map[string]bool, len(c.Dependencies()))
 	for _, d := range c.Dependencies() {

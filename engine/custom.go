@@ -17,7 +17,7 @@ type custom struct {
 	known map[string]any
 }
 
-// A FunctionError is returned for a function of [Input.Functions] whose name is not valid or
+// A FunctionError is returned for a function of [Input.Functions] ownerOf name is not valid or
 // is already in use.
 type FunctionError struct {
 	Chart, Name string
@@ -45,7 +45,6 @@ func (e *engine) customize(functions map[string]map[string]func(args ...any) (an
 				return &FunctionError{chart, name, "every template has one of that name, which cannot be replaced"}
 			}
 			fn := newFunction(name, reflect.ValueOf(functions[chart][name]))
-			fn.weighs = true
 			c.funcs[name] = fn
 			c.known[name] = true
 		}
@@ -76,8 +75,9 @@ func (e *engine) knownTo(chart string) map[string]any {
 	return e.known
 }
 
-// textOf is a text under the names that a chart's texts may call: it may be
-// one to some charts, and an error to others.
+// textOf is the key of a parsed text. Charts ownerOf templates can call different functions do
+// not share parsed texts, because a text may be valid for one and an error for another. chart
+// is "" for charts without functions of their own.
 type textOf struct{ chart, text string }
 
 func (e *engine) textOf(chart, text string) textOf {
@@ -87,9 +87,9 @@ func (e *engine) textOf(chart, text string) textOf {
 	return textOf{chart, text}
 }
 
-// whose names the chart that offers a function to its own texts only, "" where
-// none does.
-func (e *engine) whose(name string) string {
+// ownerOf returns the chart ownerOf templates can call the function name of [Input.Functions], or
+// "" if there is none.
+func (e *engine) ownerOf(name string) string {
 	for _, chart := range sortedKeys(e.customs) {
 		if e.customs[chart].funcs[name] != nil {
 			return chart

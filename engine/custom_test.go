@@ -15,7 +15,7 @@ import (
 
 type functionsOf = map[string]map[string]func(args ...any) (any, error)
 
-// says is a function that tells who it is and what it was given.
+// says returns a function that returns its name and arguments.
 func says(who string) func(args ...any) (any, error) {
 	return func(args ...any) (any, error) { return fmt.Sprintf("%s%v", who, args), nil }
 }
@@ -48,7 +48,7 @@ func TestFunctionsOfAChartsOwn(t *testing.T) {
 	}
 }
 
-// The same text in two charts is a template to one and an error to the other.
+// The same text is valid in one chart and an error in another.
 func TestAFunctionIsItsChartsAlone(t *testing.T) {
 	const text = "a: 1\nb: {{ greet }}\n"
 	for _, c := range []struct {
@@ -117,8 +117,8 @@ func TestErrorsOfAChartsFunctions(t *testing.T) {
 	}
 }
 
-// Scripts remember what they were asked, so the order of questions is part of
-// the result, and none is asked twice.
+// Functions of scripts have state, so they must be called in the same order on every run, and
+// once each.
 func TestFunctionsAreCalledInTheSameOrderAlways(t *testing.T) {
 	files := map[string]string{"templates/z.yaml": `{{ count "root" }}{{ tpl "{{ $_ := set .Values \"a\" 1 }}{{ .Values.a }}" . }}`}
 	for i := range 30 {
@@ -127,10 +127,10 @@ func TestFunctionsAreCalledInTheSameOrderAlways(t *testing.T) {
 	c := tree(t, "web", files)
 	var first []any
 	for range 5 {
-		var asked []any
+		var requests []any
 		count := func(args ...any) (any, error) {
-			asked = append(asked, args[0])
-			return len(asked), nil
+			requests = append(requests, args[0])
+			return len(requests), nil
 		}
 		in := input(t, c)
 		in.Functions = functionsOf{"web": {"count": count}}
@@ -140,13 +140,13 @@ func TestFunctionsAreCalledInTheSameOrderAlways(t *testing.T) {
 		if _, err := Render(context.Background(), in); err != nil {
 			t.Fatal(err)
 		}
-		if len(asked) != 31 || asked[30] != "root" {
-			t.Fatalf("asked %v", asked)
+		if len(requests) != 31 || requests[30] != "root" {
+			t.Fatalf("asked %v", requests)
 		}
 		if first == nil {
-			first = asked
-		} else if !reflect.DeepEqual(asked, first) {
-			t.Errorf("asked %v, first %v", asked, first)
+			first = requests
+		} else if !reflect.DeepEqual(requests, first) {
+			t.Errorf("asked %v, first %v", requests, first)
 		}
 	}
 }

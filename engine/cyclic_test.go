@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// selfHolding makes $c, which holds itself, $two, which holds such a map twice,
-// and $deep, whose leaf would be written a million million times.
+// selfHolding defines $c, which contains itself, $two, which contains such a map twice, and
+// $deep, whose expanded size is a million million leaves.
 const selfHolding = `{{ $c := dict "n" (dict "x" 1) }}{{ $_ := set $c "self" $c }}{{ $two := dict "a" $c "b" (list $c 1) }}` +
 	`{{ $deep := dict "leaf" "x" }}{{ range until 40 }}{{ $deep = dict "l" $deep "r" $deep }}{{ end }}`
 
-// Values that hold themselves, or parts of them many times, go through every
-// function that does not have to write them out, as in Helm.
+// Functions that do not encode their arguments accept values that contain themselves, as in
+// Helm.
 func TestFunctionsOfValuesThatHoldThemselves(t *testing.T) {
 	for expr, want := range map[string]string{
 		`{{ $m := mergeOverwrite (dict "a" 1) $c }}{{ keys $m | sortAlpha | join "," }} {{ $m.self.self.n.x }}`:  "a,n,self 1",
@@ -40,11 +40,11 @@ func TestFunctionsOfValuesThatHoldThemselves(t *testing.T) {
 	}
 }
 
-// What would not end, or overflow the stack, which no process survives, is an
-// error that says so.
+// Endless loops and stack overflows are errors with a clear message.
 func TestValuesThatHoldThemselvesEnd(t *testing.T) {
 	for text, want := range map[string]string{
-		// The first source makes the destination hold itself, the second walks it.
+		// The first source makes the destination contain itself, and the second is
+		// merged into it.
 		`{{ $x := mergeOverwrite .Values . .Values }}`:                                                                          "merging them would not end",
 		`{{ $x := merge .Values . .Values }}`:                                                                                   "merging them would not end",
 		`{{ $a := dict "k" (dict) }}{{ $x := mustMergeOverwrite $a (dict "k" $a) (dict "k" $a) }}`:                              "merging them would not end",

@@ -52,8 +52,8 @@ func encoders() map[string]func(f *frame, args []any) any {
 	return m
 }
 
-// weighed refuses values that encode could not write in bounded time, and tells
-// how much there was to write.
+// weighed returns an encoder that also returns the size of the value, and that refuses values
+// that encode could not write in bounded time.
 func weighed(encode func(v any) (string, error)) func(v any) (string, int, error) {
 	return func(v any) (string, int, error) {
 		w := newWeight()

@@ -9,10 +9,9 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// comparison compares two values as reflect.DeepEqual does, whose rules it
-// follows, in counted steps. Pairs of parts that were compared already are not
-// compared again, so values that hold themselves or parts of them often are
-// compared in time that grows with what is there.
+// comparison compares two values with the rules of reflect.DeepEqual and counts the steps. It
+// compares each pair of maps or lists once, so the time is proportional to the size in memory,
+// even for values that contain themselves.
 type comparison struct {
 	*frame
 	walked int
@@ -96,8 +95,8 @@ func (c *comparison) lists(a, b []any, depth int) bool {
 	return true
 }
 
-// known reports whether the pair was met before: then it is equal, or being
-// compared, for the first difference ends the comparison.
+// known reports whether the pair has been seen before. It is then equal or still being
+// compared, because the comparison ends at the first difference.
 func (c *comparison) known(p partPair, depth int) bool {
 	if c.walked++; c.walked < rememberAfter && depth < 100 {
 		return false
@@ -113,8 +112,8 @@ func (c *comparison) known(p partPair, depth int) bool {
 	return false
 }
 
-// others compares values of other types: lists of lists and the like element by
-// element, since they may hold anything, the rest as it is.
+// others compares values of other types. It compares lists of any type by element, because the
+// elements may be maps.
 func (c *comparison) others(a, b reflect.Value, depth int) bool {
 	if !b.IsValid() || a.Type() != b.Type() {
 		return false
@@ -142,8 +141,9 @@ func setFuncs() map[string]func(f *frame, args []any) any {
 	has := all["mustHas"].(func(any, any) (bool, error))
 	without := all["mustWithout"].(func(any, ...any) ([]any, error))
 	uniq := all["mustUniq"].(func(any) ([]any, error))
-	// odd is for what is not a list: sprig says what is wrong with that, or takes it.
-	odd := func(f *frame, name string, v any, err error) any {
+	// notList returns sprig's result for a value that is not a list, or fails with sprig's
+	// error.
+	notList := func(f *frame, name string, v any, err error) any {
 		if err != nil {
 			f.failCall(name, err)
 		}
@@ -155,7 +155,7 @@ func setFuncs() map[string]func(f *frame, args []any) any {
 			list, ok := f.elements(args[1])
 			if !ok {
 				v, err := has(nil, args[1])
-				return odd(f, name, v, err)
+				return notList(f, name, v, err)
 			}
 			return f.among(args[0], list)
 		}
@@ -165,7 +165,7 @@ func setFuncs() map[string]func(f *frame, args []any) any {
 			list, ok := f.elements(args[0])
 			if !ok {
 				v, err := without(args[0])
-				return odd(f, name, v, err)
+				return notList(f, name, v, err)
 			}
 			return f.filter(list, func(_ []any, e any) bool { return !f.among(e, args[1:]) })
 		}
@@ -175,7 +175,7 @@ func setFuncs() map[string]func(f *frame, args []any) any {
 			list, ok := f.elements(args[0])
 			if !ok {
 				v, err := uniq(args[0])
-				return odd(f, name, v, err)
+				return notList(f, name, v, err)
 			}
 			return f.filter(list, func(kept []any, e any) bool { return !f.among(e, kept) })
 		}
@@ -210,7 +210,7 @@ func (f *frame) among(v any, list []any) bool {
 	return false
 }
 
-// filter returns the elements that keep keeps, which is told what was kept so far.
+// filter returns the elements for which keep returns true. kept are the elements so far.
 func (f *frame) filter(list []any, keep func(kept []any, e any) bool) []any {
 	kept := []any{}
 	for _, e := range list {

@@ -48,7 +48,7 @@ type Missing struct {
 	// keys, most similar first.
 	In   string
 	Keys []string
-	// Guess is the key that was probably meant, or "".
+	// Suggestion is the key that was probably meant, or "".
 	Suggestion string
 }
 
@@ -67,11 +67,11 @@ func (c Call) String() string {
 	if c.File == "" {
 		return fmt.Sprintf("tpl text, line %d: %s", c.Line, c.Expr)
 	}
-	at := fmt.Sprintf("%s:%d:%d", c.File, c.Line, c.Column)
+	pos := fmt.Sprintf("%s:%d:%d", c.File, c.Line, c.Column)
 	if c.Template != c.File {
-		at += fmt.Sprintf(" (in %q)", c.Template)
+		pos += fmt.Sprintf(" (in %q)", c.Template)
 	}
-	return at + ": " + c.Expr
+	return pos + ": " + c.Expr
 }
 
 // Unwrap returns the error of the function or the parser.

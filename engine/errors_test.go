@@ -157,7 +157,7 @@ func TestErrorsCarryTheirData(t *testing.T) {
 	}
 }
 
-// What a hostile chart may try: each must end with an error, soon.
+// Hostile templates must fail quickly.
 func TestHostileTemplates(t *testing.T) {
 	double := `{{ $x := %s }}{{ range until 60 }}{{ $x = %s $x $x }}{{ end }}`
 	lists := strings.Replace(strings.Replace(double, "%s", "list 1", 1), "%s", "list", 1)
@@ -215,7 +215,7 @@ func TestATemplateMayIncludeItselfAsOftenAsInHelm(t *testing.T) {
 	}
 }
 
-// What a chart says cannot be taken for a line of helm's own.
+// A chart's message cannot look like a line of helm's own.
 func TestErrorsForgeNoLines(t *testing.T) {
 	for name, test := range map[string]struct{ vals, text string }{
 		"fail":                  {"", `{{ fail "no\nError: forged\n  hint: forged\nraised at forged" }}`},

@@ -8,7 +8,7 @@ import (
 	"text/template/parse"
 )
 
-// operand is a value that came through a pipe, if any did.
+// operand is the value that the previous command of a pipeline returned, if there is one.
 type operand struct {
 	value any
 	given bool
@@ -78,7 +78,7 @@ func (f *frame) noArguments(args []parse.Node, last operand) {
 	}
 }
 
-// number is a constant without a type that anybody asked for.
+// number returns the value of a constant for a parameter of any type.
 func (f *frame) number(n *parse.NumberNode) any {
 	f.node = n
 	switch {
@@ -108,7 +108,7 @@ func (f *frame) chain(dot any, n *parse.ChainNode, args []parse.Node, last opera
 	return f.path(dot, f.chainBase(dot, n), n, n.Field, args, last)
 }
 
-// chainBase is what the fields of n are looked for in.
+// chainBase returns the value in which the fields of n are looked up.
 func (f *frame) chainBase(dot any, n *parse.ChainNode) any {
 	f.node = n
 	if n.Node.Type() == parse.NodeNil {
@@ -127,8 +127,8 @@ func (f *frame) variablePath(dot any, n *parse.VariableNode, args []parse.Node, 
 	return f.path(dot, v, n, n.Ident[1:], args, last)
 }
 
-// path follows idents from v. The last of them gets the arguments, if it is a
-// method.
+// path looks up idents, one in the other, starting from v. If the last one is a method, it is
+// called with the arguments.
 func (f *frame) path(dot, v any, n parse.Node, idents []string, args []parse.Node, last operand) any {
 	f.node = n
 	for i, name := range idents {
@@ -148,7 +148,7 @@ func (f *frame) path(dot, v any, n parse.Node, idents []string, args []parse.Nod
 			v = e
 			continue
 		case nil:
-			// Only the first of a path may look into nothing.
+			// Only the first step of a path may be a lookup in nil.
 			if f.strict {
 				f.failf("nil data; no entry for key %q", name)
 			}
@@ -175,8 +175,8 @@ func (f *frame) noMethod(name string, args []parse.Node, last operand) {
 	}
 }
 
-// field is idents[i] of v, which is not a plain map: a method, a struct's
-// field, or a key of a map of another type.
+// field returns idents[i] of v, which is not a map[string]any: the result of a method, a field
+// of a struct, or an entry of a map of another type.
 func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []parse.Node, last operand) any {
 	name := idents[i]
 	if m, ok := v.(Values); ok && !isValuesMethod(name) {
@@ -234,7 +234,7 @@ func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []p
 	return nil
 }
 
-// box converts a field into a plain value, unless its address matters.
+// box returns a field as a plain value, or boxed if its address matters.
 func box(r reflect.Value) any {
 	for r.Kind() == reflect.Interface && !r.IsNil() {
 		r = r.Elem()

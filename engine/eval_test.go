@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// judgeData is what the templates of these tests run with.
+// judgeData is the data of the templates in these tests.
 func judgeData() map[string]any {
 	return map[string]any{
 		"Values": Values{"a": map[string]any{"b": "c", "n": nil}, "l": []any{1.0, "x", nil, map[string]any{"k": "v"}}, "s": "text", "t": true, "f": 1.5, "z": 0.0, "e": ""},
@@ -20,7 +20,7 @@ func judgeData() map[string]any {
 	}
 }
 
-// limited ends a template that writes without end.
+// limited is a writer that ends a template with endless output.
 type limited struct{ b *strings.Builder }
 
 func (l *limited) Write(p []byte) (int, error) {
@@ -39,9 +39,9 @@ func judged() []string {
 		"{{ range $v := .list }}{{ $v }}{{ if eq $v \"p\" }}{{ continue }}{{ end }}!{{ end }}", "{{ range .list }}{{ . }}{{ break }}{{ end }}", "{{ range $i, $v := .list }}{{ if $i }}{{ break }}{{ end }}{{ $v }}{{ else }}e{{ end }}",
 		"{{ range .i }}{{ . }}{{ end }}", "{{ range $i := .i }}{{ $i }}{{ end }}", "{{ range $i, $j := .i }}{{ $i }}{{ end }}", "{{ range .u }}{{ . }}{{ end }}", "{{ range .Values.f }}x{{ end }}", "{{ range .Values.s }}x{{ end }}", "{{ range .ints }}{{ . }}{{ end }}", "{{ range $k, $v := .bools }}{{ $k }}{{ $v }}{{ end }}", "{{ range $k, $v := .nums }}{{ $k }}{{ $v }}{{ end }}", "{{ range .str }}{{ . }}{{ end }}", "{{ range .bytes }}{{ . }},{{ end }}", "{{ range .ptr }}x{{ end }}", "{{ range .nilptr }}x{{ end }}", "{{ range 0 }}x{{ else }}zero{{ end }}",
 		"{{ and .bytes .caps.KubeVersion }}{{ or .caps.KubeVersion 1 }}{{ .caps.KubeVersion | or .nil }}{{ (and 1 .caps.KubeVersion).Version }}{{ and .caps.KubeVersion 1 }}{{ print (or .caps.KubeVersion 1) }}{{ $x := or .caps.KubeVersion 1 }}{{ $x }}{{ .caps.KubeVersion | index }}{{ index .caps.KubeVersion }}{{ with and 1 .caps.KubeVersion }}{{ . }}{{ end }}",
-		// What the body writes to the map is not seen.
+		// Changes of the body to the map are not visible.
 		"{{ range $k, $v := .m }}{{ $_ := set $.m \"b\" 99 }}{{ $k }}={{ $v }};{{ end }}{{ .m }}", "{{ range $k, $v := .m }}{{ $_ := unset $.m \"b\" }}{{ $_ := unset $.m \"c\" }}{{ $_ := set $.m \"d\" 1 }}{{ $k }}={{ $v }};{{ end }}{{ .m }}", "{{ range $k, $v := .Values }}{{ $_ := unset $.Values \"l\" }}{{ $_ := set $.Values \"s\" 9 }}{{ $k }}={{ $v }};{{ end }}", "{{ range $k, $v := .m }}{{ $_ := mergeOverwrite $.m (dict \"a\" 7 \"b\" 8 \"e\" 9) }}{{ $k }}={{ $v }};{{ end }}", "{{ range $k, $v := .str }}{{ $_ := mergeOverwrite $.Values.a (dict \"o\" $.str) (dict \"o\" (split \",\" \"a,b\")) }}{{ $k }}={{ $v }};{{ end }}{{ .str }}", "{{ range $k, $v := (dict \"a\" 1 \"B\" 2 \"_\" 3 \"10\" 1 \"9\" 2) }}{{ $k }}{{ end }}",
-		// A continue in an else belongs to the range around it; a break does not.
+		// A continue in an else applies to the enclosing range; a break does not.
 		"{{ range list 1 2 }}{{ range list }}{{ else }}{{ continue }}{{ end }}X{{ . }}{{ end }}", "{{ range list 1 2 }}{{ range list }}{{ else }}{{ break }}{{ end }}X{{ . }}{{ end }}", "{{ range list 1 2 }}{{ range list 3 4 }}{{ range list }}{{ else }}{{ if eq . 3 }}{{ continue }}{{ end }}{{ end }}Y{{ . }}{{ else }}{{ break }}{{ end }}X{{ . }}{{ end }}", "{{ range list 1 2 }}{{ $x := . }}{{ with 0 }}{{ else }}{{ range list }}{{ else with $x }}{{ end }}{{ end }}{{ end }}", "{{ range list 1 2 }}{{ with 0 }}{{ else }}{{ continue }}{{ end }}X{{ . }}{{ end }}", "{{ range list 1 2 }}{{ range list }}{{ else }}{{ if eq . 1 }}{{ $z := 1 }}{{ continue }}{{ end }}{{ end }}X{{ . }}{{ end }}", "{{ range list }}{{ else }}{{ break }}{{ end }}",
 		"{{ $x := 1 }}{{ range .list }}{{ $x = . }}{{ end }}{{ $x }}", "{{ $x := 1 }}{{ if true }}{{ $x := 2 }}{{ $x }}{{ end }}{{ $x }}", "{{ $i := 0 }}{{ range $i = .ints }}{{ end }}{{ $i }}", "{{ $i := 0 }}{{ $j := 0 }}{{ range $i, $j = .ints }}{{ end }}{{ $i }}{{ $j }}", "{{ with $x := .Values.a }}{{ $x.b }}{{ .b }}{{ end }}", "{{ with .nil }}a{{ else with .i }}b{{ . }}{{ else }}c{{ end }}", "{{ if .nil }}a{{ else if .i }}b{{ else }}c{{ end }}", "{{ with .Values.e }}a{{ else }}b{{ . | len }}{{ end }}",
 		"{{ if .m }}1{{ end }}{{ if .list }}2{{ end }}{{ if .Values.z }}3{{ end }}{{ if .when }}4{{ end }}{{ if .nilptr }}5{{ end }}{{ if .ptr }}6{{ end }}{{ if .bytes }}7{{ end }}{{ if .dur }}8{{ end }}{{ if .u }}9{{ end }}",
@@ -58,14 +58,14 @@ func judged() []string {
 	}
 }
 
-// TestEvaluatorAgreesWithGo holds our evaluator against text/template.
+// TestEvaluatorAgreesWithGo compares the evaluator with text/template.
 func TestEvaluatorAgreesWithGo(t *testing.T) {
 	for _, text := range judged() {
 		compareEvaluation(t, text)
 	}
 }
 
-// addresses are what fmt prints for pointers: with 0x, and as the decimal number that %d makes of Go's heap.
+// addresses matches pointers as fmt prints them: with 0x, and in decimal for %d.
 var addresses = regexp.MustCompile("(?i)0x[0-9a-f]{6,}|8246[0-9]{8}")
 
 func compareEvaluation(t *testing.T, text string) {
@@ -83,11 +83,11 @@ func compareEvaluation(t *testing.T, text string) {
 	}
 }
 
-// endless are numbers that loops and functions which make as much as a number
-// says should not be given: the reference has no limits.
+// endless matches numbers that are too large for loops and for functions whose result has that
+// size: the reference has no limits.
 var endless = regexp.MustCompile(`[0-9_]{4}|[0-9][eEpP]|0[xXbBoO]|mul|exp|nix|ano|\'`)
 
-// timeOfDay is what formats of dates hold that change within a day.
+// timeOfDay matches date formats that change within a day.
 var timeOfDay = regexp.MustCompile(`0?[345]|15`)
 
 func FuzzEvaluator(f *testing.F) {
@@ -96,8 +96,8 @@ func FuzzEvaluator(f *testing.F) {
 	}
 	loops := regexp.MustCompile(`range|repeat|until|seq|indent|wrap|chunk|abbrev|%[^a-z]*[0-9*]`)
 	f.Fuzz(func(t *testing.T, text string) {
-		// FuzzPrograms writes into maps, so that none comes to hold itself; the
-		// reference would not survive that.
+		// FuzzPrograms covers writes to maps without cycles, with which the reference
+		// would crash.
 		for _, word := range []string{"rand", "now", "uuid", "ago", "gen", "shuffle", "env", "getHost", "rypt", "htpasswd", "derive", "set ", "erge"} {
 			if strings.Contains(text, word) {
 				return
@@ -107,7 +107,7 @@ func FuzzEvaluator(f *testing.F) {
 			return
 		}
 		if (strings.Contains(text, "keys") || strings.Contains(text, "values")) && !strings.Contains(text, "sortAlpha") {
-			return // in the order of Go's maps
+			return // depends on the order of Go's maps
 		}
 		compareEvaluation(t, text)
 	})

@@ -11,10 +11,10 @@ import (
 	"text/template/parse"
 )
 
-// This file and eval.go run parsed templates. They follow the rules of Go's
-// text/template, which templates are written for and which the tests compare
-// with, but keep values as plain Go values, since nearly all are maps and
-// strings, and know at any moment who called whom and with what.
+// This file and eval.go run parsed templates with the semantics of Go's text/template, with
+// which the tests compare them. Unlike text/template they pass plain Go values instead of
+// reflect.Values, because nearly all values are maps and strings, and keep the stack of calls
+// for error messages.
 
 const (
 	// maxSame limits how often a template may include itself, as in Helm.
@@ -38,9 +38,10 @@ type executor struct {
 	steps    int64
 	made     int64
 	nest     int
-	// toldSteps and toldMade are what the engine knows of them.
-	toldSteps, toldMade int64
-	warnings            []string
+	// countedSteps and countedMade are the parts of steps and made that were added to
+	// engine.spent.
+	countedSteps, countedMade int64
+	warnings                  []string
 }
 
 // frame is a running template.
@@ -50,9 +51,9 @@ type frame struct {
 	set    *templateSet
 	caller *frame
 	depth  int
-	// node is where the template is just now, for errors.
+	// node is the node that is being evaluated, for errors.
 	node parse.Node
-	// dot is what "." is just now, for errors too.
+	// dot is the value of ".", for errors.
 	dot  any
 	vars []variable
 	out  *buffer
@@ -63,11 +64,11 @@ type variable struct {
 	value any
 }
 
-// nilElement is the nil that is in a list or map being ranged over. Go's
-// templates refuse to look for a field in it, but not in any other nil.
+// nilElement is a nil element of a list or map in a range. As in text/template, looking up a
+// field in it is an error, unlike in any other nil.
 type nilElement struct{}
 
-// boxed is a value whose address matters: methods of its pointer print it.
+// boxed is a value whose address matters: it is printed with the methods of its pointer.
 type boxed struct{ reflect.Value }
 
 type control int
@@ -78,7 +79,7 @@ const (
 	continueLoop
 )
 
-// execute runs def with dot and returns what it writes.
+// execute runs def with dot and returns the output.
 func (x *executor) execute(def *definition, set *templateSet, caller *frame, dot any) string {
 	out := newBuffer()
 	f := &frame{executor: x, def: def, set: set, caller: caller, out: out, node: def.root}
@@ -96,7 +97,8 @@ func (x *executor) execute(def *definition, set *templateSet, caller *frame, dot
 	return text
 }
 
-// step is called in loops, so that none of them outlives the context.
+// step counts one iteration. Every loop calls it, so that no loop runs on after the context is
+// done.
 func (f *frame) step() {
 	f.work(1)
 	f.checkOutput()
@@ -210,8 +212,8 @@ func (f *frame) include(name string, data any) string {
 	return text
 }
 
-// tpl runs text as a template of its own. What it defines is known to itself
-// only, and to the templates that it calls.
+// tpl runs text as a template. The templates that it defines are visible only to itself and to
+// the templates that it calls.
 func (f *frame) tpl(text string, data any) string {
 	if !strings.Contains(text, "{{") {
 		return withoutNoValue(text)
@@ -249,15 +251,15 @@ const noValue = "<no value>"
 
 func withoutNoValue(text string) string { return strings.ReplaceAll(text, noValue, "") }
 
-// rangeOver runs the body for each element. As in Go's templates, a continue in
-// its else belongs to the range around it, and a break there ends nothing more.
+// rangeOver runs the body for each element. As in text/template, a continue in the else branch
+// applies to the enclosing range, and a break there has no effect.
 func (f *frame) rangeOver(dot any, n *parse.RangeNode) control {
 	mark := len(f.vars)
 	f.node = n
 	v := unboxed(f.pipeline(dot, n.Pipe))
 	inner := len(f.vars)
 	ran := false
-	// one runs the body once; it reports whether to go on.
+	// one runs the body once and reports whether to continue.
 	one := func(index, elem any) bool {
 		ran = true
 		f.step()
@@ -300,8 +302,8 @@ func (f *frame) rangeVars(p *parse.PipeNode, index, elem any) {
 	}
 }
 
-// iterate calls one for each index and element of v, as they are when it
-// begins: what the body writes to a map that it ranges over is not seen.
+// iterate calls one for each index and element that v has at the start. Changes that the body
+// makes to the map are not visible.
 func (f *frame) iterate(v any, n *parse.RangeNode, one func(index, elem any) bool) {
 	switch v := v.(type) {
 	case nil:
@@ -377,14 +379,14 @@ func (f *frame) iterateReflect(v any, n *parse.RangeNode, one func(index, elem a
 			}
 		}
 		return
-	case reflect.Pointer: // nil; a nil map acts like an empty one, a nil pointer does not
+	case reflect.Pointer: // a nil pointer; unlike a nil map, it is an error
 	}
 	f.node = n.Pipe.Cmds[len(n.Pipe.Cmds)-1].Args[0]
 	f.failf("range can't iterate over %v", v)
 }
 
-// compareKeys orders map keys as fmt prints them: numbers and text by value,
-// false before true.
+// compareKeys compares map keys in the order in which fmt prints them: numbers and strings by
+// value, false before true.
 func compareKeys(a, b reflect.Value) int {
 	a, b = deref(a), deref(b)
 	if !a.IsValid() || !b.IsValid() {

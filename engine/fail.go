@@ -11,8 +11,8 @@ import (
 	"text/template/parse"
 )
 
-// The functions of this file end the run of a template: they panic with an
-// *Error, which executor.run recovers.
+// The functions of this file end the run of a template: they panic with an *Error, which
+// executor.run recovers.
 
 // failf fails at the node that is being evaluated.
 func (f *frame) failf(format string, args ...any) {
@@ -28,9 +28,9 @@ func (f *frame) failf(format string, args ...any) {
 func (f *frame) failCall(name string, err error) {
 	e := f.newError()
 	e.err = err
-	var asked *raised
-	if errors.As(err, &asked) {
-		e.Message = clip(asked.message, maxMessage)
+	var message *raised
+	if errors.As(err, &message) {
+		e.Message = clip(message.message, maxMessage)
 	} else {
 		e.Cause = fmt.Sprintf("%s: error calling %s: %s", e.Expr, name, clip(err.Error(), maxMessage))
 		f.explain(e, err)
@@ -38,8 +38,8 @@ func (f *frame) failCall(name string, err error) {
 	panic(e)
 }
 
-// explain adds what may have caused a function's error: an argument that is
-// not set, or two that cannot be compared.
+// explain adds the probable cause of a function's error: an argument that is not set, or two
+// that cannot be compared.
 func (f *frame) explain(e *Error, err error) {
 	cmd, ok := f.node.(*parse.CommandNode)
 	if !ok {
@@ -107,8 +107,8 @@ func (f *frame) newError() *Error {
 	for g := f; g != nil; g = g.caller {
 		c, ok := known[g.node]
 		if !ok {
-			at := g.def.src.place(g.def.src.start(g.node))
-			c = Call{Template: g.def.name, File: g.def.src.file, Line: at.line, Column: at.column, Expr: nodeText(g.node)}
+			pos := g.def.src.place(g.def.src.start(g.node))
+			c = Call{Template: g.def.name, File: g.def.src.file, Line: pos.line, Column: pos.column, Expr: nodeText(g.node)}
 			known[g.node] = c
 		}
 		e.Calls = append(e.Calls, c)
@@ -162,11 +162,11 @@ const maxExcerpt = 400
 
 // excerpt returns the line of pos and a line that marks expr.
 func (s *source) excerpt(pos int, expr string) string {
-	at := s.place(pos)
-	line := s.line(at.line)
+	p := s.place(pos)
+	line := s.line(p.line)
 	before := []rune(line)
-	before = before[:min(at.column-1, len(before))]
-	if len(line) > maxExcerpt { // a minified file: what stands around the place
+	before = before[:min(p.column-1, len(before))]
+	if len(line) > maxExcerpt { // a minified file: show the text around the position
 		line = string([]rune(line)[max(len(before)-maxExcerpt/4, 0):])
 		before = before[max(len(before)-maxExcerpt/4, 0):]
 		line = string([]rune(line)[:min(maxExcerpt, len([]rune(line)))])
@@ -180,7 +180,7 @@ func (s *source) excerpt(pos int, expr string) string {
 	if rest := s.text[min(pos, len(s.text)):]; expr != "" && strings.HasPrefix(rest, expr) {
 		length = min(len([]rune(expr)), max(len([]rune(line))-len(before), 1))
 	}
-	num := strconv.Itoa(at.line)
+	num := strconv.Itoa(p.line)
 	return fmt.Sprintf("  %s | %s\n  %*s | %s%s", num, line, len(num), "", string(before), strings.Repeat("^", length))
 }
 
@@ -328,7 +328,7 @@ func (e *engine) parseError(src *source, err error) *Error {
 	out := parseError(src, err, e.knownTo(src.chart))
 	if _, name, ok := strings.Cut(out.Cause, "function \""); ok {
 		name, _, _ = strings.Cut(name, "\"")
-		if owner := e.whose(name); owner != "" {
+		if owner := e.ownerOf(name); owner != "" {
 			out.Hint = fmt.Sprintf("chart %s offers %s, to its own templates only", owner, name)
 		}
 	}
@@ -359,9 +359,9 @@ func parseError(src *source, err error, known map[string]any) *Error {
 		if g := guess(sortedKeys(known), name); g != "" {
 			e.Hint = fmt.Sprintf("did you mean %s?", g)
 		}
-		if at := strings.Index(src.line(e.Line), name); at >= 0 {
-			e.Column = at + 1
-			e.Excerpt = src.excerpt(src.offset(e.Line)+at, name)
+		if i := strings.Index(src.line(e.Line), name); i >= 0 {
+			e.Column = i + 1
+			e.Excerpt = src.excerpt(src.offset(e.Line)+i, name)
 		}
 	}
 	return e
@@ -369,13 +369,13 @@ func parseError(src *source, err error, known map[string]any) *Error {
 
 // offset returns the offset of line n.
 func (s *source) offset(n int) int {
-	at := 0
+	start := 0
 	for ; n > 1; n-- {
-		nl := strings.IndexByte(s.text[at:], '\n')
+		nl := strings.IndexByte(s.text[start:], '\n')
 		if nl < 0 {
-			return at
+			return start
 		}
-		at += nl + 1
+		start += nl + 1
 	}
-	return at
+	return start
 }

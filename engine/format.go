@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// checkFormat fails where a format asks for more text than there may be: widths,
-// large values, and one value written many times. Values of which only the type
-// is printed may be of any size.
+// checkFormat returns an error if the formatted text may exceed the limit, because of widths,
+// large values, or one value that is printed many times. Values of which only the type is
+// printed may have any size.
 func (f *frame) checkFormat(format string, args []any) error {
 	verbs, width, simple := readFormat(format)
 	total, largest := len(format)+width, 0
@@ -38,19 +38,19 @@ func (f *frame) checkFormat(format string, args []any) error {
 
 var errGrowsTooLong = errors.New("the text that comes out is too long")
 
-// widestArg is the width that is assumed for one that an argument sets.
+// widestArg is the assumed width if an argument sets it.
 const widestArg = 1_000_000
 
-// readFormat returns the verbs of a format and the sum of their widths. simple
-// reports whether each prints the argument of its own number.
+// readFormat returns the verbs of a format and the sum of their widths. simple reports whether
+// each verb prints the argument with the same index.
 func readFormat(format string) (verbs []byte, width int, simple bool) {
 	simple = true
 	for {
-		at := strings.IndexByte(format, '%')
-		if at < 0 || width > maxText {
+		start := strings.IndexByte(format, '%')
+		if start < 0 || width > maxText {
 			return verbs, width, simple
 		}
-		format = strings.TrimLeft(format[at+1:], "+-# 0")
+		format = strings.TrimLeft(format[start+1:], "+-# 0")
 		num := 0
 		i := 0
 		for ; i < len(format) && strings.IndexByte("+-# 0123456789.*[]", format[i]) >= 0; i++ {

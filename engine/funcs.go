@@ -15,7 +15,8 @@ import (
 
 var (
 	errNeedsCopy = errors.New("the values need a copy")
-	// errInterfered reports that a chart wrote to what others may have read.
+	// errInterfered is returned if a template modified data that the templates of other
+	// charts may have read.
 	errInterfered = errors.New("a template wrote to what all charts share")
 )
 
@@ -24,8 +25,7 @@ type raised struct{ message string }
 
 func (r *raised) Error() string { return r.message }
 
-// functions are all that templates may call. The map is made once per
-// operation.
+// functions returns all functions of templates. They are created once per operation.
 func functions(in *Input) map[string]*function {
 	m := builtins()
 	plain := func(from map[string]any) {
@@ -65,14 +65,14 @@ func functions(in *Input) map[string]*function {
 	native("fail", func(f *frame, a []any) any { return f.fail(a[0].(string)) }, func(string) string { return "" })
 	for _, group := range []map[string]func(*frame, []any) any{mergeFuncs(), setFuncs(), copyFuncs(), encoders()} {
 		for name, fn := range group {
-			m[name].native = recovered(name, fn) // what sprig has says how it is called
+			m[name].native = recovered(name, fn) // the signature is sprig's
 		}
 	}
-	price(m)
+	setLimits(m)
 	return m
 }
 
-// recovered makes what fn panics with, as sprig's functions do, its error.
+// recovered returns fn with panics as errors, because sprig's functions panic.
 func recovered(name string, fn func(f *frame, args []any) any) func(f *frame, args []any) any {
 	return func(f *frame, args []any) any {
 		defer func() {

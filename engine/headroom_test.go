@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// No public chart may meet a limit: none takes a fiftieth of any.
+// No public chart may use more than a fiftieth of any limit.
 func TestCorpusStaysFarFromLimits(t *testing.T) {
 	dir := filepath.Join("..", "..", "shared", "corpus", "charts")
 	if _, err := os.Stat(dir); err != nil {

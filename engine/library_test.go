@@ -10,8 +10,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// A library only defines: nothing else of its templates is run or shown, be it
-// of type library or in library/, whatever its files are called.
+// Only the definitions of a library are used, whether it has the type library or is in
+// library/, and whatever its files are called.
 func TestLibrariesOnlyDefine(t *testing.T) {
 	lib := func(kind string) *chart.Chart {
 		files := map[string]string{
@@ -29,7 +29,7 @@ func TestLibrariesOnlyDefine(t *testing.T) {
 	typed, directory, nested := lib("typed"), lib("directory"), lib("nested")
 	typed.Metadata.Type = chart.TypeLibrary
 	directory.FromLibrary = true
-	directory.SetDependencies(nested) // in charts/ of a library, of no type
+	directory.SetDependencies(nested) // in charts/ of a library, without a type
 	root.SetDependencies(typed, directory)
 	out, err := Render(context.Background(), input(t, root))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// valueMaker makes values out of bytes.
+// valueMaker generates values from bytes.
 type valueMaker struct {
 	data []byte
 	made int
@@ -85,7 +85,7 @@ func (g *valueMaker) value(depth int) any {
 	return fmt.Sprint("v", g.made)
 }
 
-// sameMerge compares our merge with sprig's, of what data makes.
+// sameMerge compares our merge of the values generated from data with sprig's.
 func sameMerge(t *testing.T, data []byte) {
 	t.Helper()
 	for _, name := range []string{"merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"} {
@@ -137,12 +137,12 @@ func callMerge(fn any, maps []map[string]any) (v any, err error) {
 	panic(fmt.Sprintf("%T", fn))
 }
 
-// described is what a merge gave, what became of its arguments, and which maps
-// are now in several places.
+// described returns the result of a merge, its arguments afterwards, and the maps that are now
+// in several places.
 func described(maps []map[string]any, run func() (any, error)) string {
 	v, err := run()
 	if err != nil || v == "" {
-		return "failed" // what was merged before depends on the order of keys
+		return "failed" // the partial result depends on the order of keys
 	}
 	places := map[uintptr][]string{}
 	var walk func(v any, path string)
@@ -168,7 +168,7 @@ func described(maps []map[string]any, run func() (any, error)) string {
 	return addresses.ReplaceAllString(fmt.Sprintf("%#v %#v %s", v, maps, shared), "")
 }
 
-// The merge of this package is sprig's, but for values that hold themselves.
+// Merging has the same results as sprig, except for values that contain themselves.
 func TestMergeAgreesWithSprig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")

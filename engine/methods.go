@@ -80,7 +80,7 @@ func isValuesMethod(name string) bool {
 
 func valuesMethod(v Values, name string) any {
 	switch name {
-	case "YAML": // Values.YAML itself has no bound
+	case "YAML": // Values.YAML itself has no limit
 		return func() (string, error) {
 			text, err := encodeYAML(map[string]any(v))
 			return text + "\n", err
@@ -97,7 +97,7 @@ func valuesMethod(v Values, name string) any {
 
 func filesMethod(v chartfiles.Files, name string) any {
 	switch name {
-	case "AsConfig": // Files.AsConfig and AsSecrets have no bound
+	case "AsConfig": // Files.AsConfig and AsSecrets have no limit
 		return func() (string, error) { return encodeYAML(chartfiles.ConfigData(v)) }
 	case "AsSecrets":
 		return func() (string, error) { return encodeYAML(chartfiles.SecretData(v)) }
@@ -120,7 +120,7 @@ func stringMethod(v interface{ String() string }, name string) any {
 	return nil
 }
 
-// semverMethod returns the methods of what the function semver returns.
+// semverMethod returns the methods of the result of the function semver.
 func semverMethod(v *semver.Version, name string) any {
 	switch name {
 	case "Major":
@@ -167,7 +167,7 @@ func semverMethod(v *semver.Version, name string) any {
 	return nil
 }
 
-// timeMethod returns the methods of what now and the functions of dates return.
+// timeMethod returns the methods of the results of now and of the date functions.
 func timeMethod(v time.Time, name string) any {
 	if fn := timePart(v, name); fn != nil {
 		return fn
@@ -221,7 +221,7 @@ func timeMethod(v time.Time, name string) any {
 	return nil
 }
 
-// timePart returns the methods that take nothing and return one part of the time.
+// timePart returns the methods without arguments that return one part of the time.
 func timePart(v time.Time, name string) any {
 	switch name {
 	case "Year":

@@ -14,8 +14,8 @@ import (
 	chartfiles "github.com/moonhelm/moonhelm/engine/engine"
 )
 
-// changing are methods that templates have no use for: they fill their receiver from
-// encoded data, or serve databases.
+// changing are methods without use in templates: they decode into their receiver, or are for
+// databases.
 var changing = []string{"UnmarshalJSON", "UnmarshalText", "UnmarshalBinary", "GobDecode", "Scan", "Value"}
 
 // The reference are the methods that reflection finds.

@@ -21,7 +21,7 @@ func (p *quickParser) pipeline(context string) *parse.PipeNode {
 		if len(pipe.Cmds) > 0 {
 			switch cmd.Args[0].Type() {
 			case parse.NodeBool, parse.NodeDot, parse.NodeNil, parse.NodeNumber, parse.NodeString:
-				p.fail() // nothing can be piped into these
+				p.fail() // a pipeline into a constant is an error
 			}
 		}
 		pipe.Cmds = p.arena.addCommand(pipe.Cmds, cmd)
@@ -75,16 +75,17 @@ func (p *quickParser) declarations(pipe *parse.PipeNode, context string) {
 	}
 }
 
-func (p *quickParser) declare(pipe *parse.PipeNode, name string, at int) {
-	pipe.Decl = append(pipe.Decl, p.variableNode(at, []string{name}))
+func (p *quickParser) declare(pipe *parse.PipeNode, name string, pos int) {
+	pipe.Decl = append(pipe.Decl, p.variableNode(pos, []string{name}))
 	p.vars = append(p.vars, name)
 }
 
-func (p *quickParser) variableNode(at int, ident []string) *parse.VariableNode {
-	return &parse.VariableNode{NodeType: parse.NodeVariable, Pos: parse.Pos(at), Ident: ident}
+func (p *quickParser) variableNode(pos int, ident []string) *parse.VariableNode {
+	return &parse.VariableNode{NodeType: parse.NodeVariable, Pos: parse.Pos(pos), Ident: ident}
 }
 
-// command reads operands up to a bar or the end; nil where there is none.
+// command reads operands up to a "|" or the end of the pipeline. It returns nil if there are
+// none.
 func (p *quickParser) command() *parse.CommandNode {
 	start := p.pos
 	var few [8]parse.Node
@@ -117,21 +118,21 @@ func (p *quickParser) command() *parse.CommandNode {
 }
 
 func (p *quickParser) operand() parse.Node {
-	at := parse.Pos(p.pos)
+	pos := parse.Pos(p.pos)
 	switch c := p.text[p.pos]; {
 	case c == '.':
 		if p.letterAt(p.pos + 1) {
 			ident, second := p.fields(nil)
 			if len(ident) > 1 {
-				at = parse.Pos(second)
+				pos = parse.Pos(second)
 			}
-			return p.arena.field(parse.FieldNode{NodeType: parse.NodeField, Pos: at, Ident: ident})
+			return p.arena.field(parse.FieldNode{NodeType: parse.NodeField, Pos: pos, Ident: ident})
 		}
 		p.pos++
 		if p.pos < len(p.text) && (isWord(p.text[p.pos]) || p.text[p.pos] == '.' || p.text[p.pos] >= 0x80) {
 			p.fail()
 		}
-		return &parse.DotNode{NodeType: parse.NodeDot, Pos: at}
+		return &parse.DotNode{NodeType: parse.NodeDot, Pos: pos}
 	case c == '$':
 		return p.variableOperand()
 	case c == '"' || c == '`':
@@ -157,8 +158,8 @@ func (p *quickParser) digitAt(i int) bool {
 	return i < len(p.text) && p.text[i] >= '0' && p.text[i] <= '9'
 }
 
-// fields reads ".a.b.c" behind the parts of a path, and tells where the second
-// part of the path is.
+// fields reads ".a.b.c" after ident and appends the names to it. second is the position of the
+// second name.
 func (p *quickParser) fields(ident []string) (path []string, second int) {
 	var few [8]string
 	ident = append(few[:0], ident...)
@@ -180,10 +181,10 @@ func (p *quickParser) fields(ident []string) (path []string, second int) {
 }
 
 func (p *quickParser) variableOperand() parse.Node {
-	at := p.pos
+	start := p.pos
 	p.pos++
 	p.word()
-	name := p.text[at:p.pos]
+	name := p.text[start:p.pos]
 	known := false
 	for _, v := range p.vars {
 		known = known || v == name
@@ -194,9 +195,9 @@ func (p *quickParser) variableOperand() parse.Node {
 	}
 	ident, second := p.fields([]string{name})
 	if len(ident) > 1 {
-		at = second
+		start = second
 	}
-	return p.variableNode(at, ident)
+	return p.variableNode(start, ident)
 }
 
 func (p *quickParser) parenthesis() parse.Node {
@@ -216,22 +217,22 @@ func (p *quickParser) parenthesis() parse.Node {
 	if !p.is('.') {
 		return pipe
 	}
-	at := p.pos
+	start := p.pos
 	fields, _ := p.fields(nil)
-	return &parse.ChainNode{NodeType: parse.NodeChain, Pos: parse.Pos(at), Node: pipe, Field: fields}
+	return &parse.ChainNode{NodeType: parse.NodeChain, Pos: parse.Pos(start), Node: pipe, Field: fields}
 }
 
 func (p *quickParser) identifier() parse.Node {
-	at := parse.Pos(p.pos)
+	pos := parse.Pos(p.pos)
 	word := p.word()
 	if p.pos < len(p.text) && p.text[p.pos] >= 0x80 {
 		p.fail()
 	}
 	switch word {
 	case "true", "false":
-		return &parse.BoolNode{NodeType: parse.NodeBool, Pos: at, True: word == "true"}
+		return &parse.BoolNode{NodeType: parse.NodeBool, Pos: pos, True: word == "true"}
 	case "nil":
-		return &parse.NilNode{NodeType: parse.NodeNil, Pos: at}
+		return &parse.NilNode{NodeType: parse.NodeNil, Pos: pos}
 	case "if", "else", "end", "range", "with", "define", "template", "block", "break", "continue":
 		p.fail()
 		return nil
@@ -240,12 +241,12 @@ func (p *quickParser) identifier() parse.Node {
 		p.fail()
 		return nil
 	}
-	return p.arena.identifier(parse.IdentifierNode{NodeType: parse.NodeIdentifier, Pos: at, Ident: word})
+	return p.arena.identifier(parse.IdentifierNode{NodeType: parse.NodeIdentifier, Pos: pos, Ident: word})
 }
 
-// number reads decimal numbers of usual length.
+// number reads a decimal number of up to 15 digits.
 func (p *quickParser) number() parse.Node {
-	at := p.pos
+	start := p.pos
 	if p.is('-') {
 		p.pos++
 	}
@@ -253,7 +254,7 @@ func (p *quickParser) number() parse.Node {
 	for p.pos < len(p.text) && (isWord(p.text[p.pos]) || p.text[p.pos] == '.') {
 		p.pos++
 	}
-	text := p.text[at:p.pos]
+	text := p.text[start:p.pos]
 	whole, fraction, dotted := strings.Cut(p.text[digits:p.pos], ".")
 	if len(whole) == 0 || len(whole) > 15 || whole[0] == '0' && len(whole) > 1 ||
 		strings.Trim(whole+fraction, "0123456789") != "" ||
@@ -266,7 +267,7 @@ func (p *quickParser) number() parse.Node {
 		p.fail()
 		return nil
 	}
-	n := &parse.NumberNode{NodeType: parse.NodeNumber, Pos: parse.Pos(at), IsFloat: true, Float64: f, Text: text}
+	n := &parse.NumberNode{NodeType: parse.NodeNumber, Pos: parse.Pos(start), IsFloat: true, Float64: f, Text: text}
 	if i := int64(f); float64(i) == f {
 		n.IsInt, n.Int64 = true, i
 		if i >= 0 {
@@ -278,15 +279,15 @@ func (p *quickParser) number() parse.Node {
 
 // quoted reads a string constant.
 func (p *quickParser) quoted() (parse.StringNode, bool) {
-	at := p.pos
-	if at >= len(p.text) {
+	start := p.pos
+	if start >= len(p.text) {
 		return parse.StringNode{}, false
 	}
-	quote := p.text[at]
+	quote := p.text[start]
 	if quote != '"' && quote != '`' {
 		return parse.StringNode{}, false
 	}
-	i, escaped := at+1, false
+	i, escaped := start+1, false
 	for ; i < len(p.text) && p.text[i] != quote; i++ {
 		if quote == '"' {
 			if p.text[i] == '\n' {
@@ -304,7 +305,8 @@ func (p *quickParser) quoted() (parse.StringNode, bool) {
 		return parse.StringNode{}, false
 	}
 	p.pos = i + 1
-	s := parse.StringNode{NodeType: parse.NodeString, Pos: parse.Pos(at), Quoted: p.text[at:p.pos], Text: p.text[at+1 : i]}
+	s := parse.StringNode{NodeType: parse.NodeString, Pos: parse.Pos(start), Quoted: p.text[start:p.pos],
+		Text: p.text[start+1 : i]}
 	if escaped {
 		var err error
 		if s.Text, err = strconv.Unquote(s.Quoted); err != nil {

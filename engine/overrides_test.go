@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// overridesHelpers are of the shape of OpenStack-Helm's helm-toolkit: for each
-// host and label the values are merged, written and read again, and what comes
-// of it is kept in the values, which so come to hold themselves.
+// overridesHelpers are similar to OpenStack-Helm's helm-toolkit: for each host and label they
+// merge, encode and decode the values and store the result in the values, which then contain
+// themselves.
 const overridesHelpers = `
 {{- define "utils.hash" }}{{ toYaml . | sha256sum | trunc 12 }}{{ end }}
 
@@ -61,8 +61,7 @@ sections: |
 {{- end }}
 `
 
-// overridesChart is a chart of that shape, with so many hosts, and so many
-// sections in its values.
+// overridesChart returns a chart with these helpers, hosts and sections in its values.
 func overridesChart(hosts, sections int) map[string]string {
 	var b strings.Builder
 	part := func(indent, name string, n int) {
@@ -90,7 +89,7 @@ func overridesChart(hosts, sections int) map[string]string {
 	}
 }
 
-// Nine public charts met limits of templates in this place.
+// Nine public charts exceeded a limit here.
 func TestOverridesOfManyHosts(t *testing.T) {
 	in := input(t, tree(t, "web", overridesChart(20, 60)))
 	out, err := Render(context.Background(), in)
@@ -107,7 +106,7 @@ func TestOverridesOfManyHosts(t *testing.T) {
 			}
 		})
 	}
-	// What Helm 4.3.1 makes of it.
+	// The output of Helm 4.3.1.
 	const want = "dd92441730959138fb492a87a21da14214a03e22cbec49ec825b58108bf7867d"
 	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(text))); got != want {
 		t.Errorf("the text has the hash %s, want %s", got, want)

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "accept what the examples of docs/template-functions.md give now")
 
-// TestTemplateFunctions renders the examples of docs/template-functions.md, compares what they give with
-// the page, and checks that the page has every function.
+// TestTemplateFunctions renders the examples of docs/template-functions.md, compares the output
+// with the page, and checks that the page has every function.
 func TestTemplateFunctions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second: it makes keys of RSA and hashes of passwords")
@@ -94,8 +94,8 @@ func renderExample(t *testing.T, values, example string) string {
 	return ""
 }
 
-// cell returns an output as a table has it: as code, in quotes if there is anything that a line of code
-// would not show.
+// cell returns an output as code in a table, quoted if it has characters that a line of code
+// does not show.
 func cell(output string) string {
 	if output == "" || strings.TrimSpace(output) != output || strings.ContainsAny(output, "\n\t") {
 		output = strconv.Quote(output)

@@ -56,8 +56,8 @@ const (
 
 func (p *quickParser) fail() { p.bad = true }
 
-// list reads texts and actions up to an end or an else. The else's action is
-// read up to its keyword only, for it may go on with if or with.
+// list reads texts and actions up to an end or an else. Of an else it reads only the keyword,
+// because if or with may follow.
 func (p *quickParser) list(top bool) (*parse.ListNode, stop) {
 	l := &parse.ListNode{NodeType: parse.NodeList, Pos: parse.Pos(p.pos)}
 	if p.depth++; p.depth > maxParseDepth {
@@ -152,8 +152,7 @@ func (p *quickParser) closeAction() {
 	}
 }
 
-// action reads one action. It gives no node for a definition, nor where it
-// reports that the list ends.
+// action reads one action. It returns a nil node for a definition, and where the list ends.
 func (p *quickParser) action(top bool) (parse.Node, stop) {
 	start := p.pos
 	word := p.word()
@@ -171,14 +170,14 @@ func (p *quickParser) action(top bool) (parse.Node, stop) {
 		return p.control(word), stopEOF
 	case "template":
 		p.spaces()
-		at := p.pos
+		pos := p.pos
 		name := p.name()
 		var pipe *parse.PipeNode
 		if p.spaces(); !p.bad && !p.atClose() {
 			pipe = p.pipeline(word)
 		}
 		p.closeAction()
-		return &parse.TemplateNode{NodeType: parse.NodeTemplate, Pos: parse.Pos(at), Name: name, Pipe: pipe}, stopEOF
+		return &parse.TemplateNode{NodeType: parse.NodeTemplate, Pos: parse.Pos(pos), Name: name, Pipe: pipe}, stopEOF
 	case "block":
 		return p.block(), stopEOF
 	case "define":
@@ -250,13 +249,13 @@ func (p *quickParser) define(name string) {
 
 func (p *quickParser) block() parse.Node {
 	p.spaces()
-	at := p.pos
+	start := p.pos
 	name := p.name()
 	p.spaces()
 	pipe := p.pipeline("block clause")
 	p.closeAction()
 	p.define(name)
-	return &parse.TemplateNode{NodeType: parse.NodeTemplate, Pos: parse.Pos(at), Name: name, Pipe: pipe}
+	return &parse.TemplateNode{NodeType: parse.NodeTemplate, Pos: parse.Pos(start), Name: name, Pipe: pipe}
 }
 
 // control reads an if, with or range up to its end.
@@ -292,8 +291,7 @@ func (p *quickParser) control(kind string) parse.Node {
 	return &parse.RangeNode{BranchNode: b}
 }
 
-// elseList reads what follows the word else. An "else if" takes the end of the
-// whole.
+// elseList reads the list after an else. An "else if" shares the end of the whole if.
 func (p *quickParser) elseList(kind string) (*parse.ListNode, stop) {
 	if p.bad {
 		return nil, stopEOF

@@ -8,7 +8,7 @@ import (
 	"text/template/parse"
 )
 
-// compareParse holds our parser against Go's, and reports whether it took text.
+// compareParse compares our parser with Go's and reports whether ours supports text.
 func compareParse(t *testing.T, text string) bool {
 	t.Helper()
 	known := newEngine(&Input{}).known
@@ -32,7 +32,7 @@ func compareParse(t *testing.T, text string) bool {
 	return true
 }
 
-// sameTree compares two trees and the places of what errors point at.
+// sameTree compares two trees, including the positions that errors use.
 func sameTree(a, b parse.Node) bool {
 	return a.String() == b.String() && places(a) == places(b)
 }

@@ -58,8 +58,8 @@ func (f *frame) write(v any) {
 	f.checkOutput()
 }
 
-// printable is what fmt should print for v: what pointers point to, but with
-// the methods of the pointer.
+// printable returns the value that fmt prints for v: the value that a pointer refers to, but
+// with the methods of the pointer.
 func printable(v any) (any, bool) {
 	var r reflect.Value
 	if b, ok := v.(boxed); ok {

@@ -23,27 +23,24 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// The tests of this file write programs in the template language, run them with
-// Go's own templates and sprig and with the evaluator of this package, and
-// compare what comes out, and whether one fails. A program is made out of bytes,
-// so that fuzzing can steer what is written; no bytes, or zeros, make the
-// simplest of everything.
+// The tests of this file generate programs in the template language, run them with
+// text/template and sprig and with the evaluator of this package, and compare the output and
+// whether they fail. A program is generated from bytes, so that fuzzing can control it; no
+// bytes, or zeros, select the simplest alternatives. To run more of them:
 //
 //	PROGRAMS=1000000 SEED=7 go test -run TestPrograms -timeout 0 ./engine
-//
-// runs as many as one likes.
 
-// reference is what runs programs with Go's templates.
+// reference runs programs with text/template.
 var reference = sync.OnceValue(func() *template.Template {
 	return template.New("x").Option("missingkey=zero").Funcs(referenceFuncs())
 })
 
-// referenceFuncs are sprig's functions and Helm's, written as plainly as can be.
+// referenceFuncs returns sprig's functions and simple implementations of Helm's.
 func referenceFuncs() template.FuncMap {
 	funcs := template.FuncMap(sprig.GenericFuncMap())
 	delete(funcs, "env")
 	delete(funcs, "expandenv")
-	for name, fn := range durationFuncs() { // none of sprig's 3.3.0; types_test.go has Helm's answers
+	for name, fn := range durationFuncs() { // not in sprig 3.3.0; types_test.go compares with Helm
 		funcs[name] = fn
 	}
 	toYaml := func(v any) (string, error) {
@@ -95,7 +92,7 @@ func referenceFuncs() template.FuncMap {
 	}
 	funcs["lookup"] = func(_, _, _, _ string) map[string]any { return map[string]any{} }
 	funcs["getHostByName"] = func(string) string { return "" }
-	funcs["include"] = func(string, any) string { return "" } // bind has the real ones
+	funcs["include"] = func(string, any) string { return "" } // bind sets the implementations
 	funcs["tpl"] = func(string, any) string { return "" }
 	return funcs
 }
@@ -121,8 +118,8 @@ func decodedList(text string, read func([]byte, any) error) []any {
 	return a
 }
 
-// pointers are those of judgeData that stay the same, for their addresses may be
-// printed, and hashed.
+// pointers are the pointers of judgeData that are shared, because their addresses may be
+// printed and hashed.
 var pointers = sync.OnceValue(judgeData)
 
 func programData() map[string]any {
@@ -131,7 +128,7 @@ func programData() map[string]any {
 	return data
 }
 
-// bind gives t functions that run its own templates.
+// bind adds functions to t that run its own templates.
 func bind(t *template.Template) {
 	t.Funcs(template.FuncMap{
 		"include": func(name string, data any) (string, error) {
@@ -156,7 +153,7 @@ func bind(t *template.Template) {
 	})
 }
 
-// runReference runs text with Go's templates.
+// runReference runs text with text/template.
 func runReference(text string) (out string, err error) {
 	t, err := reference().Clone()
 	if err != nil {
@@ -203,14 +200,14 @@ func runOurs(text string) (out string, err error) {
 	return withoutNoValue(x.execute(e.set.find("x"), e.set, nil, programData())), nil
 }
 
-// programmer writes a program.
+// programmer generates a program.
 type programmer struct {
 	data []byte
 	vars []string
-	// defined is how many templates there are to be called.
+	// defined is the number of templates that can be called.
 	defined int
 	ranges  int
-	// inner is how many blocks around have a dot of their own.
+	// inner is the number of enclosing blocks that set the dot.
 	inner int
 	inTpl bool
 	size  int
@@ -232,8 +229,8 @@ func (p *programmer) pick(from ...string) string {
 	return from[p.next(len(from))]
 }
 
-// program is a whole one: a body, and definitions, which call those before them
-// only. The body is made first, so that few bytes make a program that runs.
+// program generates a body and definitions, which call only those before them. The body comes
+// first, so that few bytes generate a program that runs.
 func (p *programmer) program() string {
 	defined := p.next(3)
 	p.defined, p.vars = defined, []string{"$"}
@@ -313,7 +310,7 @@ func (p *programmer) statement(depth int) string {
 	return p.action(p.include(depth))
 }
 
-// include calls a template by a function.
+// include generates a call of a template by a function.
 func (p *programmer) include(depth int) string {
 	if p.inTpl || p.next(2) == 0 {
 		return fmt.Sprintf(`include %q %s`, p.callee(), p.pick("$", "$", "$", ".", p.operand(2)))
@@ -328,8 +325,8 @@ func (p *programmer) include(depth int) string {
 	return "tpl " + strconv.Quote(text) + " " + p.pick("$", "$", "$", ".", p.operand(2))
 }
 
-// callee is a template that may be called: those before this one, so that none
-// calls itself without end, and rarely one that there is not.
+// callee returns the name of a template before this one, so that there is no endless recursion,
+// and rarely one that does not exist.
 func (p *programmer) callee() string {
 	if p.next(64) == 1 {
 		return "none"
@@ -378,13 +375,13 @@ func (p *programmer) branch(kind string, depth int) string {
 	return text + p.action("end")
 }
 
-// loop ranges over what is small for certain.
+// loop generates a range over a small value.
 func (p *programmer) loop(depth int) string {
 	mark := len(p.vars)
 	over := p.pick(".Values.l", ".m", ".list", ".ints", ".bools", ".nums", ".str", ".i", ".u", "3", "0", ".nil", ".none", ".Values", ".Values.a",
 		"(list)", "(list 1 nil \"x\")", "(dict \"b\" 1 \"a\" nil)", "(until 3)", ".bytes", ".caps.APIVersions",
 		"(list "+p.operand(2)+" "+p.operand(2)+")", "(dict \"k\" "+p.operand(2)+")", "(tuple "+p.operand(1)+")", "$.m", "$.Values.l")
-	if p.next(24) == 1 { // these cannot be ranged over
+	if p.next(24) == 1 { // errors in a range
 		over = p.pick(".Values.s", ".Values.f", ".when", ".ptr")
 	}
 	if p.inner > 0 && over[0] == '.' && p.next(8) != 1 {
@@ -405,7 +402,7 @@ func (p *programmer) loop(depth int) string {
 	text := p.action("range " + over)
 	p.ranges++
 	p.inner++
-	if p.next(4) == 1 { // what is ranged over, or will be, changes
+	if p.next(4) == 1 { // modify the value of the range, or of a later one
 		text += p.action("$_ := " + p.pick(`set $.m "b" 9`, `unset $.m "b"`, `set $.Values "z" 1`, `unset $.Values "l"`, `set $.m "d" 1`, `mergeOverwrite $.m (dict "c" 7)`, `unset $.m "c"`))
 	}
 	text += p.body(depth - 1)
@@ -426,7 +423,7 @@ func (p *programmer) pipeline(depth int) string {
 	return text
 }
 
-// command is a call, or a value where nothing is piped into it.
+// command generates a call, or a value at the start of a pipeline.
 func (p *programmer) command(depth int, piped bool) string {
 	n := p.next(8)
 	if piped && n > 0 || depth > 0 && n > 2 {
@@ -441,7 +438,7 @@ func (p *programmer) command(depth int, piped bool) string {
 	return p.operand(depth)
 }
 
-// operand is something that can be an argument.
+// operand generates an argument.
 func (p *programmer) operand(depth int) string {
 	n := p.next(16)
 	if depth <= 0 {
@@ -462,7 +459,7 @@ func (p *programmer) operand(depth int) string {
 	return "(" + p.pipeline(depth-1) + ")"
 }
 
-// suffix is rarely one of those given, since few values have fields.
+// suffix rarely returns one of the given suffixes, because few values have fields.
 func (p *programmer) suffix(fields ...string) string {
 	if p.next(16) == 1 {
 		return p.pick(fields...)
@@ -489,20 +486,20 @@ func (p *programmer) path() string {
 	return path
 }
 
-// skipped are functions that give another result each time, take long, or
-// reach out. A few of them stand below, in shapes.
+// skipped are functions that are random, slow or access the network. shapes has calls of some
+// of them.
 var skipped = map[string]bool{
 	"now": true, "ago": true, "date_modify": true, "dateModify": true, "mustDateModify": true, "must_date_modify": true, "dateInZone": true, "date_in_zone": true,
 	"date": true, "htmlDate": true, "htmlDateInZone": true, "uuidv4": true, "shuffle": true, "randAlpha": true, "randAlphaNum": true, "randAscii": true, "randNumeric": true,
 	"randBytes": true, "randInt": true, "genPrivateKey": true, "genCA": true, "genCAWithKey": true, "genSelfSignedCert": true, "genSelfSignedCertWithKey": true,
 	"genSignedCert": true, "genSignedCertWithKey": true, "derivePassword": true, "bcrypt": true, "htpasswd": true, "encryptAES": true, "getHostByName": true,
 	"env": true, "expandenv": true, "keys": true, "values": true, "hello": true,
-	"include": true, "tpl": true, // they have a place of their own
-	// They write into what they are given; see written.
+	"include": true, "tpl": true, // generated elsewhere
+	// They modify their arguments; see written.
 	"set": true, "unset": true, "merge": true, "mustMerge": true, "mergeOverwrite": true, "mustMergeOverwrite": true,
 }
 
-// shapes are calls of functions that are skipped, whose result is the same each time.
+// shapes are calls of skipped functions with a deterministic result.
 var shapes = []string{
 	"kindOf now", "typeOf now", "len (randAlpha 5)", "len (randAlphaNum 3)", "regexMatch \"^[0-9]+$\" (randNumeric 4)", "len (uuidv4)", "regexMatch \"^[0-9a-f-]{36}$\" uuidv4", "len (shuffle \"abc\")",
 	"date \"2006-01-02\" .when | len", "dateInZone \"2006-01-02\" .when \"UTC\"", "htmlDateInZone .when \"UTC\"", "date_modify \"1h\" .when | unixEpoch", "mustDateModify \"x\" .when", "dateModify \"x\" .when | unixEpoch",
@@ -511,7 +508,7 @@ var shapes = []string{
 	"lookup \"v1\" \"Pod\" \"\" \"\"", "required \"m\" .nil", "required \"m\" .Values.e", "required \"m\" .m", "fail \"x\"", "hello",
 }
 
-// call is one of a function.
+// call generates a call of a function.
 func (p *programmer) call(depth int, piped bool) string {
 	n := p.next(40)
 	if n < 4 && !piped {
@@ -525,7 +522,7 @@ func (p *programmer) call(depth int, piped bool) string {
 	}
 	name := p.pick(callable()...)
 	fn := sharedFunctions().funcs[name]
-	for range 8 { // what is piped in is rarely a text
+	for range 8 { // the piped value is rarely a string
 		if last := len(fn.params) - 1; !piped || last >= 0 && fn.params[last].kind == anyKind || p.next(8) == 1 {
 			break
 		}
@@ -535,7 +532,7 @@ func (p *programmer) call(depth int, piped bool) string {
 	return p.callOf(name, fn, depth, piped)
 }
 
-// callable are the functions that are called with arguments of all kinds.
+// callable are the functions that are called with arguments of all types.
 var callable = sync.OnceValue(func() []string {
 	var names []string
 	for name := range referenceFuncs() {
@@ -585,7 +582,7 @@ func (p *programmer) builtin(depth int, piped bool) string {
 	return text
 }
 
-// comparable is a value that can be compared with others of its kind.
+// comparable generates a value that can be compared with others of its kind.
 func (p *programmer) comparable(kind, depth int) string {
 	if p.next(24) == 1 {
 		return p.operand(depth - 1)
@@ -601,8 +598,8 @@ func (p *programmer) comparable(kind, depth int) string {
 	return p.pick("true", "$.Values.t", "(not $.nil)", "(empty $.m)", "nil", "$.nil")
 }
 
-// written is a call that writes into a map. None may come to hold itself, which
-// the reference does not survive: what is written is new, or copied.
+// written generates a call that modifies a map. It stores only new or copied values, because
+// the reference crashes on a map that contains itself.
 func (p *programmer) written(depth int) string {
 	table := p.pick(".m", "$.m", ".Values", ".Values.a", "$.Values", "(dict \"a\" 1)", ".str", ".nil", "(deepCopy .m)", p.vars[p.next(len(p.vars))])
 	key := p.pick("\"a\"", "\"b\"", "\"new\"", "\"n\"", "\"l\"", "\"i\"", "1", ".Values.s")
@@ -623,7 +620,7 @@ func (p *programmer) written(depth int) string {
 	return text
 }
 
-// callOf calls a function with arguments of its types, mostly.
+// callOf generates a call of a function, mostly with valid arguments.
 func (p *programmer) callOf(name string, fn *function, depth int, piped bool) string {
 	count := fn.fixed
 	if fn.variadic {
@@ -649,7 +646,7 @@ func (p *programmer) callOf(name string, fn *function, depth int, piped bool) st
 	return text
 }
 
-// sized are functions that make as much as a number says.
+// sized are functions whose result has the size of a number.
 var sized = map[string]bool{
 	"repeat": true, "until": true, "untilStep": true, "seq": true, "indent": true, "nindent": true, "wrap": true, "wrapWith": true, "abbrev": true, "abbrevboth": true, "chunk": true, "mustChunk": true,
 }
@@ -682,7 +679,7 @@ func (p *programmer) argument(name string, at int, want param, depth int) string
 	return p.pick(p.operand(depth-1), ".Values.l", ".m", p.literal(), p.path(), "(list 3 1 2)", "(list \"b\" \"a\" \"b\")")
 }
 
-// sameProgram runs the program that data makes with both, and compares.
+// sameProgram runs the program generated from data with both and compares.
 func sameProgram(t *testing.T, data []byte) (failed bool) {
 	t.Helper()
 	p := programmer{data: data}
@@ -702,8 +699,8 @@ func sameProgram(t *testing.T, data []byte) (failed bool) {
 	return wantErr != nil
 }
 
-// TestPrograms runs programs made of random bytes: a few thousand, or as many as
-// PROGRAMS says, beginning with SEED.
+// TestPrograms runs programs generated from random bytes: PROGRAMS programs beginning with
+// SEED, or a few thousand.
 func TestPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -735,7 +732,7 @@ func TestPrograms(t *testing.T) {
 	t.Logf("%d of %d programs fail in both", failed, count)
 }
 
-// randomBytes are those of the i-th program of a seed.
+// randomBytes returns the bytes of the i-th program of a seed.
 func randomBytes(seed, i uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, i))
 	data := make([]byte, 20+r.IntN(280))

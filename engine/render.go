@@ -89,7 +89,8 @@ type Output struct {
 }
 
 // Render renders all templates of in.Chart and of the charts below it. The error of a
-// template is an [*Error].
+// template is an [*Error], that of a name in Input.Functions a [*FunctionError]; if ctx ends,
+// Render returns its error. It may be called concurrently, with the same chart too.
 func Render(ctx context.Context, in Input) (*Output, error) {
 	if in.Chart == nil {
 		return nil, errors.New("render: there is no chart")
@@ -116,10 +117,10 @@ func Render(ctx context.Context, in Input) (*Output, error) {
 
 // jobs returns the templates of the tree with new data. If own is set, their values are a
 // copy that templates may modify.
-func (e *engine) jobs(own bool) []job {
-	e.ownsValues = own
+func (e *engine) jobs(copied bool) []job {
+	e.ownsValues = copied
 	vals := rootValues(e.in)
-	if own {
+	if copied {
 		vals = values.Copy(vals)
 	}
 	return collect(newScope(e.in.Chart, vals, e.in, releaseData(e.in.Release)))
@@ -145,10 +146,10 @@ func (j *job) partial() bool { return j.library > 0 || strings.HasPrefix(path.Ba
 
 func (j *job) notes() bool { return strings.HasSuffix(j.name, chart.FileNotes) }
 
-// collect lists the templates of the tree in the order in which Helm parses
-// and runs them: deep paths before shallow ones and, at one depth, z before a.
-// So a parent's definition replaces its subcharts' of the same name, and what
-// a template writes to the values is seen by those that run after it.
+// collect lists the templates of the tree in the order in which Helm parses and runs them: deep
+// paths before shallow ones and, at the same depth, in reverse alphabetical order. So a
+// parent's definition replaces its subcharts' of the same name, and templates that run later
+// see changes that a template makes to the values.
 //
 // Charts in library/ come before all others, and a library's libraries before itself, so that
 // all charts can replace their definitions.
@@ -225,7 +226,9 @@ func output(root *chart.Chart, jobs []job) *Output {
 		}
 	}
 	slices.SortFunc(out.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	own := path.Join(root.FullPath(), chart.DirTemplates, chart.FileNotes)
-	slices.SortStableFunc(out.Notes, func(a, b File) int { return boolRank(b.Name == own) - boolRank(a.Name == own) })
+	rootNotes := path.Join(root.FullPath(), chart.DirTemplates, chart.FileNotes)
+	slices.SortStableFunc(out.Notes, func(a, b File) int {
+		return boolRank(b.Name == rootNotes) - boolRank(a.Name == rootNotes)
+	})
 	return out
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// tree builds a chart of files as they lie in a directory: "templates/a.yaml",
-// "values.yaml", "README.md"; what is below "charts/NAME/" is a subchart.
-// A file named "library" makes its chart one.
+// tree returns a chart with files by their path in its directory: "templates/a.yaml",
+// "values.yaml", "README.md". Files in "charts/NAME/" are a subchart's. A file named "library"
+// sets the type.
 func tree(t testing.TB, name string, contents map[string]string) *chart.Chart {
 	t.Helper()
 	c := &chart.Chart{Metadata: &chart.Metadata{Name: name, Version: "0.1.0", APIVersion: "v2"}, Values: map[string]any{}}
@@ -56,7 +56,7 @@ func tree(t testing.TB, name string, contents map[string]string) *chart.Chart {
 	return c
 }
 
-// input is what `helm template rel CHART -n ns --kube-version 1.36.0` renders.
+// input returns the input of `helm template rel CHART -n ns --kube-version 1.36.0`.
 func input(t testing.TB, c *chart.Chart) Input {
 	t.Helper()
 	r, err := values.Resolve(c, nil)
@@ -73,7 +73,7 @@ func input(t testing.TB, c *chart.Chart) Input {
 	}
 }
 
-// rendered is the text of all files, each behind its name, spaces squeezed.
+// rendered returns the outputs of all files after their names, with normalized spaces.
 func rendered(t testing.TB, contents map[string]string) string {
 	t.Helper()
 	out, err := Render(context.Background(), input(t, tree(t, "p", contents)))
@@ -89,7 +89,7 @@ func rendered(t testing.TB, contents map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// renderError renders what must fail.
+// renderError returns the error of a rendering, which must fail.
 func renderError(t testing.TB, contents map[string]string) *Error {
 	t.Helper()
 	_, err := Render(context.Background(), input(t, tree(t, "web", contents)))
@@ -100,8 +100,7 @@ func renderError(t testing.TB, contents map[string]string) *Error {
 	return e
 }
 
-// TestFunctions compares every expression of testdata/functions.txt with what
-// Helm makes of it.
+// TestFunctions compares the value of every expression of testdata/functions.txt with Helm's.
 func TestFunctions(t *testing.T) {
 	data, err := os.ReadFile("testdata/functions.txt")
 	if err != nil {
@@ -187,10 +186,9 @@ func TestDefinitionsOfOneName(t *testing.T) {
 	}
 }
 
-// Templates run from the deep to the shallow and from z to a, and see what the
-// others of their chart and below wrote.
-// Two charts of charts/ may have one name: of files that both have, the later
-// chart's is left.
+// Templates run by depth, deepest first, and in reverse alphabetical order, and see the changes
+// of earlier ones in their chart and below. Two charts in charts/ may have the same name; the
+// later one's files replace the earlier one's.
 func TestChartsOfOneName(t *testing.T) {
 	c := tree(t, "p", nil)
 	one := tree(t, "s", map[string]string{"templates/a.yaml": "one", "templates/one.yaml": "1"})

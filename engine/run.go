@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// runJobs runs all jobs so that their texts, and the first error, are those of
-// running one after the other.
+// runJobs runs all jobs. The outputs and the first error are the same as if the jobs ran one
+// after the other.
 func (e *engine) runJobs(ctx context.Context, jobs []job) error {
 	e.spent.begin()
 	if e.writes {
@@ -24,14 +24,14 @@ func (e *engine) runJobs(ctx context.Context, jobs []job) error {
 	if !errors.Is(err, errNeedsCopy) && !errors.Is(err, errInterfered) {
 		return err
 	}
-	// A text that only tpl saw writes to the values, or a template wrote to what
-	// all charts share: again, with a copy, and one after the other.
+	// A text passed to tpl modifies the values, or a template modified shared data: start
+	// again with a copy, one job after the other.
 	copyInto(jobs, e.jobs(true))
 	e.spent.reset()
 	return e.inOrder(ctx, all(jobs))
 }
 
-// copyInto gives jobs the data of fresh.
+// copyInto replaces the data of jobs with those of fresh.
 func copyInto(jobs, fresh []job) {
 	for i := range jobs {
 		jobs[i].scope, jobs[i].warnings = fresh[i].scope, nil
@@ -73,8 +73,8 @@ func (e *engine) inOrder(ctx context.Context, jobs []*job) error {
 	return nil
 }
 
-// group are the jobs of one subchart of the root and of all below it. They
-// share no data with other groups but .Release, of which each gets a copy.
+// group has the jobs of one direct subchart of the root and of all charts below it. Groups
+// share no data except .Release, of which each gets a copy.
 type group struct {
 	jobs    []*job
 	release map[string]any
@@ -82,8 +82,8 @@ type group struct {
 	err     error
 }
 
-// apart divides jobs into groups that cannot see each other's writes, and the
-// root's own jobs. That works where all of the root's come after all others.
+// apart divides jobs into groups that cannot see each other's writes, and the root's own jobs.
+// ok is false unless all of the root's jobs come last.
 func apart(jobs []job) (groups []*group, last []*job, ok bool) {
 	if len(jobs) < 16 || runtime.GOMAXPROCS(0) < 2 {
 		return nil, nil, false

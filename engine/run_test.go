@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// many is a tree of 12 subcharts that all hold the same templates.
+// many returns a tree of 12 subcharts with the same templates.
 func many(root, sub map[string]string) map[string]string {
 	files := map[string]string{}
 	for name, text := range root {
@@ -26,7 +26,7 @@ func many(root, sub map[string]string) map[string]string {
 	return files
 }
 
-// Rendering on several processors must not be told from rendering on one.
+// Rendering on several processors has the same result as on one.
 func TestChartsRenderedTogetherAreAsInTurn(t *testing.T) {
 	count := `{{ $_ := set .Values.global.m .Chart.Name (add1 (len .Values.global.m)) }}{{ toJson .Values }}`
 	for name, contents := range map[string]map[string]string{

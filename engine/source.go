@@ -40,8 +40,8 @@ func (s *templateSet) find(name string) *definition {
 	return nil
 }
 
-// add puts d into the set. A later definition replaces an earlier one unless
-// it is empty and the earlier one is not: Go's templates agree on that.
+// add adds d to the set. As in text/template, a later definition replaces an earlier one unless
+// only the later one is empty.
 func (s *templateSet) add(d *definition) {
 	if old, ok := s.defs[d.name]; ok && d.empty() && !old.empty() {
 		return
@@ -62,7 +62,7 @@ func (s *templateSet) names() []string {
 	return out
 }
 
-// parsed are one text's bodies by name; its own is under mainName.
+// parsed has the bodies of one text by name. The text itself is under mainName.
 type parsed struct {
 	trees map[string]*parse.ListNode
 	err   error
@@ -159,8 +159,8 @@ func (s *source) place(pos int) place {
 	return place{line: strings.Count(before, "\n") + 1, column: len([]rune(before[nl+1:])) + 1}
 }
 
-// start returns the offset of a node's text. The parser's position of a path of fields is after
-// its first part.
+// start returns the offset of a node's text. The parser sets the position of a field path to
+// the end of its first name.
 func (s *source) start(n parse.Node) int {
 	pos := int(n.Position())
 	first := ""
@@ -174,8 +174,8 @@ func (s *source) start(n parse.Node) int {
 			first = n.Ident[0]
 		}
 	case *parse.TemplateNode:
-		if at := strings.LastIndex(s.text[:min(pos, len(s.text))], "template"); at >= 0 {
-			return at
+		if i := strings.LastIndex(s.text[:min(pos, len(s.text))], "template"); i >= 0 {
+			return i
 		}
 	}
 	if first != "" && strings.HasSuffix(s.text[:min(pos, len(s.text))], first) {

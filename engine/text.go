@@ -20,8 +20,8 @@ type Text struct {
 	Name string
 	// Text is the template.
 	Text string
-	// Data is what the template has as ".": maps, slices, structs with exported fields and
-	// plain values.
+	// Data is the value of ".": maps, slices, structs with exported fields and plain
+	// values.
 	Data any
 	// Functions are further functions, by name; they replace those of the same name.
 	Functions map[string]func(args ...any) (any, error)
@@ -41,7 +41,6 @@ func (t Text) Execute(w io.Writer) (err error) {
 	e.funcs["slice"] = newFunction("slice", reflect.ValueOf(sliceOf(list)))
 	for name, fn := range t.Functions {
 		e.funcs[name] = newFunction(name, reflect.ValueOf(fn))
-		e.funcs[name].weighs = true
 		e.known[name] = true
 	}
 	src := &source{file: t.Name, text: t.Text}

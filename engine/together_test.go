@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Charts that render at the same time share one allowance: many that stay
-// within it each must not go beyond it together.
+// Charts that render concurrently share the limits of a rendering.
 func TestBoundedTogether(t *testing.T) {
 	run := func(charts int) error {
 		in := input(t, tree(t, "web", busy(charts)))
@@ -30,7 +29,7 @@ func TestBoundedTogether(t *testing.T) {
 	}
 }
 
-// busy are charts that take some 40,000 steps each.
+// busy returns charts that take about 40,000 steps each.
 func busy(charts int) map[string]string {
 	files := map[string]string{}
 	for i := range charts {
@@ -40,8 +39,7 @@ func busy(charts int) map[string]string {
 	return files
 }
 
-// Templates may make any amount of garbage, as those do that append to a long
-// list, but not hold on to it.
+// Garbage is not limited, such as that of appending to a long list, only memory in use.
 func TestGarbageIsNotHeld(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")

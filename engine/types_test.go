@@ -4,7 +4,7 @@ package engine
 
 import "testing"
 
-// Templates see the names of types that they see in Helm.
+// The names of types in templates are the same as in Helm.
 func TestNamesOfTypes(t *testing.T) {
 	for expr, want := range map[string]string{
 		`{{ printf "%T|%T|%T|%T|%T|%T|%T|%T" . .Values .Chart .Files .Capabilities .Release .Template .Subcharts }}`: "common.Values|common.Values|map[string]interface {}|engine.files|*common.Capabilities|map[string]interface {}|common.Values|map[string]interface {}",
@@ -29,7 +29,7 @@ func TestNamesOfTypes(t *testing.T) {
 	}
 }
 
-// Days and weeks are rounded as Helm rounds them, to the last bit.
+// Days and weeks are rounded exactly as in Helm.
 func TestDaysAndWeeks(t *testing.T) {
 	for expr, want := range map[string]string{
 		`{{ durationDays 7920 }} {{ durationDays 166300 }} {{ durationDays 253409 }}`:                          "0.09166666666666667 1.9247685185185184 2.932974537037037",

@@ -158,8 +158,8 @@ func (w *weight) other(r reflect.Value, depth int) bool {
 			}
 		}
 	case reflect.Map:
-		for it := r.MapRange(); it.Next(); {
-			if !w.add(it.Key().Interface(), depth-1) || !w.add(it.Value().Interface(), depth-1) {
+		for iter := r.MapRange(); iter.Next(); {
+			if !w.add(iter.Key().Interface(), depth-1) || !w.add(iter.Value().Interface(), depth-1) {
 				return false
 			}
 		}

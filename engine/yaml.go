@@ -8,8 +8,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// toYaml is what templates spend their time in: what charts usually have is written at
-// once, all else by way of the library, in the same bytes.
+// toYaml takes most of the time of a rendering. Values that are common in charts are encoded by
+// a fast path, all others by the library, with the same output.
 
 // encodeYAML encodes v like Helm, without the last line feed.
 func encodeYAML(v any) (string, error) {
@@ -17,7 +17,8 @@ func encodeYAML(v any) (string, error) {
 	return text, err
 }
 
-// writeYAML is encodeYAML that tells how many bytes it wrote, thrown away or not.
+// writeYAML is like encodeYAML, but also returns the number of bytes that were written,
+// including those of a failed attempt.
 func writeYAML(v any) (text string, written int, err error) {
 	out := newBuffer()
 	defer out.free()

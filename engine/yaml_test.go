@@ -13,7 +13,7 @@ import (
 	chartfiles "github.com/moonhelm/moonhelm/engine/engine"
 )
 
-// The long way through JSON is the judge of the short one.
+// The reference of the fast path is the path through JSON.
 func longWay(t *testing.T, v any) string {
 	t.Helper()
 	data, err := sigsyaml.Marshal(v)
@@ -100,7 +100,7 @@ func FuzzYAML(f *testing.F) {
 		}
 		quick, ok := quickYAML(nil, v)
 		if !ok {
-			return // left to the long way
+			return // not supported by the fast path
 		}
 		data, err := sigsyaml.Marshal(v)
 		if err != nil {

@@ -160,10 +160,10 @@ func (b *Bus) Functions(ctx context.Context, e *PreRender) error {
 // all returns the sources of b and of the buses that it was forked from.
 func (b *Bus) all() []Source {
 	var out []Source
-	for at := b; at != nil; at = at.parent {
-		at.mu.RLock()
-		out = append(slices.Clone(at.sources), out...)
-		at.mu.RUnlock()
+	for bus := b; bus != nil; bus = bus.parent {
+		bus.mu.RLock()
+		out = append(slices.Clone(bus.sources), out...)
+		bus.mu.RUnlock()
 	}
 	return out
 }
@@ -171,14 +171,14 @@ func (b *Bus) all() []Source {
 // ready returns the handlers of an event in the order in which they run.
 func (b *Bus) ready(event string) (hs []handler, trace func(Step)) {
 	var fixed []handler
-	for at := b; at != nil; at = at.parent {
-		at.mu.RLock()
-		fixed = append(slices.Clone(at.handlers[event]), fixed...)
-		sources := at.sources
-		if at.trace != nil {
-			trace = at.trace
+	for bus := b; bus != nil; bus = bus.parent {
+		bus.mu.RLock()
+		fixed = append(slices.Clone(bus.handlers[event]), fixed...)
+		sources := bus.sources
+		if bus.trace != nil {
+			trace = bus.trace
 		}
-		at.mu.RUnlock()
+		bus.mu.RUnlock()
 		for _, s := range sources {
 			for _, h := range s.Handlers(event) {
 				hs = append(hs, handler{Handler: h})
@@ -221,10 +221,10 @@ func (b *Bus) HandleCore(ctx context.Context, e Event, who CoreHandler, fn func(
 		return err
 	}
 	var trace func(Step)
-	for at := b; at != nil && trace == nil; at = at.parent {
-		at.mu.RLock()
-		trace = at.trace
-		at.mu.RUnlock()
+	for bus := b; bus != nil && trace == nil; bus = bus.parent {
+		bus.mu.RLock()
+		trace = bus.trace
+		bus.mu.RUnlock()
 	}
 	h := handler{Handler: Handler{Owner: string(who), Handle: func(ctx context.Context, _ Event) error { return fn(ctx) }}}
 	return run(ctx, h, e, trace, true)

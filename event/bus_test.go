@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// list is a source whose handlers note their owner.
+// list is a Source whose handlers record their owner.
 type list struct {
 	of  string
 	hs  []event.Handler
@@ -90,7 +90,7 @@ func TestHandleCore(t *testing.T) {
 			if !errors.As(err, &handler) || !handler.Core || handler.Owner != "custom resource definitions" {
 				t.Errorf("got %#v", err)
 			}
-			if err == nil || err.Error() != "port must be a number" { // it speaks for itself
+			if err == nil || err.Error() != "port must be a number" { // the message needs no context
 				t.Errorf("got %v", err)
 			}
 		})
@@ -121,7 +121,7 @@ func TestTraceHandleCore(t *testing.T) {
 	wantChanges(t, steps[0], "objects: + ConfigMap/a")
 }
 
-// Go handlers may write into values as deep as they like.
+// Go handlers may modify values at any depth.
 func TestOnCopiesValues(t *testing.T) {
 	defaults := map[string]any{"image": map[string]any{"tag": "1"}}
 	bus := &event.Bus{}
@@ -247,7 +247,7 @@ func TestNamesHaveTypes(t *testing.T) {
 	if got := event.Names(); !slices.Equal(got, names) {
 		t.Errorf("got %q\nwant %q", got, names)
 	}
-	// The table of what may change, as the scripts' contract has it.
+	// The mutable fields, as documented for scripts.
 	for part, want := range map[event.Fields]string{
 		event.Values:       "chart-loaded post-create pre-render pre-package",
 		event.Templates:    "chart-loaded post-create pre-render pre-package",

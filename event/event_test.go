@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// A Go program that embeds Moonhelm answers an event in five lines.
+// A Go program that embeds Moonhelm handles an event.
 func Example() {
 	bus := &event.Bus{}
 	event.On(bus, "replica policy", event.DefaultPriority, func(_ context.Context, e *event.PreRender) error {
@@ -23,7 +23,7 @@ func Example() {
 		return nil
 	})
 
-	// An operation, such as action.Install, emits.
+	// An operation such as action.Install emits events.
 	moment := &event.PreRender{Payload: event.Payload{Values: map[string]any{"replicas": 1}}}
 	if err := bus.Emit(context.Background(), moment); err != nil {
 		fmt.Println(err)
@@ -110,7 +110,7 @@ func TestNamesMatchHookEvents(t *testing.T) {
 	}
 }
 
-// A handler may register others and emit; they count from the next event on.
+// A handler may register others and emit; they are called from the next event on.
 func TestOnAndEmitConcurrently(t *testing.T) {
 	bus := &event.Bus{}
 	var calls atomic.Int64

@@ -105,11 +105,11 @@ func filesOf(c *chart.Chart) []chartFiles {
 
 // changes returns the differences between s and the current data of e.
 func (s payload) changes(e Event) []Change {
-	now := e.Data()
+	data := e.Data()
 	d := &differ{}
-	d.value("values", anyMap(s.values), anyMap(now.Values))
-	d.charts(s.charts, filesOf(now.Chart))
-	d.objects(s.objects, now.Objects)
+	d.value("values", anyMap(s.values), anyMap(data.Values))
+	d.charts(s.charts, filesOf(data.Chart))
+	d.objects(s.objects, data.Objects)
 	if more := len(d.out) - maxChanges; more > 0 {
 		return append(d.out[:maxChanges:maxChanges], Change{Path: fmt.Sprintf("… and %d more", more)})
 	}
@@ -148,13 +148,13 @@ func (d *differ) value(path string, a, b any) {
 		for _, k := range keys {
 			x, was := am[k]
 			y, is := bm[k]
-			switch at := path + "." + k; {
+			switch p := path + "." + k; {
 			case !was:
-				d.add(at, "", text(y))
+				d.add(p, "", text(y))
 			case !is:
-				d.add(at, text(x), "")
+				d.add(p, text(x), "")
 			default:
-				d.value(at, x, y)
+				d.value(p, x, y)
 			}
 		}
 		return
@@ -172,13 +172,13 @@ func (d *differ) value(path string, a, b any) {
 
 func (d *differ) list(path string, a, b []any) {
 	for i := range max(len(a), len(b)) {
-		switch at := path + "[" + strconv.Itoa(i) + "]"; {
+		switch p := path + "[" + strconv.Itoa(i) + "]"; {
 		case i >= len(a):
-			d.add(at, "", text(b[i]))
+			d.add(p, "", text(b[i]))
 		case i >= len(b):
-			d.add(at, text(a[i]), "")
+			d.add(p, text(a[i]), "")
 		default:
-			d.value(at, a[i], b[i])
+			d.value(p, a[i], b[i])
 		}
 	}
 }

@@ -101,9 +101,9 @@ func verifyOrRemove(dir, name, digest string) bool {
 		return true
 	}
 	// Remove only the file that was read: another process may have replaced it.
-	now, err := root.Lstat(name)
+	current, err := root.Lstat(name)
 	read, err2 := f.Stat()
-	if err == nil && err2 == nil && os.SameFile(now, read) {
+	if err == nil && err2 == nil && os.SameFile(current, read) {
 		_ = root.Remove(name)
 	}
 	return false

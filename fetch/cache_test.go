@@ -23,7 +23,7 @@ func digestOf(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// text fills a file of the cache.
+// text returns a function that writes s to a file of the cache.
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
@@ -31,7 +31,7 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// files are those below dir, by their paths there.
+// files returns the paths of the files in dir.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
@@ -103,7 +103,7 @@ func TestCacheLookupRemovesDamaged(t *testing.T) {
 	}
 }
 
-// Neither names nor links lead out of the directory.
+// Neither names nor links can lead out of the directory.
 func TestCacheStaysInItsDirectory(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
@@ -126,7 +126,7 @@ func TestCacheStaysInItsDirectory(t *testing.T) {
 	if found, ok := linked.Lookup(digest); ok {
 		t.Errorf("a link is followed to %s", found)
 	}
-	// A link in the place of new content is replaced, not written through.
+	// New content replaces a link instead of its target.
 	if file, _, err := linked.Add(text("secret")); err != nil || read(t, file) != "secret" {
 		t.Error(err)
 	}
@@ -196,7 +196,7 @@ func TestCacheAddConcurrently(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			c := &Cache{Dir: dir} // as processes have it
+			c := &Cache{Dir: dir} // as in separate processes
 			content := fmt.Sprint("web", i%2)
 			file, digest, err := c.Add(text(content))
 			if err != nil || digest != digestOf(content) {
@@ -214,7 +214,7 @@ func TestCacheAddConcurrently(t *testing.T) {
 }
 
 func TestCacheSweep(t *testing.T) {
-	c := &Cache{Dir: filepath.Join(t.TempDir(), "[a-z]*")} // no pattern
+	c := &Cache{Dir: filepath.Join(t.TempDir(), "[a-z]*")} // not a pattern
 	if err := os.Mkdir(c.Dir, 0o755); err != nil {
 		t.Skip(err)
 	}

@@ -26,11 +26,11 @@ var ErrNotModified = errors.New("the content has not changed")
 // returns the Validator of the fetched content.
 func (c *Client) GetChanged(ctx context.Context, address, home string, a HostOptions, limit int64, have Validator,
 	w io.Writer) (Validator, error) {
-	var said Validator
+	var v Validator
 	err := c.fetch(ctx, request{
-		address: address, home: home, access: a, limit: limit, packed: isPacked(address), have: have, validator: &said,
+		address: address, home: home, access: a, limit: limit, packed: isPacked(address), have: have, validator: &v,
 	}, w)
-	return said, err
+	return v, err
 }
 
 // setConditions makes a request conditional on a change of the content.

@@ -59,7 +59,7 @@ func TestGetChanged(t *testing.T) {
 	}
 }
 
-// A server that was asked nothing has no business to say that nothing changed.
+// A 304 is an error if the request was not conditional.
 func TestGetUnexpectedNotModified(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNotModified) }))
 	defer server.Close()

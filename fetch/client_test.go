@@ -32,7 +32,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// hurried is a client that waits for no one.
+// hurried returns a client that does not wait between retries.
 func hurried(t *testing.T) *Client {
 	c := &Client{timeouts: timeouts{pause: time.Millisecond}}
 	t.Cleanup(func() { c.Close() })
@@ -65,7 +65,7 @@ func writePEM(t *testing.T, kind string, der []byte) string {
 	return file
 }
 
-// identityFiles are a client's certificate and key.
+// identityFiles writes a client's certificate and key.
 func identityFiles(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -87,14 +87,14 @@ func identityFiles(t *testing.T) (cert, key string) {
 	return writePEM(t, "CERTIFICATE", der), writePEM(t, "EC PRIVATE KEY", keyDER)
 }
 
-// byName is an address of the same server by another name.
+// byName returns a URL of the same server with another host name.
 func byName(address string) string { return strings.Replace(address, "127.0.0.1", "localhost", 1) }
 
 func withUser(address string) string {
 	return strings.Replace(address, "://", "://url:hunter2@", 1)
 }
 
-// CVE-2021-32690: who is given credentials, and who is not.
+// CVE-2021-32690: which hosts get the credentials.
 func TestCredentialsStayWithTheirHost(t *testing.T) {
 	tell := func(w http.ResponseWriter, r *http.Request) {
 		user, _, _ := r.BasicAuth()
@@ -167,7 +167,7 @@ func TestSameOrigin(t *testing.T) {
 		{"https://a/x", "https://a/y", true},
 		{"https://a", "https://A:443", true},
 		{"http://a", "http://a:80/", true},
-		{"http://a", "https://a", true}, // safer than what was asked for
+		{"http://a", "https://a", true}, // from http to https
 		{"https://a", "http://a", false},
 		{"http://a:8080", "https://a", false},
 		{"http://a", "https://a:8443", false},
@@ -189,7 +189,7 @@ func TestSameOrigin(t *testing.T) {
 	}
 }
 
-// CVE-2019-1010275: a server that cannot prove who it is is not spoken to.
+// CVE-2019-1010275: a server with an invalid certificate gets no request.
 func TestCertificates(t *testing.T) {
 	s := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "secret") })
 	foreign := serve(t, func(http.ResponseWriter, *http.Request) {})
@@ -249,7 +249,7 @@ func TestTransportShared(t *testing.T) {
 	}
 }
 
-// counter counts what is written and keeps none of it.
+// counter counts the written bytes and discards them.
 type counter struct{ n int64 }
 
 func (c *counter) Write(p []byte) (int, error) {
@@ -271,7 +271,7 @@ func TestGetSizeLimit(t *testing.T) {
 			w.Header().Set("Content-Length", fmt.Sprint(limit+1))
 			w.WriteHeader(http.StatusOK)
 			w.(http.Flusher).Flush()
-			<-r.Context().Done() // whoever reads on waits
+			<-r.Context().Done() // clients that read on wait
 		case "/endless":
 			_, _ = io.Copy(w, zeros{})
 		case "/bomb":
@@ -339,7 +339,7 @@ func TestGetTimeouts(t *testing.T) {
 	}
 }
 
-// tear ends the connection, after the first 3 bytes of 7 where part is set.
+// tear closes the connection, after the first 3 bytes of 7 if part is set.
 func tear(w http.ResponseWriter, part bool) {
 	if part {
 		w.Header().Set("Content-Length", "7")
@@ -436,8 +436,8 @@ func TestGetRetries(t *testing.T) {
 			case fails && !strings.HasPrefix("content", got.String()):
 				t.Errorf("two contents were mixed: %q", got.String())
 			}
-			// The transport repeats a request on its own where a connection that
-			// it used again turns out to be dead.
+			// The transport itself repeats a request if a reused connection was
+			// closed.
 			if n := int(tries.Load()); n != c.tries {
 				t.Errorf("asked %d times, want %d", n, c.tries)
 			}
@@ -445,7 +445,7 @@ func TestGetRetries(t *testing.T) {
 	}
 }
 
-// Some servers say that an archive is text packed for the way.
+// Some servers send archives with Content-Encoding gzip.
 func TestGetKeepsArchiveEncoding(t *testing.T) {
 	var archive bytes.Buffer
 	z := gzip.NewWriter(&archive)
@@ -545,7 +545,7 @@ func TestGetCanceled(t *testing.T) {
 	}
 }
 
-// What could hold a secret is in no error.
+// Errors contain no secrets.
 func TestErrorsHideSecrets(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -279,13 +279,13 @@ func (d *download) receive(body io.Reader, watch *watch) error {
 }
 
 // markTemporary returns err, marked as temporary if its cause is a broken connection.
-func markTemporary(cause, told error) error {
+func markTemporary(cause, response error) error {
 	for _, broken := range []error{io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(cause, broken) {
-			return &temporaryError{err: told}
+			return &temporaryError{err: response}
 		}
 	}
-	return told
+	return response
 }
 
 // report sends a progress report if at least step bytes have arrived since the last one.

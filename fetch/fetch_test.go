@@ -24,7 +24,7 @@ func TestIsURL(t *testing.T) {
 	}
 }
 
-// server answers with one page per path.
+// server serves one page per path.
 func server(t *testing.T) *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/values.yaml", func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func server(t *testing.T) *httptest.Server {
 	return s
 }
 
-// document reads one with a client of its own.
+// document fetches a document with a new client.
 func document(ctx context.Context, location string) ([]byte, error) {
 	var c Client
 	defer c.Close()
@@ -112,7 +112,7 @@ func TestTextCanceled(t *testing.T) {
 	}
 }
 
-// CVE-2021-32690: what was given for one host is not sent to another.
+// CVE-2021-32690: the credentials of one host are not sent to another.
 func TestCredentialsDoNotFollowARedirectToAnotherHost(t *testing.T) {
 	var sent string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

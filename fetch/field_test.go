@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/fetch"
 )
 
-// A Finder without a cache says so.
+// A Finder without a cache returns an error.
 func TestFinderWithoutCache(t *testing.T) {
 	var missing *fetch.FieldError
 	_, err := (&fetch.Finder{}).Find(t.Context(), fetch.Ref{Name: "https://charts.example/web-1.0.0.tgz"})

@@ -24,10 +24,10 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// tgz is what passes for an archive here: content that begins like one.
+// tgz returns content that begins like an archive.
 func tgz(name string) string { return "\x1f\x8b" + name }
 
-// site is a web server that logs what it is asked for, and by whom.
+// site is a web server that records the requests and their users.
 type site struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -52,13 +52,13 @@ func newSite(t *testing.T, pages map[string]string) *site {
 	return s
 }
 
-// requests are those since the last call.
+// requests returns the requests since the last call.
 func (s *site) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := s.asked
+	calls := s.asked
 	s.asked = nil
-	return asked
+	return calls
 }
 
 // shelf is a repository with its entries.
@@ -67,7 +67,7 @@ type shelf struct {
 	entries []Entry
 }
 
-// shelves implement Repositories.
+// shelves implements Repositories.
 type shelves []shelf
 
 var errNotAdded = errors.New("not added")
@@ -110,7 +110,7 @@ func (s shelves) Find(_ context.Context, want Repository, chart, version string,
 	return Entry{}, fmt.Errorf("no index of %q at %s as %s", want.Name, want.URL, want.Host.Username)
 }
 
-// finder is one with an empty cache.
+// finder returns a Finder with an empty cache.
 func finder(t *testing.T, repos ...shelf) *Finder {
 	return &Finder{HTTP: hurried(t), Repositories: shelves(repos), Cache: &Cache{Dir: t.TempDir()}}
 }
@@ -158,10 +158,10 @@ func TestFindInRepositories(t *testing.T) {
 		{Ref{Name: "r/odd"}, "odd-1.0.0.tgz", "1.0.0", []string{"/charts/download anna"}, nil},
 		{Ref{Name: "r/../../evil"}, "evil-1.0.0.tgz", "1.0.0", []string{"/charts/download anna"}, nil},
 		{Ref{Name: "r/web", Host: HostOptions{Username: "otto", Password: "x"}}, "web-1.1.0.tgz", "1.1.0", []string{"/charts/web-1.1.0.tgz otto"}, nil},
-		// --repo: the credentials of one that was added, for its own host.
+		// --repo: the credentials of an added repository, for its host only.
 		{Ref{Name: "web", Repo: repo.URL}, "web-1.1.0.tgz", "1.1.0", []string{"/charts/web-1.1.0.tgz anna"}, nil},
 		{Ref{Name: "web", Repo: other.URL + "/charts"}, "web-1.1.0.tgz", "1.1.0", nil, []string{"/charts/web-1.1.0.tgz"}},
-		// URLs: likewise.
+		// The same for URLs.
 		{Ref{Name: home.URL + "/charts/web-1.0.0.tgz"}, "web-1.0.0.tgz", "", []string{"/charts/web-1.0.0.tgz anna"}, nil},
 		{Ref{Name: home.URL + "/up.tgz?a=b"}, "up.tgz", "", []string{"/up.tgz?a=b"}, nil},
 		{Ref{Name: byName(home.URL) + "/charts/web-1.0.0.tgz"}, "web-1.0.0.tgz", "", []string{"/charts/web-1.0.0.tgz"}, nil},
@@ -244,7 +244,7 @@ func TestFindUsesCache(t *testing.T) {
 	if err := os.WriteFile(a.Path, []byte(tgz("evil")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	find() // damaged: again
+	find() // fetches a damaged file again
 	if got := s.requests(); len(got) != 1 {
 		t.Errorf("asked %q", got)
 	}
@@ -254,22 +254,22 @@ func TestFindUsesCache(t *testing.T) {
 }
 
 func TestFindSharesDownload(t *testing.T) {
-	var asked atomic.Int64
+	var requests atomic.Int64
 	wait := make(chan struct{})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		<-wait
 		_, _ = io.WriteString(w, tgz("web"))
 	})
 	f := finder(t, shelf{Repository{Name: "r", URL: s.URL}, []Entry{{Name: "web", Version: "1.0.0", URLs: []string{"web.tgz"}, Digest: digestOf(tgz("web"))}}})
-	// The first is interrupted, which does not concern the others.
+	// The first call is interrupted, which does not affect the others.
 	ctx, cancel := context.WithCancel(t.Context())
 	first := make(chan error)
 	go func() {
 		_, err := f.Find(ctx, Ref{Name: "r/web"})
 		first <- err
 	}()
-	for asked.Load() == 0 {
+	for requests.Load() == 0 {
 		select {
 		case err := <-first:
 			t.Fatal(err)
@@ -319,8 +319,8 @@ func TestFindInterrupted(t *testing.T) {
 	}
 }
 
-// seal implements Verifier: a provenance file is good if it says "signed " and
-// the archive's digest.
+// seal implements Verifier: a provenance file is valid if its text is "signed " and the
+// archive's digest.
 type seal struct{}
 
 func (seal) Verify(name string, r io.Reader, provenance []byte) (string, error) {
@@ -352,7 +352,7 @@ func TestVerify(t *testing.T) {
 		s.pages[path] = content
 	}
 
-	// CVE-2026-35205: none is not good enough.
+	// CVE-2026-35205: a missing provenance file is an error.
 	a, err := f.Find(t.Context(), ref)
 	var unproven *ProvenanceError
 	if a != nil || !errors.As(err, &unproven) || !unproven.Missing {
@@ -361,7 +361,7 @@ func TestVerify(t *testing.T) {
 	if got := s.requests(); !slices.Equal(got, []string{"/web-1.0.0.tgz?token=x anna", "/web-1.0.0.tgz.prov?token=x anna"}) {
 		t.Errorf("%q", got)
 	}
-	// Without --verify, none is none.
+	// Without --verify, it is not.
 	if a, err := f.Find(t.Context(), Ref{Name: "r/web", Prov: true}); err != nil || a.Provenance != nil || len(warned) > 0 {
 		t.Errorf("%+v, %v, %q", a, err, warned)
 	}
@@ -371,8 +371,8 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%.30q: %+v, %v", bad, a, err)
 		}
 	}
-	// Without --verify, a file is brought as it is, and one that cannot be had
-	// is told.
+	// Without --verify, the file is fetched without a check, and a failure to fetch it is
+	// reported.
 	if a, err := f.Find(t.Context(), Ref{Name: "r/web", Prov: true}); err != nil || a.Provenance != nil || len(warned) != 1 {
 		t.Errorf("%+v, %v, %q", a, err, warned)
 	}
@@ -385,25 +385,26 @@ func TestVerify(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	s.requests()
-	// What was verified is kept, and verified again without a request.
+	// A verified archive is cached, and verified again without a request.
 	if a, err := f.Find(t.Context(), ref); err != nil || a.Signer != "anna" || len(s.requests()) > 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	// A kept file that is no good any more is fetched again.
+	// A cached provenance file that is no longer valid is fetched again.
 	if err := f.Cache.AddProvenance(digestOf(tgz("web")), []byte("evil")); err != nil {
 		t.Fatal(err)
 	}
 	if a, err := f.Find(t.Context(), ref); err != nil || a.Signer != "anna" || string(a.Provenance) != good || len(s.requests()) != 1 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	// And an archive that was changed is, too.
+	// So is an archive that was changed.
 	if err := os.WriteFile(a2path(t, f), []byte(tgz("evil")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if a, err := f.Find(t.Context(), ref); err != nil || read(t, a.Path) != tgz("web") {
 		t.Errorf("%+v, %v", a, err)
 	}
-	// What is signed as something else is not what the index says that it is.
+	// An archive that was signed under another name or version than the index has is an
+	// error.
 	for _, e := range []Entry{{Name: "web", Version: "2.0.0"}, {Name: "db", Version: "1.0.0"}} {
 		e.URLs = []string{"web-1.0.0.tgz"}
 		f.Repositories = shelves{{Repository{Name: "r", URL: s.URL}, []Entry{e}}}
@@ -417,7 +418,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// a2path is the file of the archive in the cache.
+// a2path returns the path of the archive in the cache.
 func a2path(t *testing.T, f *Finder) string {
 	t.Helper()
 	file, ok := f.Cache.Lookup(digestOf(tgz("web")))
@@ -445,9 +446,9 @@ func (r *fakeRegistry) ask(what string) {
 func (r *fakeRegistry) requests() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asked := r.asked
+	calls := r.asked
 	r.asked = nil
-	return asked
+	return calls
 }
 
 func (r *fakeRegistry) Tags(_ context.Context, ref string, _ HostOptions) ([]string, error) {
@@ -483,7 +484,7 @@ func TestFindInRegistries(t *testing.T) {
 	anna := HostOptions{Username: "anna"}
 	for _, c := range []struct {
 		ref  Ref
-		want []string // requests, or one that begins with "error: "
+		want []string // requests, or an error that begins with "error: "
 	}{
 		{Ref{Name: "oci://host:5000/a/web", Host: anna}, []string{"tags oci://host:5000/a/web", "pull oci://host:5000/a/web:1.1.0 anna"}},
 		{Ref{Name: "oci://host/a/web", Version: "^1"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
@@ -501,7 +502,7 @@ func TestFindInRegistries(t *testing.T) {
 		{Ref{Name: "oci://host/a/web:1.1.0@" + manifest}, []string{"pull oci://host/a/web:1.1.0@" + manifest + " "}},
 		{Ref{Name: "oci://host/a/web@sha256:" + digestOf("x")}, []string{"error: fetch oci://host/a/web@sha256:" + digestOf("x") + ": digest mismatch: got " + manifest}},
 		{Ref{Name: "web", Repo: "oci://host/a/"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
-		// An index may lead to a registry, which is another place.
+		// An index may refer to a registry.
 		{Ref{Name: "r/web", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
 		{Ref{Name: "r/tagged", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
 	} {
@@ -526,7 +527,7 @@ func TestFindInRegistries(t *testing.T) {
 		if c.ref.Name == "r/tagged" {
 			name = "tagged-1.1.0.tgz"
 		}
-		switch { // called by its tag, whatever the registry says of it
+		switch { // named by the tag, whatever the registry returns
 		case c.ref.Devel:
 			name, version = "web-2.0.0-rc.1.tgz", "2.0.0-rc.1"
 		case c.ref.Version == "0.5":
@@ -560,7 +561,7 @@ func TestFindInRegistriesUsesCache(t *testing.T) {
 	byDigest.Verify = true
 	find(byDigest, "manifest oci://host/web@"+manifest+" ")
 	find(byDigest)
-	// A damaged manifest or archive is not an answer.
+	// A damaged manifest or archive is an error.
 	for ext, digest := range map[string]string{manifestExt: digestOf(manifestOf(tgz("web"))), cacheExt: digestOf(tgz("web"))} {
 		file, ok := f.Cache.lookup(digest, ext)
 		if !ok {
@@ -589,8 +590,8 @@ func TestFindInRegistriesVerifiesDigests(t *testing.T) {
 			}
 		})
 	}
-	// An old version, with the provenance of then, is not the one that was asked for:
-	// what the registry says of a chart is signed by no one.
+	// An older version with a valid provenance file is not the requested one: the
+	// registry's metadata is not signed.
 	f := finder(t)
 	old := "signed web-1.1.0.tgz " + digestOf(tgz("web"))
 	f.Registry, f.Verifier = &fakeRegistry{prov: []byte(old)}, seal{}
@@ -668,8 +669,8 @@ func TestFindWithPlugins(t *testing.T) {
 	}
 }
 
-// CVE-2024-25620, CVE-2026-35206: whatever a repository says, an archive is
-// called something that stays in its directory.
+// CVE-2024-25620, CVE-2026-35206: an archive's file name cannot lead out of its directory,
+// whatever a repository returns.
 func FuzzFileName(f *testing.F) {
 	f.Add("https://host/a/web-1.0.0.tgz?x=y", "web", "1.0.0")
 	f.Add("https://host/..%2f..%2fevil.tgz", "", "")
@@ -708,7 +709,7 @@ func FuzzBelow(f *testing.F) {
 	})
 }
 
-// An error that names the archive need not be told which one it is about.
+// An error that already names the archive is not wrapped with its name again.
 func TestProvenanceErrorNamesArchiveOnce(t *testing.T) {
 	for want, err := range map[string]error{
 		"web.tgz is altered":                        &ProvenanceError{Archive: "web.tgz", Err: altered("web.tgz")},

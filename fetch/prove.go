@@ -145,8 +145,8 @@ func (e *ProvenanceError) Error() string {
 	if e.Missing {
 		return fmt.Sprintf("%s cannot be verified: there is no provenance file for %s", e.Archive, e.URL)
 	}
-	var told interface{ Archive() string }
-	if errors.As(e.Err, &told) && told.Archive() == e.Archive { // the message includes it
+	var failed interface{ Archive() string }
+	if errors.As(e.Err, &failed) && failed.Archive() == e.Archive { // the message includes it
 		return e.Err.Error()
 	}
 	return fmt.Sprintf("%s cannot be verified: %v", e.Archive, e.Err)

@@ -172,8 +172,8 @@ func (f *Finder) hasPlugin(scheme string) bool {
 }
 
 // schemeError returns the error for a URL whose scheme is not supported.
-func (f *Finder) schemeError(address string, ours ...string) error {
-	e := &SchemeError{URL: Clean(address), Scheme: schemeOf(address), Known: ours}
+func (f *Finder) schemeError(address string, supported ...string) error {
+	e := &SchemeError{URL: Clean(address), Scheme: schemeOf(address), Known: supported}
 	if f.Plugins != nil {
 		e.Known = append(e.Known, f.Plugins.Schemes()...)
 	}

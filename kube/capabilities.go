@@ -16,7 +16,7 @@ import (
 )
 
 // Capabilities returns the cluster's version and every "group/version" and "group/version/Kind"
-// that it serves now, for templates.
+// that it serves now, for templates. Errors are those of [Client.Call].
 func (c *Client) Capabilities(ctx context.Context) (*engine.Capabilities, error) {
 	var version engine.KubeVersion
 	var served *kinds
@@ -51,7 +51,7 @@ func (k *kinds) versions() []string {
 	return out
 }
 
-// Version returns the server's version.
+// Version returns the server's version. Errors are those of [Client.Call].
 func (c *Client) Version(ctx context.Context) (engine.KubeVersion, error) {
 	body, err := c.Call(ctx, http.MethodGet, "/version", nil, nil, nil)
 	if err != nil {

@@ -44,12 +44,13 @@ const Parallel = 32
 // Options configures a [Client].
 type Options struct {
 	// REST returns the configuration of the connection. It is called once, when the first
-	// request is made.
+	// request is made; its error is that of each request. It is required.
 	REST func() (*rest.Config, error)
 	// CacheDir is the directory of the discovery cache; if empty, discovery is cached in memory
 	// only.
 	CacheDir string
-	// Progress receives an event for every object written and every warning of the server.
+	// Progress receives an event for every object written and every warning of the server. It
+	// may be nil.
 	Progress progress.Func
 	// UserAgent is the User-Agent header; if empty, it is [FieldManager].
 	UserAgent string

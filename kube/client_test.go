@@ -83,7 +83,7 @@ func TestErrorMessages(t *testing.T) {
 			apitest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota")
 		},
 		"/version": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who?", http.StatusUnauthorized) },
-		// What was asked for in protobuf is refused in protobuf.
+		// The error of a request for protobuf is protobuf.
 		"/api/v1/namespaces/a/secrets/s": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			status := metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: 403, Message: `secrets "s" is forbidden: User "eve" cannot get it`}
@@ -146,7 +146,7 @@ func TestWarningHeaders(t *testing.T) {
 	}
 }
 
-// An API server from before aggregated discovery.
+// An API server without aggregated discovery.
 func TestDiscoveryOfOldServers(t *testing.T) {
 	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{
 		"/version": apitest.Text(`{"major":"1","minor":"24","gitVersion":"v1.24.0"}`),
@@ -223,7 +223,7 @@ func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 	if len(f.Asked) != before {
 		t.Errorf("one run asks once: %v", f.Asked[before:])
 	}
-	// A client that a program keeps learns of what others define meanwhile.
+	// A long-lived client sees kinds that others define in the meantime.
 	kind = "Later"
 	c.discovery.asked = time.Now().Add(-freshness)
 	if err := lookup(c, "Later"); err != nil {
@@ -255,12 +255,12 @@ func TestSplitPath(t *testing.T) {
 }
 
 func TestNewMakesNoRequest(t *testing.T) {
-	asked := false
-	c := New(Options{REST: func() (*rest.Config, error) { asked = true; return nil, os.ErrNotExist }})
-	if c = c.DryRun().WithoutRetry(); asked {
+	requests := false
+	c := New(Options{REST: func() (*rest.Config, error) { requests = true; return nil, os.ErrNotExist }})
+	if c = c.DryRun().WithoutRetry(); requests {
 		t.Error("a copy needed the cluster")
 	}
-	if _, err := c.Version(t.Context()); !errors.Is(err, os.ErrNotExist) || !asked {
+	if _, err := c.Version(t.Context()); !errors.Is(err, os.ErrNotExist) || !requests {
 		t.Errorf("the first request: %v", err)
 	}
 }

@@ -91,7 +91,8 @@ func (r *Resource) Path(namespace, name string) string {
 }
 
 // Resolve returns the resource of each kind in wanted. If one is missing from the cache, it
-// asks the server. A kind that the server does not serve is nil in the result.
+// asks the server. A kind that the server does not serve is nil in the result. Errors are those
+// of [Client.Call].
 func (c *Client) Resolve(ctx context.Context, wanted []Kind) (map[Kind]*Resource, error) {
 	d := &c.discovery
 	d.mu.Lock()

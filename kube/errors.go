@@ -24,6 +24,8 @@ type ObjectError struct {
 	Object string
 	// Source is the template that the object comes from, or "" if it is not known.
 	Source string
+	// Line is the line of the template that the error is about, or 0 if it is not known.
+	Line int
 	// Verb is the failed operation: "create", "update", "delete", "read", "watch".
 	Verb string
 	Err  error
@@ -31,7 +33,10 @@ type ObjectError struct {
 
 func (e *ObjectError) Error() string {
 	from := ""
-	if e.Source != "" {
+	switch {
+	case e.Source != "" && e.Line > 0:
+		from = fmt.Sprintf(" (%s:%d)", e.Source, e.Line)
+	case e.Source != "":
 		from = " (" + e.Source + ")"
 	}
 	return fmt.Sprintf("%s %s%s: %s", e.Verb, e.Object, from, e.Err)

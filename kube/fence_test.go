@@ -15,27 +15,27 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// counting is a server that counts what it is asked, and a client of it.
+// counting returns a server that counts requests, and a client for it.
 func counting(t *testing.T, o Options) (*Client, *atomic.Int32) {
 	t.Helper()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var all [64]byte
 		if n, _ := r.Body.Read(all[:]); n > 0 || r.ContentLength == 0 {
-			asked.Add(1)
+			requests.Add(1)
 		}
 		_, _ = w.Write([]byte("{}"))
 	}))
 	t.Cleanup(server.Close)
 	o.REST = func() (*rest.Config, error) { return &rest.Config{Host: server.URL}, nil }
-	return New(o), &asked
+	return New(o), &requests
 }
 
 func TestAllowBlocksWrites(t *testing.T) {
 	lost := errors.New("the lock was lost")
 	for name, c := range map[string]struct {
 		method string
-		leaves int // how often it is allowed before it is not
+		leaves int // number of writes that are permitted
 		asks   bool
 	}{
 		"a read":                       {http.MethodGet, 0, true},
@@ -49,7 +49,7 @@ func TestAllowBlocksWrites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			left := c.leaves
-			client, asked := counting(t, Options{Allow: func(context.Context) error {
+			client, requests := counting(t, Options{Allow: func(context.Context) error {
 				if left--; left < 0 {
 					return lost
 				}
@@ -64,15 +64,15 @@ func TestAllowBlocksWrites(t *testing.T) {
 				path = strings.TrimSuffix(path, "/x")
 			}
 			_, err := client.Call(t.Context(), c.method, path, nil, nil, body)
-			if errors.Is(err, lost) == c.asks || (asked.Load() > 0) != c.asks || asked.Load() > 1 {
-				t.Errorf("asked %d times, %v", asked.Load(), err)
+			if errors.Is(err, lost) == c.asks || (requests.Load() > 0) != c.asks || requests.Load() > 1 {
+				t.Errorf("asked %d times, %v", requests.Load(), err)
 			}
 		})
 	}
 }
 
 func TestCallRejectsCollectionPaths(t *testing.T) {
-	client, asked := counting(t, Options{})
+	client, requests := counting(t, Options{})
 	for _, path := range []string{
 		"/api/v1/secrets", "/api/v1/namespaces", "/api/v1/namespaces/ns/secrets", "/api/v1/namespaces/ns/secrets/",
 		"/apis/coordination.k8s.io/v1/namespaces/ns/leases", "/apis/apps/v1/deployments", "/apis/apps/v1", "/apis", "/", "/version",
@@ -84,8 +84,8 @@ func TestCallRejectsCollectionPaths(t *testing.T) {
 			}
 		}
 	}
-	if asked.Load() != 0 {
-		t.Errorf("asked %d times", asked.Load())
+	if requests.Load() != 0 {
+		t.Errorf("asked %d times", requests.Load())
 	}
 	for _, path := range []string{
 		"/api/v1/namespaces/ns", "/api/v1/namespaces/ns/secrets/x", "/api/v1/nodes/x", "/apis/apps/v1/namespaces/ns/deployments/x/scale",

@@ -42,7 +42,7 @@ func APIHint(err error) string {
 	if !errors.As(err, &status) {
 		return ""
 	}
-	details, text := status.Status().Details, err.Error()
+	details, text := status.Status().Details, status.Status().Message
 	switch {
 	case apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces":
 		return "helm install --create-namespace makes the namespace too; -n chooses another"

@@ -348,7 +348,7 @@ const clockSlack = 5 * time.Second
 // labels, annotations and data that were sent.
 func (c *Client) findCreated(ctx context.Context, r *request, refusal *http.Response,
 	since time.Duration) ([]byte, bool) {
-	now, err := http.ParseTime(refusal.Header.Get("Date"))
+	date, err := http.ParseTime(refusal.Header.Get("Date"))
 	if err != nil {
 		return nil, false
 	}
@@ -368,7 +368,7 @@ func (c *Client) findCreated(ctx context.Context, r *request, refusal *http.Resp
 	if json.Unmarshal(r.body, &sent) != nil || json.Unmarshal(text, &live) != nil {
 		return nil, false
 	}
-	fresh := !live.Metadata.Created.Before(now.Add(-since - clockSlack))
+	fresh := !live.Metadata.Created.Before(date.Add(-since - clockSlack))
 	return text, fresh && isSubset(sent.Metadata.Labels, live.Metadata.Labels) &&
 		isSubset(sent.Metadata.Annotations, live.Metadata.Annotations) && isSubset(sent.Data, live.Data)
 }

@@ -23,8 +23,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// trip is a transport that answers from a script, one line per request; the
-// last line answers all that follow.
+// trip is a transport with scripted responses, one per request. The last one is repeated.
 type trip struct {
 	script []answerer
 	asked  []string
@@ -68,17 +67,17 @@ func connected(r *http.Request) {
 	}
 }
 
-// cut breaks off after the request was sent.
+// cut fails after the request was sent.
 func cut(err error) answerer {
 	return func(r *http.Request) (*http.Response, error) { connected(r); return nil, err }
 }
 
-// unsent breaks off before the request was sent.
+// unsent fails before the request was sent.
 func unsent(err error) answerer {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// half answers, and breaks off in the middle.
+// half fails in the middle of the response.
 func half(r *http.Request) (*http.Response, error) {
 	resp, _ := replies(200, "")(r)
 	resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"a`), broke{}))
@@ -89,7 +88,7 @@ type broke struct{}
 
 func (broke) Read([]byte) (int, error) { return 0, syscall.ECONNRESET }
 
-// silent never answers.
+// silent never responds.
 func silent(r *http.Request) (*http.Response, error) {
 	connected(r)
 	<-r.Context().Done()
@@ -102,7 +101,7 @@ var (
 	fine    = replies(200, `{"fine":true}`)
 )
 
-// live is an object as the server has it, made n seconds from now.
+// live returns an object as the server has it, created n seconds from now.
 func live(n int, data string) answerer {
 	return func(r *http.Request) (*http.Response, error) {
 		made := time.Now().Add(time.Duration(n) * time.Second).UTC().Format(time.RFC3339)
@@ -119,7 +118,7 @@ func TestCallRetries(t *testing.T) {
 		body   string
 		script []answerer
 		asked  int
-		says   string // the error's, "" for success
+		says   string // part of the error, "" for success
 		within time.Duration
 	}{
 		"a read whose connection is reset":             {"GET", "", []answerer{cut(reset), cut(io.EOF), fine}, 3, "", 2 * time.Second},
@@ -213,7 +212,7 @@ func TestRetryEndsWithContext(t *testing.T) {
 	})
 }
 
-// Real connections end in more ways than a script has.
+// Real connections fail in more ways.
 func TestCallBrokenConnections(t *testing.T) {
 	for name, breaks := range map[string]func(net.Conn){
 		"reset":  func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); _ = c.Close() },
@@ -258,7 +257,7 @@ func TestCallBrokenConnections(t *testing.T) {
 	}
 }
 
-// pathFor is a path for requests of a method: what changes an object names it.
+// pathFor returns a path for requests of a method: that of an object for changes.
 func pathFor(method string) string {
 	const secrets = "/api/v1/namespaces/n/secrets"
 	if method == http.MethodGet || method == http.MethodPost {

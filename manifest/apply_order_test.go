@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The story of the charts document: chart A depends on chart B.
+// The example of the documentation: chart A depends on chart B.
 func TestApplyOrder(t *testing.T) {
 	given := []*Object{
 		{Kind: "StatefulSet", Name: "a"}, {Kind: "Service", Name: "b"}, {Kind: "ReplicaSet", Name: "b"},

@@ -10,8 +10,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
-// FuzzDocument holds the reading of an object against the full parser as Helm
-// uses it, on generated texts: both refuse a text, or both read the same.
+// FuzzDocument compares the reading of an object with the full parser as Helm uses it on
+// generated texts: both reject a text, or both have the same result.
 func FuzzDocument(f *testing.F) {
 	for _, seed := range yamltest.Seeds() {
 		f.Add(seed)
@@ -35,7 +35,7 @@ func orEmpty(m map[string]any) map[string]any {
 	return m
 }
 
-// byValue is v with whole numbers as int64 where that holds them.
+// byValue returns v with whole numbers as int64 if they fit.
 func byValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -54,8 +54,8 @@ func byValue(v any) any {
 	return v
 }
 
-// compareHelm fails where Helm and [Object.Map] do not agree about a document,
-// or where reading its head alone finds it good and reading all of it does not.
+// compareHelm fails the test if Helm and [Object.Map] do not agree about a document, or if its
+// head alone is accepted but not the whole.
 func compareHelm(t *testing.T, text string) {
 	t.Helper()
 	want, wantErr := yamltest.Object(text + "\n")
@@ -80,7 +80,7 @@ func compareHelm(t *testing.T, text string) {
 	}
 }
 
-// Of several keys that become the same text, the same one wins every time.
+// Of several keys that convert to the same string, the same one is always used.
 func TestMapStableKeys(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

@@ -9,8 +9,8 @@ import "github.com/moonhelm/moonhelm/internal/yaml"
 // with the comments right above it; a new key is appended to its map. Parts in a YAML style that
 // cannot be edited exactly are encoded again, in the worst case the whole text. Edit returns an
 // error if now contains a value that YAML cannot represent.
-func Edit(raw string, now map[string]any) (string, error) {
-	return yaml.Edit(raw, now,
+func Edit(raw string, object map[string]any) (string, error) {
+	return yaml.Edit(raw, object,
 		yaml.Rules{Decode: func(text string) (map[string]any, error) { return decodeMap("", text) }})
 }
 

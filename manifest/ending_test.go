@@ -4,8 +4,8 @@ package manifest
 
 import "testing"
 
-// What is applied must be what the record says: Format ends every document's
-// last line, which a block scalar at the end can see.
+// The applied objects must be those of the record: Format ends every document with a line feed,
+// which may be part of a block scalar.
 func TestMapFinalBlockScalar(t *testing.T) {
 	objs, err := Parse("web/templates/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: |\n    hello")
 	if err != nil || len(objs) != 1 {

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -29,7 +30,18 @@ func parseDocument(source, raw string) (*Object, error) {
 			return nil, &problem{text: err.Error()}
 		}
 	}
-	return o, o.readHead(v)
+	return o, withLine(o.readHead(v), raw)
+}
+
+// withLine returns err with the line of its field in the document.
+func withLine(err error, raw string) error {
+	var p *problem
+	if !errors.As(err, &p) || p.line > 0 || p.field == "" {
+		return err
+	}
+	found := *p
+	found.line = yaml.FieldLine(yaml.Root([]byte(raw)), p.field)
+	return &found
 }
 
 func isHead(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
@@ -60,7 +72,7 @@ func (o *Object) readHead(v any) error {
 	case map[string]any:
 		meta = v
 	default:
-		return &problem{text: "metadata must be a map, this one is " + describe(v)}
+		return &problem{text: "metadata must be a map, this one is " + describe(v), field: "metadata"}
 	}
 	if o.Name, err = headString(meta, "name", "metadata.name"); err != nil {
 		return err
@@ -77,7 +89,7 @@ func (o *Object) readHead(v any) error {
 func headString(m map[string]any, key, path string) (string, error) {
 	s, ok := scalarText(m[key])
 	if !ok {
-		return "", &problem{text: fmt.Sprintf("%s must be a string, this one is %s", path, describe(m[key]))}
+		return "", &problem{text: fmt.Sprintf("%s must be a string, this one is %s", path, describe(m[key])), field: path}
 	}
 	return s, nil
 }
@@ -91,13 +103,15 @@ func stringMap(meta map[string]any, key string) (map[string]string, error) {
 		for k, e := range v {
 			s, ok := scalarText(e)
 			if !ok {
-				return nil, &problem{text: fmt.Sprintf("metadata.%s: %q must be a string, this one is %s", key, k, describe(e))}
+				return nil, &problem{text: fmt.Sprintf("metadata.%s: %q must be a string, this one is %s", key, k, describe(e)),
+					field: fmt.Sprintf("metadata.%s[%s]", key, k)}
 			}
 			out[k] = s
 		}
 		return out, nil
 	default:
-		return nil, &problem{text: fmt.Sprintf("metadata.%s must be a map, this one is %s", key, describe(v))}
+		return nil, &problem{text: fmt.Sprintf("metadata.%s must be a map, this one is %s", key, describe(v)),
+			field: "metadata." + key}
 	}
 }
 

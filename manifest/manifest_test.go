@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
-// What Helm 4.3.1 makes of these streams was seen with helm template.
+// The results of Helm 4.3.1 for these streams were observed with helm template.
 func TestSplit(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
@@ -129,7 +129,7 @@ func TestSyntaxErrors(t *testing.T) {
 		},
 		"a kind that is a list": {
 			"kind: [a]",
-			`YAML parse error on web/templates/a.yaml: kind must be a string, this one is a list`,
+			"YAML parse error on web/templates/a.yaml: line 1: kind must be a string, this one is a list\n> 1 | kind: [a]\n    | ^",
 		},
 		"text in UTF-16": {
 			"\xff\xfea\x00:\x00 \x001\x00\n\x00",
@@ -137,7 +137,8 @@ func TestSyntaxErrors(t *testing.T) {
 		},
 		"an annotation that is a map": {
 			"kind: A\nmetadata: {annotations: {a: {b: c}}}",
-			`YAML parse error on web/templates/a.yaml: metadata.annotations: "a" must be a string, this one is a map`,
+			"YAML parse error on web/templates/a.yaml: line 2: metadata.annotations: \"a\" must be a string, this one is a map\n  1 | kind: A\n" +
+				"> 2 | metadata: {annotations: {a: {b: c}}}\n    | ^",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,22 +29,22 @@ func split(text string) []span {
 			out = append(out, span{from, to})
 		}
 	}
-	for at := start; at < end; {
-		if strings.HasPrefix(text[at:end], "---") {
-			add(start, at)
-			start = skipWhite(text, at+3, end)
-			at = start
+	for pos := start; pos < end; {
+		if strings.HasPrefix(text[pos:end], "---") {
+			add(start, pos)
+			start = skipWhite(text, pos+3, end)
+			pos = start
 			// The white space of a separator may end in the middle of a line
 			// ("--- # comment"): the next separator must be on another line.
 			if start < end && text[start-1] == '\n' {
 				continue
 			}
 		}
-		nl := strings.IndexByte(text[at:end], '\n')
+		nl := strings.IndexByte(text[pos:end], '\n')
 		if nl < 0 {
 			break
 		}
-		at += nl + 1
+		pos += nl + 1
 	}
 	add(start, end)
 	return out
@@ -52,9 +52,9 @@ func split(text string) []span {
 
 const whiteSpace = " \t\r\n\f\v"
 
-func skipWhite(text string, at, end int) int {
-	for at < end && strings.IndexByte(whiteSpace, text[at]) >= 0 {
-		at++
+func skipWhite(text string, pos, end int) int {
+	for pos < end && strings.IndexByte(whiteSpace, text[pos]) >= 0 {
+		pos++
 	}
-	return at
+	return pos
 }

@@ -5,7 +5,6 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
@@ -18,6 +17,9 @@ type SyntaxError struct {
 	Source string
 	// Line is the line in the rendered text, from 1, or 0 if it is unknown.
 	Line int
+	// TemplateLine is the line of the template that rendered Line, or 0 if it is unknown. [Parse]
+	// does not set it.
+	TemplateLine int
 	// Problem describes the error, without the line.
 	Problem string
 	// NotYAML is set if the text is not valid YAML.
@@ -42,6 +44,9 @@ func (e *SyntaxError) Error() string {
 		fmt.Fprintf(&b, "line %d: ", e.Line)
 	}
 	b.WriteString(e.Problem)
+	if e.TemplateLine > 0 {
+		fmt.Fprintf(&b, " (rendered by line %d of the template)", e.TemplateLine)
+	}
 	if e.Excerpt != "" {
 		b.WriteByte('\n')
 		b.WriteString(e.Excerpt)
@@ -55,6 +60,8 @@ type problem struct {
 	line    int
 	text    string
 	notYAML bool
+	// field is the field that the error is about, in the notation of yaml.FieldLine, or "".
+	field string
 }
 
 func (p *problem) Error() string { return p.text }
@@ -69,7 +76,7 @@ func located(err error, source, text string, first int) error {
 	}
 	if p != nil && p.line > 0 {
 		e.Line = first + p.line - 1
-		e.Excerpt = excerpt(text, e.Line)
+		e.Excerpt = yaml.Excerpt(text, e.Line)
 		if indentedByTab(text, e.Line) {
 			e.Problem += " (YAML is indented by spaces, there is a tab)"
 		}
@@ -84,32 +91,6 @@ func indentedByTab(text string, n int) bool {
 	}
 	rest := strings.TrimLeft(lines[n-1], " ")
 	return strings.HasPrefix(rest, "\t")
-}
-
-// excerpt formats a line and the two lines before and after it.
-func excerpt(text string, line int) string {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	if line > len(lines) {
-		line = len(lines)
-	}
-	from, to := max(1, line-2), min(len(lines), line+2)
-	for to > line && strings.TrimSpace(lines[to-1]) == "" {
-		to--
-	}
-	width := len(strconv.Itoa(to))
-	var b strings.Builder
-	for n := from; n <= to; n++ {
-		mark := "  "
-		if n == line {
-			mark = "> "
-		}
-		fmt.Fprintf(&b, "%s%*d | %s\n", mark, width, n, yaml.Visible(lines[n-1]))
-		if n == line {
-			indent := len(lines[n-1]) - len(strings.TrimLeft(lines[n-1], " \t"))
-			fmt.Fprintf(&b, "  %*s | %s^\n", width, "", strings.Repeat(" ", indent))
-		}
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // yamlProblem converts an error of the YAML parser to a problem.

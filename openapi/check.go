@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Check validates an object and returns its problems, ordered by field name. It returns nil if
@@ -58,7 +61,7 @@ func (c *check) value(field string, s *Schema, v any) {
 		return
 	}
 	if !s.allows(v) {
-		c.found(field, "must be %s, not %s", typeNames(s.Types), typeName(v))
+		c.found(field, "expected %s, got %s%s", typeNames(s.Types), typeName(v), quoting(s.Types, v))
 		return
 	}
 	switch v := v.(type) {
@@ -74,7 +77,7 @@ func (c *check) value(field string, s *Schema, v any) {
 	case bool:
 	default:
 		if n, ok := number(v); ok && s.Format == "int32" && (n < math.MinInt32 || n > math.MaxInt32) {
-			c.found(field, "must fit into 32 bits")
+			c.found(field, "expected a 32-bit integer, got a larger number")
 		}
 	}
 	c.enum(field, s, v)
@@ -82,18 +85,24 @@ func (c *check) value(field string, s *Schema, v any) {
 
 func (c *check) object(field string, s *Schema, v map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
-		at := fieldPath(field, key)
+		path := fieldPath(field, key)
 		switch p := s.Properties[key]; {
 		case p != nil:
-			c.value(at, p, v[key])
+			c.value(path, p, v[key])
 		case s.Additional != nil:
-			c.value(at, s.Additional, v[key])
+			c.value(path, s.Additional, v[key])
 		case s.Open, s.Embedded && (key == "apiVersion" || key == "kind" || key == "metadata"):
 		case !c.Custom && len(s.Properties) == 0: // an object of any kind, or a map of anything
 		default:
-			c.problems = append(c.problems, Problem{Field: at})
+			c.problems = append(c.problems, Problem{Field: path, Suggestion: similar(s, key)})
 		}
 	}
+}
+
+// similar returns the field of s that is most similar to key, or "" if none is.
+func similar(s *Schema, key string) string {
+	limit := (len(key) + 1) / 3
+	return suggest.Similar(slices.Sorted(maps.Keys(s.Properties)), key, limit, strings.ToLower)
 }
 
 // required checks that an object has the fields that the server requires. name is the name
@@ -117,14 +126,14 @@ func (c *check) text(field string, s *Schema, v string) {
 	switch s.Format {
 	case "quantity":
 		if !quantities.MatchString(strings.TrimSpace(v)) {
-			c.found(field, "is not a valid quantity, such as 500m or 1.5Gi")
+			c.found(field, "expected a quantity, such as 500m or 1.5Gi")
 		}
 	case "byte":
 		if c.Custom {
 			return
 		}
 		if _, err := base64.StdEncoding.DecodeString(v); err != nil {
-			c.found(field, "must be text in base64")
+			c.found(field, "expected text in base64")
 		}
 	}
 }
@@ -200,10 +209,10 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// typeNames returns the names of types for people.
+// typeNames returns the names of types, with an article.
 func typeNames(types []string) string {
 	words := map[string]string{
-		"object": "a map", "array": "a list", "string": "a string", "boolean": "true or false", "integer": "an integer",
+		"object": "a map", "array": "a list", "string": "a string", "boolean": "a boolean", "integer": "an integer",
 		"number": "a number",
 	}
 	out := make([]string, len(types))
@@ -215,19 +224,37 @@ func typeNames(types []string) string {
 	return strings.Join(out, " or ")
 }
 
-// typeName returns the type of a value for people. The value itself may be a secret.
+// typeName returns the name of the type of a value. The value itself may be a secret.
 func typeName(v any) string {
 	switch v.(type) {
 	case map[string]any:
-		return "a map"
+		return "map"
 	case []any:
-		return "a list"
+		return "list"
 	case string:
-		return "a string"
+		return "string"
 	case bool:
-		return "true or false"
+		return "boolean"
 	}
-	return "a number"
+	return "number"
+}
+
+// quoting returns what to do if v has a wrong type only because of its quotes, else "".
+func quoting(types []string, v any) string {
+	switch v := v.(type) {
+	case map[string]any, []any:
+		return ""
+	case string:
+		other, ok := yaml.Resolve(v)
+		if _, isString := other.(string); ok && !isString && other != nil && (&Schema{Types: types}).allows(other) {
+			return "; remove the quotes"
+		}
+		return ""
+	}
+	if slices.Contains(types, "string") {
+		return "; put it in quotes"
+	}
+	return ""
 }
 
 // fieldPath returns the path of a field of an object.

@@ -8,7 +8,7 @@
 //
 //	d, err := openapi.Parse("apps/v1", text)
 //	for _, p := range d.Check(object) {
-//		fmt.Println(p) // unknown field "spec.colour"
+//		fmt.Println(p) // .spec.replicas: expected an integer, got string
 //	}
 //
 // An object that the server accepts is never rejected: if a document leaves something open, or
@@ -16,8 +16,11 @@
 // of the server, which also checks, for example, the format of names.
 package openapi
 
+import "fmt"
+
 // Document holds the schemas of an API group and version. Its JSON is cached on disk; it is
-// a tenth of the size of the published document.
+// a tenth of the size of the published document. It is safe for concurrent use while it is not
+// changed.
 type Document struct {
 	// Kinds maps kinds to the names of their schemas.
 	Kinds map[string]string `json:"kinds"`
@@ -57,15 +60,21 @@ type Problem struct {
 	Field string
 	// Text describes the error. It is empty for an unknown field.
 	Text string
+	// Suggestion is the name of a field that an unknown one is similar to, or "".
+	Suggestion string
 }
 
 // Unknown reports whether the kind does not have the field.
 func (p Problem) Unknown() bool { return p.Text == "" }
 
-// String formats the problem like an API server.
+// String returns the field and the error: ".spec.replicas: expected an integer, got string".
 func (p Problem) String() string {
+	text := p.Text
 	if p.Unknown() {
-		return `unknown field "` + p.Field + `"`
+		text = "unknown field"
 	}
-	return p.Field + ": " + p.Text
+	if p.Suggestion != "" {
+		text += fmt.Sprintf("; did you mean %q?", p.Suggestion)
+	}
+	return "." + p.Field + ": " + text
 }

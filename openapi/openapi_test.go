@@ -60,41 +60,41 @@ func TestCheck(t *testing.T) {
 	for _, test := range []struct{ name, object, want string }{
 		{"as it should be", box + "spec: {containers: [{name: a, port: 80, limits: {cpu: 1, memory: 1.5Gi}}], replicas: 2, 'on': true, policy: Always}\n" +
 			"data: {a: YQ==}\nraw: {x: [1]}\nany: [1, a]\nfree: {x: {y: 1}}", ""},
-		{"fields that are not known", box + "colour: red\nspec: {containers: [{name: a, prot: 1}], b.c: 1}", `unknown field "colour"
-unknown field "spec[b.c]"
-unknown field "spec.containers[0].prot"`},
-		{"a field of the metadata", "kind: Box\nmetadata: {name: a, lables: {}}\nspec: {containers: []}", `unknown field "metadata.lables"`},
-		{"other types", box + "spec: {containers: {name: a}, replicas: '2', 'on': 'true', policy: 3}\ndata: [a]", `data: must be a map, not a list
-spec.containers: must be a list, not a map
-spec.on: must be true or false, not a string
-spec.policy: must be a string, not a number
-spec.replicas: must be an integer, not a string`},
-		{"values of a map", "kind: Box\nmetadata: {labels: {a: 1, b.c/d: true}}\nspec: {containers: []}", `metadata.labels.a: must be a string, not a number
-metadata.labels[b.c/d]: must be a string, not true or false`},
-		{"numbers", box + "spec: {containers: [{name: a, port: 9999999999}], replicas: 1.5}", `spec.containers[0].port: must fit into 32 bits
-spec.replicas: must be an integer, not a number`},
+		{"fields that are not known", box + "colour: red\nspec: {containers: [{name: a, prot: 1}], b.c: 1}", `.colour: unknown field
+.spec[b.c]: unknown field
+.spec.containers[0].prot: unknown field`},
+		{"a field of the metadata", "kind: Box\nmetadata: {name: a, lables: {}}\nspec: {containers: []}", `.metadata.lables: unknown field; did you mean "labels"?`},
+		{"other types", box + "spec: {containers: {name: a}, replicas: '2', 'on': 'true', policy: 3}\ndata: [a]", `.data: expected a map, got list
+.spec.containers: expected a list, got map
+.spec.on: expected a boolean, got string; remove the quotes
+.spec.policy: expected a string, got number; put it in quotes
+.spec.replicas: expected an integer, got string; remove the quotes`},
+		{"values of a map", "kind: Box\nmetadata: {labels: {a: 1, b.c/d: true}}\nspec: {containers: []}", `.metadata.labels.a: expected a string, got number; put it in quotes
+.metadata.labels[b.c/d]: expected a string, got boolean; put it in quotes`},
+		{"numbers", box + "spec: {containers: [{name: a, port: 9999999999}], replicas: 1.5}", `.spec.containers[0].port: expected a 32-bit integer, got a larger number
+.spec.replicas: expected an integer, got number`},
 		{"a whole number as a float", box + "spec: {containers: [], replicas: 3.0}", ""},
-		{"no quantity", box + "spec: {containers: [{name: a, limits: {memory: 1 Gb}}]}", `spec.containers[0].limits.memory: is not a valid quantity, such as 500m or 1.5Gi`},
-		{"no base64", box + "spec: {containers: []}\ndata: {a: '!'}", `data.a: must be text in base64`},
-		{"none of the values", box + "spec: {containers: [], policy: always}", `spec.policy: Unsupported value: "always": supported values: "Always", "Never"`},
+		{"no quantity", box + "spec: {containers: [{name: a, limits: {memory: 1 Gb}}]}", `.spec.containers[0].limits.memory: expected a quantity, such as 500m or 1.5Gi`},
+		{"no base64", box + "spec: {containers: []}\ndata: {a: '!'}", `.data.a: expected text in base64`},
+		{"none of the values", box + "spec: {containers: [], policy: always}", `.spec.policy: Unsupported value: "always": supported values: "Always", "Never"`},
 		{"an empty value is none", box + "spec: {containers: [], policy: ''}", ""},
-		{"a field that is missing", box + "spec: {containers: [{port: 1}]}", `spec.containers[0].name: Required value`},
+		{"a field that is missing", box + "spec: {containers: [{port: 1}]}", `.spec.containers[0].name: Required value`},
 		{"one that the server does without", box, ""},
 		{"nulls are missing", box + "spec: {containers: [], replicas: null, policy: null}\ndata: null\nraw: null", ""},
 		{"another kind", "apiVersion: v1\nkind: Sphere\nx: y", ""},
 		{"no kind", "apiVersion: v1\nkind: 7\nx: y", ""},
 
 		{"custom, as it should be", comet + "spec: {size: 1, mode: fast, port: http, open: {num: 1, more: x}, whole: {apiVersion: v1, kind: A, metadata: {a: b}, x: z}}", ""},
-		{"custom, not known", comet + "top: 1\nspec: {size: 1, bare: {x: 1}, more: 1, whole: {z: 1}}", `unknown field "spec.bare.x"
-unknown field "spec.more"
-unknown field "spec.whole.z"
-unknown field "top"`},
-		{"custom, missing", comet + "spec: {mode: fast}", `spec.size: Required value`},
-		{"custom, all is missing", comet, `spec: Required value`},
-		{"custom, no such value", comet + "spec: {size: 3, mode: ''}", `spec.mode: Unsupported value: "": supported values: "fast"
-spec.size: Unsupported value: 3: supported values: 1, 2`},
-		{"custom, another type", comet + "spec: {size: 1, open: {num: x}, port: true}", `spec.open.num: must be a number, not a string
-spec.port: must be an integer or a string, not true or false`},
+		{"custom, not known", comet + "top: 1\nspec: {size: 1, bare: {x: 1}, more: 1, whole: {z: 1}}", `.spec.bare.x: unknown field
+.spec.more: unknown field; did you mean "mode"?
+.spec.whole.z: unknown field
+.top: unknown field`},
+		{"custom, missing", comet + "spec: {mode: fast}", `.spec.size: Required value`},
+		{"custom, all is missing", comet, `.spec: Required value`},
+		{"custom, no such value", comet + "spec: {size: 3, mode: ''}", `.spec.mode: Unsupported value: "": supported values: "fast"
+.spec.size: Unsupported value: 3: supported values: 1, 2`},
+		{"custom, another type", comet + "spec: {size: 1, open: {num: x}, port: true}", `.spec.open.num: expected a number, got string
+.spec.port: expected an integer or a string, got boolean; put it in quotes`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			apiVersion, text := "v1", core

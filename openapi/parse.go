@@ -46,7 +46,7 @@ const (
 )
 
 // Parse parses the OpenAPI document that an API server publishes for the group and version
-// apiVersion ("v1", "apps/v1").
+// apiVersion ("v1", "apps/v1"). It returns an error for text that is not JSON of that form.
 func Parse(apiVersion string, text []byte) (*Document, error) {
 	var in published
 	if err := json.Unmarshal(text, &in); err != nil {

@@ -97,28 +97,28 @@ func (m *merger) ownsItems(owned map[string]any, f field, want, live []any) bool
 	if !ok || len(items) != len(want) {
 		return false
 	}
-	at := 0
+	n := 0
 	for _, w := range want {
 		i := slices.IndexFunc(items, func(o ownedItem) bool { return o.matches(f, w) })
 		if i < 0 {
 			return false
 		}
-		for at < len(live) && !items[i].matches(f, live[at]) {
-			at++
+		for n < len(live) && !items[i].matches(f, live[n]) {
+			n++
 		}
-		if at == len(live) {
+		if n == len(live) {
 			return false
 		}
 		item, isMap := w.(map[string]any)
 		switch {
 		case isMap && len(items[i].fields) == 0: // owned as a whole
-			if !m.sameValue("", "", item, live[at]) {
+			if !m.sameValue("", "", item, live[n]) {
 				return false
 			}
-		case isMap && !m.owns(items[i].fields, "", field{node: f.node}, item, live[at].(map[string]any)):
+		case isMap && !m.owns(items[i].fields, "", field{node: f.node}, item, live[n].(map[string]any)):
 			return false
 		}
-		at++
+		n++
 	}
 	return true
 }

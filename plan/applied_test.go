@@ -86,7 +86,7 @@ func TestServerSideUnchanged(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := newItem(t, tc.kind, tc.live, tc.want)
+			item := newItem(t, tc.kind, tc.live, tc.want)
 			by, operation := "helm", "Apply"
 			if tc.by != "" {
 				by = tc.by
@@ -94,9 +94,9 @@ func TestServerSideUnchanged(t *testing.T) {
 			if tc.operation != "" {
 				operation = tc.operation
 			}
-			it.Live = withManagedFields(t, it.Live, by, operation, newItem(t, tc.kind, tc.applied, "").Live)
-			it.Old = []map[string]any{it.New}
-			if s := computeOne(t, it, Options{ServerSide: true}); s.Action != tc.action {
+			item.Live = withManagedFields(t, item.Live, by, operation, newItem(t, tc.kind, tc.applied, "").Live)
+			item.Old = []map[string]any{item.New}
+			if s := computeOne(t, item, Options{ServerSide: true}); s.Action != tc.action {
 				t.Errorf("the action is %s, want %s", s.Action, tc.action)
 			}
 		})
@@ -116,12 +116,12 @@ func checkApplied(t testing.TB, seed uint64) (left bool) {
 	if r.IntN(3) == 0 {
 		before = k.draw(t, r, want)
 	}
-	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, New: k.object(want)}
-	it.Live = withManagedFields(t, k.object(live), "helm", "Apply", k.object(before))
-	if computeOne(t, it, Options{ServerSide: true}).Action != Unchanged {
+	item := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, New: k.object(want)}
+	item.Live = withManagedFields(t, k.object(live), "helm", "Apply", k.object(before))
+	if computeOne(t, item, Options{ServerSide: true}).Action != Unchanged {
 		return false
 	}
-	merged, err := typedOf(t, k.object(live)).Merge(typedOf(t, it.New))
+	merged, err := typedOf(t, k.object(live)).Merge(typedOf(t, item.New))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +129,8 @@ func checkApplied(t testing.TB, seed uint64) (left bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if had, has := fieldsOf(t, k.object(before)), fieldsOf(t, it.New); !changes.IsSame() || !had.Equals(has) {
-		t.Fatalf("seed %d: apply would change %s, and the fields\n%s\nto\n%s\nof %s", seed, changes, had, has, marshal(t, it))
+	if had, has := fieldsOf(t, k.object(before)), fieldsOf(t, item.New); !changes.IsSame() || !had.Equals(has) {
+		t.Fatalf("seed %d: apply would change %s, and the fields\n%s\nto\n%s\nof %s", seed, changes, had, has, marshal(t, item))
 	}
 	return true
 }
@@ -159,7 +159,7 @@ func FuzzServerSideUnchanged(f *testing.F) {
 
 // Any client can write managedFields.
 func TestInvalidManagedFields(t *testing.T) {
-	it := newItem(t, "v1 Service", `{spec: {ports: [{port: 1, protocol: TCP}]}}`, `{spec: {ports: [{port: 1}]}}`)
+	item := newItem(t, "v1 Service", `{spec: {ports: [{port: 1, protocol: TCP}]}}`, `{spec: {ports: [{port: 1}]}}`)
 	for _, fields := range []any{
 		nil, "x", []any{}, map[string]any{}, map[string]any{"f:spec": nil}, map[string]any{"f:spec": map[string]any{"f:ports": map[string]any{"k:": nil}}},
 		map[string]any{"f:spec": map[string]any{"f:ports": map[string]any{`k:{"port":[1]}`: map[string]any{}}}},
@@ -168,9 +168,9 @@ func TestInvalidManagedFields(t *testing.T) {
 		map[string]any{"f:spec": map[string]any{"f:ports": map[string]any{`k:{}`: map[string]any{"f:port": map[string]any{}}}}},
 	} {
 		for _, entry := range []any{nil, "x", map[string]any{"manager": 1}, map[string]any{"manager": "helm", "operation": "Apply", "apiVersion": "v1", "fieldsV1": fields}} {
-			live := maps.Clone(it.Live)
+			live := maps.Clone(item.Live)
 			live["metadata"] = map[string]any{"name": "web", "managedFields": []any{entry}}
-			odd := it
+			odd := item
 			odd.Live = live
 			if s := computeOne(t, odd, Options{ServerSide: true}); s.Action != Update {
 				t.Errorf("%v: the action is %s", entry, s.Action)

@@ -60,9 +60,9 @@ func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compare %s: %w", o, err)
 		}
-		it := Item{Ref: refOf(o, namespace), Source: o.Source, Old: []map[string]any{before}, Live: normalize(before),
+		item := Item{Ref: refOf(o, namespace), Source: o.Source, Old: []map[string]any{before}, Live: normalize(before),
 			Former: o}
-		steps = append(steps, deleteStep(it, Options{}))
+		steps = append(steps, deleteStep(item, Options{}))
 	}
 	return steps, nil
 }

@@ -79,23 +79,23 @@ func Compute(items []Item, o Options) (*Plan, error) {
 		Searched:     o.AutoscalerNamespaces,
 		ForceReplace: o.ForceReplace}
 	wanted := make(map[string]bool, len(items)) // by UID
-	for _, it := range items {
-		if uid, _ := metadata(it.Live)["uid"].(string); it.New != nil && uid != "" {
+	for _, item := range items {
+		if uid, _ := metadata(item.Live)["uid"].(string); item.New != nil && uid != "" {
 			wanted[uid] = true
 		}
 	}
 	var errs []error
-	for _, it := range items {
-		if it.New == nil {
-			if uid, _ := metadata(it.Live)["uid"].(string); it.Live == nil || wanted[uid] {
+	for _, item := range items {
+		if item.New == nil {
+			if uid, _ := metadata(item.Live)["uid"].(string); item.Live == nil || wanted[uid] {
 				continue
 			}
-			p.Steps = append(p.Steps, deleteStep(it, o))
+			p.Steps = append(p.Steps, deleteStep(item, o))
 			continue
 		}
-		s, err := applyStep(it, o)
+		s, err := applyStep(item, o)
 		if err != nil {
-			errs = append(errs, newError(it, err))
+			errs = append(errs, newError(item, err))
 			continue
 		}
 		p.Steps = append(p.Steps, s)
@@ -104,25 +104,25 @@ func Compute(items []Item, o Options) (*Plan, error) {
 }
 
 // deleteStep returns the step for an object that is no longer part of the release.
-func deleteStep(it Item, o Options) Step {
-	s := Step{Item: it, Action: Delete}
-	if hasKeepPolicy(it) {
-		s.Action, s.Reason, s.After = Keep, policyAnnotation+": keep", it.Live
+func deleteStep(item Item, o Options) Step {
+	s := Step{Item: item, Action: Delete}
+	if hasKeepPolicy(item) {
+		s.Action, s.Reason, s.After = Keep, policyAnnotation+": keep", item.Live
 	} else if o.ForeignReason != nil {
-		if s.Reason = o.ForeignReason(it); s.Reason != "" {
-			s.Action, s.After = Keep, it.Live
+		if s.Reason = o.ForeignReason(item); s.Reason != "" {
+			s.Action, s.After = Keep, item.Live
 		}
 	}
-	s.Drifted = hasDrifted(it)
+	s.Drifted = hasDrifted(item)
 	return s
 }
 
 // hasKeepPolicy reports whether an object stays when it is no longer part of the release:
 // its live object, or the newest manifest that had it, is annotated so.
-func hasKeepPolicy(it Item) bool {
-	objects := []map[string]any{it.Live}
-	if n := len(it.Old); n > 0 {
-		objects = append(objects, it.Old[n-1])
+func hasKeepPolicy(item Item) bool {
+	objects := []map[string]any{item.Live}
+	if n := len(item.Old); n > 0 {
+		objects = append(objects, item.Old[n-1])
 	}
 	for _, object := range objects {
 		if strings.EqualFold(strings.TrimSpace(annotation(object, policyAnnotation)), "keep") {
@@ -133,25 +133,25 @@ func hasKeepPolicy(it Item) bool {
 }
 
 // applyStep returns the step for an object of the release.
-func applyStep(it Item, o Options) (Step, error) {
-	if meta, ok := it.New["metadata"].(map[string]any); !ok || len(meta) == 0 {
+func applyStep(item Item, o Options) (Step, error) {
+	if meta, ok := item.New["metadata"].(map[string]any); !ok || len(meta) == 0 {
 		return Step{}, &problem{"metadata", "is missing"}
 	}
-	forms := scan(it.New)
-	if forms.directives && builtIn(it.New) {
-		return Step{}, &problem{Directive(it.New),
+	forms := scan(item.New)
+	if forms.directives && builtIn(item.New) {
+		return Step{}, &problem{Directive(item.New),
 			"is a directive of strategic merge patches, which a manifest must not have: remove it"}
 	}
-	owners, err := ownershipOf(it.New)
+	owners, err := ownershipOf(item.New)
 	if err != nil {
 		return Step{}, &problem{"metadata.annotations", err.Error()}
 	}
-	s := Step{Item: it, Action: Create, After: normalizeScanned(it.New, forms)}
-	switch m := mergerOf(it); {
+	s := Step{Item: item, Action: Create, After: normalizeScanned(item.New, forms)}
+	switch m := mergerOf(item); {
 	case o.ServerSide:
 		err = s.applyOnServer(m, o, owners)
-	case it.Live == nil:
-	case o.ForceReplace && !isVolume(it):
+	case item.Live == nil:
+	case o.ForceReplace && !isVolume(item):
 		err = s.replace(m)
 	default:
 		err = s.merge(m, o, owners)
@@ -261,7 +261,7 @@ func (s *Step) resolveConflicts(m *merger, o Options, owners ownership,
 	for _, c := range found {
 		switch c.Resolution {
 		case Yield:
-			leave(c.at, c.Live)
+			leave(c.path, c.Live)
 		case Take:
 			s.Force = true
 		}
@@ -300,10 +300,10 @@ func Replaceable(s Step) bool {
 	return strings.EqualFold(strings.TrimSpace(annotation(s.New, replaceAnnotation)), "true")
 }
 
-func mergerOf(it Item) *merger {
+func mergerOf(item Item) *merger {
 	t := kinds()
-	_, builtIn := t.kinds[it.APIVersion+" "+it.Kind]
-	return &merger{table: t, builtIn: builtIn, olds: len(it.Old)}
+	_, builtIn := t.kinds[item.APIVersion+" "+item.Kind]
+	return &merger{table: t, builtIn: builtIn, olds: len(item.Old)}
 }
 
 // rootField returns how the fields of a whole object merge.
@@ -311,9 +311,9 @@ func (m *merger) rootField(r Ref) field {
 	return field{node: m.table.kinds[r.APIVersion+" "+r.Kind], position: top}
 }
 
-func oldObjects(it Item) []map[string]any {
-	out := make([]map[string]any, 0, len(it.Old))
-	for _, old := range it.Old {
+func oldObjects(item Item) []map[string]any {
+	out := make([]map[string]any, 0, len(item.Old))
+	for _, old := range item.Old {
 		out = append(out, asApplied(old))
 	}
 	return out
@@ -370,10 +370,10 @@ func annotation(object map[string]any, key string) string {
 }
 
 // newError returns an [*Error] for the object of it.
-func newError(it Item, err error) error {
-	e := &Error{Object: it.Ref, Source: it.Source, Text: err.Error()}
-	if e.Source == "" && it.Object != nil {
-		e.Source = it.Object.Source
+func newError(item Item, err error) error {
+	e := &Error{Object: item.Ref, Source: item.Source, Text: err.Error()}
+	if e.Source == "" && item.Object != nil {
+		e.Source = item.Object.Source
 	}
 	if p := (*problem)(nil); errors.As(err, &p) {
 		e.Path, e.Text = p.path, p.text

@@ -41,17 +41,17 @@ func newItem(t testing.TB, gvk, live, want string, olds ...string) Item {
 		m["metadata"].(map[string]any)["name"] = "web"
 		return m
 	}
-	it := Item{Ref: Ref{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: "web"}, Live: named(live), New: named(want)}
+	item := Item{Ref: Ref{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: "web"}, Live: named(live), New: named(want)}
 	for _, old := range olds {
-		it.Old = append(it.Old, named(old))
+		item.Old = append(item.Old, named(old))
 	}
-	return it
+	return item
 }
 
 // computeOne returns the step of a plan with one item, or nil.
-func computeOne(t testing.TB, it Item, o Options) *Step {
+func computeOne(t testing.TB, item Item, o Options) *Step {
 	t.Helper()
-	p, err := Compute([]Item{it}, o)
+	p, err := Compute([]Item{item}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -521,13 +521,13 @@ func TestMerge(t *testing.T) {
 		want: `{spec: {a: 1}, status: {}}`,
 	}} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := newItem(t, tc.kind, tc.live, tc.want)
+			item := newItem(t, tc.kind, tc.live, tc.want)
 			if tc.old != "" {
-				it = newItem(t, tc.kind, tc.live, tc.want, tc.old)
+				item = newItem(t, tc.kind, tc.live, tc.want, tc.old)
 			}
-			before, _ := json.Marshal(it)
-			s := computeOne(t, it, Options{})
-			if after, _ := json.Marshal(it); string(after) != string(before) {
+			before, _ := json.Marshal(item)
+			s := computeOne(t, item, Options{})
+			if after, _ := json.Marshal(item); string(after) != string(before) {
 				t.Error("Compute changed its input")
 			}
 			if tc.after == "" {
@@ -546,8 +546,8 @@ func TestMerge(t *testing.T) {
 			if tc.patch != "" && !equalJSON(parseObject(t, string(s.Patch)), parseObject(t, tc.patch)) {
 				t.Errorf("patch is %s\nwant %s", s.Patch, tc.patch)
 			}
-			it.Live = s.After
-			if again := computeOne(t, it, Options{}); again.Action != Unchanged {
+			item.Live = s.After
+			if again := computeOne(t, item, Options{}); again.Action != Unchanged {
 				t.Errorf("the second time it changes again: %s", again.Patch)
 			}
 		})
@@ -566,13 +566,13 @@ func equalJSON(a, b map[string]any) bool {
 
 func TestMergeFailedRevisions(t *testing.T) {
 	// Revision 2 failed after it had added a variable and a label.
-	it := newItem(t, "v1 Pod",
+	item := newItem(t, "v1 Pod",
 		`{metadata: {labels: {app: web, beta: "yes"}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: BETA, value: "1"}]}]}}`,
 		`{metadata: {labels: {app: web}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}]}]}}`,
 		`{metadata: {labels: {app: web}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}]}]}}`,
 		`{metadata: {labels: {app: web, beta: "yes"}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: BETA, value: "1"}]}]}}`,
 	)
-	s := computeOne(t, it, Options{})
+	s := computeOne(t, item, Options{})
 	want := newItem(t, "v1 Pod", `{metadata: {labels: {app: web}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}]}]}}`, "").Live
 	if !equalJSON(s.After, want) {
 		t.Errorf("after is\n%s", FormatObject(s.After))
@@ -720,12 +720,12 @@ func TestMergeOptionalKey(t *testing.T) {
 		{"it goes", keyless, "{spec: {nodeName: a}}", keyless, `{"spec":{"imagePullSecrets":null}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := newItem(t, "v1 Pod", tc.live, tc.want, tc.old)
-			s := computeOne(t, it, Options{})
+			item := newItem(t, "v1 Pod", tc.live, tc.want, tc.old)
+			s := computeOne(t, item, Options{})
 			if string(s.Patch) != tc.patch || s.Drifted {
 				t.Errorf("patch is %s, want %s; drifted is %v", s.Patch, tc.patch, s.Drifted)
 			}
-			if _, err := Compute([]Item{it}, Options{ServerSide: true}); err != nil {
+			if _, err := Compute([]Item{item}, Options{ServerSide: true}); err != nil {
 				t.Errorf("server-side: %v", err)
 			}
 		})
@@ -733,9 +733,9 @@ func TestMergeOptionalKey(t *testing.T) {
 }
 
 func TestMergeInvalidOldManifest(t *testing.T) {
-	it := newItem(t, "v1 Pod", "{spec: {containers: [{name: a}]}}", "{spec: {containers: [{name: a, image: b}]}}",
+	item := newItem(t, "v1 Pod", "{spec: {containers: [{name: a}]}}", "{spec: {containers: [{name: a, image: b}]}}",
 		"{spec: {containers: {name: a}}}", "{spec: [1]}", "{spec: {containers: [x, null, {image: y}]}, metadata: null}")
-	if s := computeOne(t, it, Options{}); string(s.Patch) != `{"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"image":"b","name":"a"}]}}` || s.Drifted {
+	if s := computeOne(t, item, Options{}); string(s.Patch) != `{"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"image":"b","name":"a"}]}}` || s.Drifted {
 		t.Errorf("patch is %s, drifted %v", s.Patch, s.Drifted)
 	}
 }

@@ -25,9 +25,9 @@ type element struct {
 }
 
 // formatPath returns a path as plans show it.
-func formatPath(at []pathStep) string {
+func formatPath(p []pathStep) string {
 	path := ""
-	for _, s := range at {
+	for _, s := range p {
 		if s.item {
 			path += "[" + s.name + "]"
 		} else {
@@ -39,9 +39,9 @@ func formatPath(at []pathStep) string {
 
 // formatServerPath returns a path as the API server writes it:
 // `.spec.containers[name="web"].image`.
-func formatServerPath(at []pathStep) string {
+func formatServerPath(path []pathStep) string {
 	var b strings.Builder
-	for _, s := range at {
+	for _, s := range path {
 		if !s.item {
 			b.WriteString("." + s.name)
 			continue
@@ -62,7 +62,7 @@ func formatServerPath(at []pathStep) string {
 // fieldConflict is a conflict and its path.
 type fieldConflict struct {
 	Conflict
-	at []pathStep
+	path []pathStep
 }
 
 // conflicts returns the fields of the manifest want that managers other than the release's
@@ -88,7 +88,7 @@ func (m *merger) conflicts(r Ref, live, want map[string]any, rejected map[string
 		c.fields(nil, "", m.rootField(r), e.fields, known, want, live)
 		for _, found := range c.found {
 			found.Manager = e.Manager
-			found.Secret = secretField(r, found.at)
+			found.Secret = secretField(r, found.path)
 			out = append(out, found)
 		}
 	}
@@ -97,8 +97,8 @@ func (m *merger) conflicts(r Ref, live, want map[string]any, rejected map[string
 }
 
 // secretField reports whether the values of a field must not be shown.
-func secretField(r Ref, at []pathStep) bool {
-	return r.Kind == "Secret" && (at[0].name == "data" || at[0].name == "stringData")
+func secretField(r Ref, path []pathStep) bool {
+	return r.Kind == "Secret" && (path[0].name == "data" || path[0].name == "stringData")
 }
 
 // conflictFinder compares a manifest with the fields of one manager.
@@ -109,16 +109,16 @@ type conflictFinder struct {
 	found        []fieldConflict
 }
 
-func (c *conflictFinder) add(at []pathStep, want, live any) {
-	conflict := Conflict{Path: formatPath(at), Field: formatServerPath(at), Live: live, Chart: want}
-	c.found = append(c.found, fieldConflict{conflict, slices.Clone(at)})
+func (c *conflictFinder) add(path []pathStep, want, live any) {
+	conflict := Conflict{Path: formatPath(path), Field: formatServerPath(path), Live: live, Chart: want}
+	c.found = append(c.found, fieldConflict{conflict, slices.Clone(path)})
 }
 
 // isConflict reports whether a field that the manager owns as a whole is in conflict. known
 // are the fields below it of all managers: if one owns fields below it, the field is not a
 // single value, and a manager that owns only the field itself has set it to empty.
-func (c *conflictFinder) isConflict(at []pathStep, parent string, known []map[string]any, want, live any) bool {
-	if len(c.rejected) > 0 && c.rejected[formatServerPath(at)] {
+func (c *conflictFinder) isConflict(path []pathStep, parent string, known []map[string]any, want, live any) bool {
+	if len(c.rejected) > 0 && c.rejected[formatServerPath(path)] {
 		return true
 	}
 	m, isMap := live.(map[string]any)
@@ -126,19 +126,19 @@ func (c *conflictFinder) isConflict(at []pathStep, parent string, known []map[st
 	if c.rejectedOnly || isMap && len(m) == 0 || slices.ContainsFunc(known, below) {
 		return false
 	}
-	return !c.sameValue(parent, at[len(at)-1].name, want, live)
+	return !c.sameValue(parent, path[len(path)-1].name, want, live)
 }
 
 // fields finds conflicts in a map under the key name. known are the fields in it of all
 // managers.
-func (c *conflictFinder) fields(at []pathStep, name string, f field, owned map[string]any, known []map[string]any, want,
-	live map[string]any) {
+func (c *conflictFinder) fields(path []pathStep, name string, f field, owned map[string]any,
+	known []map[string]any, want, live map[string]any) {
 	for key, w := range want {
 		inner, owns := owned["f:"+key].(map[string]any)
 		if !owns || f.skips(key) {
 			continue
 		}
-		here := append(at, pathStep{element: element{name: key}})
+		here := append(path, pathStep{element: element{name: key}})
 		parts := mapsAt(known, "f:"+key)
 		if len(inner) == 0 {
 			if c.isConflict(here, name, parts, w, live[key]) {
@@ -160,7 +160,8 @@ func (c *conflictFinder) fields(at []pathStep, name string, f field, owned map[s
 }
 
 // items finds conflicts in the items of a list.
-func (c *conflictFinder) items(at []pathStep, f field, owned map[string]any, known []map[string]any, want, live []any) {
+func (c *conflictFinder) items(path []pathStep, f field, owned map[string]any, known []map[string]any,
+	want, live []any) {
 	items, ok := ownedItems(owned)
 	if !ok {
 		return
@@ -172,7 +173,7 @@ func (c *conflictFinder) items(at []pathStep, f field, owned map[string]any, kno
 			continue // plain values cannot be in conflict
 		}
 		w, have := want[i].(map[string]any), live[j].(map[string]any)
-		here := append(at, pathStep{element{o.name(f, w), true, i}, o.keys})
+		here := append(path, pathStep{element{o.name(f, w), true, i}, o.keys})
 		parts := mapsAt(known, o.path)
 		if len(o.fields) > 0 {
 			c.fields(here, "", field{node: f.node}, o.fields, parts, w, have)
@@ -200,15 +201,15 @@ func (o ownedItem) name(f field, item map[string]any) string {
 // Fields that an autoscaler sets yield to it, unless the policy is Take and the autoscaler
 // certainly does not exist any more. Fields that were scaled by hand (kubectl scale) yield
 // unless the policy is Take. Otherwise the policy decides.
-func (o Options) resolve(r Ref, own ownership, found []fieldConflict) {
+func (o Options) resolve(r Ref, rules ownership, found []fieldConflict) {
 	target := o.Autoscaled.nameOf(r)
 	noAutoscaler := o.Conflicts == Take && slices.Contains(o.AutoscalerNamespaces, r.Namespace)
 	for i := range found {
 		c := &found[i]
 		c.Resolution, c.Reason, c.Annotated = cmp.Or(o.Conflicts, Fail), "", false
-		if annotated := own.resolutionOf(c.at); annotated != "" {
+		if annotated := rules.resolutionOf(c.path); annotated != "" {
 			c.Resolution, c.Reason, c.Annotated = annotated, "annotation "+OwnershipAnnotation, true
-		} else if by := scalerOf(c.Manager, c.at, target); by != "" && !(noAutoscaler && by == unknownAutoscaler) {
+		} else if by := scalerOf(c.Manager, c.path, target); by != "" && !(noAutoscaler && by == unknownAutoscaler) {
 			c.Resolution, c.Reason = Yield, "scaled by "+by
 		} else if c.Manager.Subresource == "scale" && o.Conflicts != Take {
 			c.Resolution, c.Reason = Yield, "it was scaled"
@@ -292,12 +293,12 @@ func editAt(v any, paths [][]pathStep, depth int, change func(any) (any, bool)) 
 // release's, and rest are the others, which stay the manager's. fields, taken and rest are in
 // the format of managedFields' fieldsV1; apiVersion is the entry's. Both results are nil if
 // there is nothing to take, or if apiVersion is not that of the new manifest.
-func MigratedFields(it Item, apiVersion string, fields map[string]any) (taken, rest map[string]any) {
-	if it.New == nil || apiVersion != it.New["apiVersion"] {
+func MigratedFields(item Item, apiVersion string, fields map[string]any) (taken, rest map[string]any) {
+	if item.New == nil || apiVersion != item.New["apiVersion"] {
 		return nil, nil
 	}
-	m := mergerOf(it)
-	return m.migratedFields(m.rootField(it.Ref), fields, append(oldObjects(it), normalize(it.New)))
+	m := mergerOf(item)
+	return m.migratedFields(m.rootField(item.Ref), fields, append(oldObjects(item), normalize(item.New)))
 }
 
 // migratedFields divides owned into the fields that are in one of the manifests, and the rest.
@@ -386,8 +387,8 @@ func (m *merger) migratedItems(f field, owned map[string]any, lists [][]any) (ta
 			rest[o.path] = fields
 		}
 	}
-	if own, has := owned["."]; has {
-		rest["."] = own
+	if self, has := owned["."]; has {
+		rest["."] = self
 	}
 	if len(taken) == 0 {
 		return nil, nil

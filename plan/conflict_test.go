@@ -132,9 +132,9 @@ func TestConflicts(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := newItem(t, tc.kind, tc.live, tc.want)
-			metadata(it.Live)["uid"], metadata(it.Live)["resourceVersion"] = "u", "7"
-			it.Live = withManager(t, it.Live, tc.by, newItem(t, tc.kind, tc.theirs, "").Live)
+			item := newItem(t, tc.kind, tc.live, tc.want)
+			metadata(item.Live)["uid"], metadata(item.Live)["resourceVersion"] = "u", "7"
+			item.Live = withManager(t, item.Live, tc.by, newItem(t, tc.kind, tc.theirs, "").Live)
 			o := Options{ServerSide: true, Conflicts: tc.policy, RejectedFields: map[string]bool{}}
 			for _, path := range tc.refused {
 				o.RejectedFields[path] = true
@@ -143,7 +143,7 @@ func TestConflicts(t *testing.T) {
 				o.Autoscaled = Autoscaled{}
 				o.Autoscaled.Add(parseObject(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: web}}}`), "shop")
 			}
-			s := computeOne(t, it, o)
+			s := computeOne(t, item, o)
 			var found []string
 			for _, c := range s.Conflicts {
 				found = append(found, fmt.Sprint(c.Path, " ", c.Resolution))
@@ -169,16 +169,16 @@ func TestConflicts(t *testing.T) {
 
 // Yielded fields stay yielded, and the second step is Unchanged.
 func TestYieldedFieldUnchanged(t *testing.T) {
-	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5, paused: true}}`, `{spec: {replicas: 3, paused: true}}`)
+	item := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5, paused: true}}`, `{spec: {replicas: 3, paused: true}}`)
 	hpa := Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}
-	it.Live = withManager(t, it.Live, hpa, newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, "").Live)
-	it.Live = withManager(t, it.Live, Manager{Name: "helm", Operation: "Apply"}, newItem(t, "apps/v1 Deployment", `{spec: {paused: true}}`, "").Live)
-	s := computeOne(t, it, Options{ServerSide: true})
+	item.Live = withManager(t, item.Live, hpa, newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, "").Live)
+	item.Live = withManager(t, item.Live, Manager{Name: "helm", Operation: "Apply"}, newItem(t, "apps/v1 Deployment", `{spec: {paused: true}}`, "").Live)
+	s := computeOne(t, item, Options{ServerSide: true})
 	if s.Action != Unchanged || len(s.Conflicts) != 1 {
 		t.Errorf("the action is %s with %d conflicts, want unchanged with 1", s.Action, len(s.Conflicts))
 	}
-	it.New = newItem(t, "apps/v1 Deployment", "", `{spec: {replicas: 3, paused: false}}`).New
-	if s = computeOne(t, it, Options{ServerSide: true}); s.Action != Update || replicasAndPaused(s.After) != "5 false" {
+	item.New = newItem(t, "apps/v1 Deployment", "", `{spec: {replicas: 3, paused: false}}`).New
+	if s = computeOne(t, item, Options{ServerSide: true}); s.Action != Update || replicasAndPaused(s.After) != "5 false" {
 		t.Errorf("the action is %s, and it becomes %v, want an update of paused only", s.Action, replicasAndPaused(s.After))
 	}
 }
@@ -189,8 +189,8 @@ func replicasAndPaused(o map[string]any) string {
 }
 
 func TestAutoscalerInRelease(t *testing.T) {
-	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
-	it.Live = withManager(t, it.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, it.Live)
+	item := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	item.Live = withManager(t, item.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, item.Live)
 	hpa := newItem(t, "autoscaling/v2 HorizontalPodAutoscaler", "", `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`)
 	for _, tc := range []struct {
 		name      string
@@ -199,7 +199,7 @@ func TestAutoscalerInRelease(t *testing.T) {
 	}{{"of its namespace", "shop", Yield}, {"of another namespace", "other", Fail}} {
 		t.Run(tc.name, func(t *testing.T) {
 			hpa.Namespace = tc.namespace
-			p, err := Compute([]Item{it, hpa}, Options{ServerSide: true})
+			p, err := Compute([]Item{item, hpa}, Options{ServerSide: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,8 +214,8 @@ func TestAutoscalerInRelease(t *testing.T) {
 func TestAutoscalerDeleted(t *testing.T) {
 	const scaler = "autoscaling/v2 HorizontalPodAutoscaler"
 	const onWeb = `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`
-	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
-	it.Live = withManager(t, it.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, it.Live)
+	item := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	item.Live = withManager(t, item.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, item.Live)
 	for _, tc := range []struct {
 		name string
 		hpa  Item
@@ -229,7 +229,7 @@ func TestAutoscalerDeleted(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			there := Autoscaled{}
 			there.Add(tc.hpa.Live, "shop")
-			p, err := Compute([]Item{it, tc.hpa}, Options{ServerSide: true, Autoscaled: there, AutoscalerNamespaces: []string{"shop"}})
+			p, err := Compute([]Item{item, tc.hpa}, Options{ServerSide: true, Autoscaled: there, AutoscalerNamespaces: []string{"shop"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,8 +242,8 @@ func TestAutoscalerDeleted(t *testing.T) {
 
 // With Take, a deleted autoscaler does not keep replicas.
 func TestTakeFromDeletedAutoscaler(t *testing.T) {
-	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
-	it.Live = withManager(t, it.Live, Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}, it.Live)
+	item := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	item.Live = withManager(t, item.Live, Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}, item.Live)
 	for _, tc := range []struct {
 		name     string
 		policy   Resolution
@@ -257,7 +257,7 @@ func TestTakeFromDeletedAutoscaler(t *testing.T) {
 		{"no one takes", Fail, []string{"shop"}, Yield, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, err := Compute([]Item{it}, Options{ServerSide: true, Conflicts: tc.policy, Autoscaled: Autoscaled{}, AutoscalerNamespaces: tc.searched})
+			p, err := Compute([]Item{item}, Options{ServerSide: true, Conflicts: tc.policy, Autoscaled: Autoscaled{}, AutoscalerNamespaces: tc.searched})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -273,8 +273,8 @@ func TestTakeFromDeletedAutoscaler(t *testing.T) {
 
 func TestMigratedFields(t *testing.T) {
 	const theirs = `{metadata: {labels: {a: x, theirs: x}, annotations: {note: x}}, spec: {replicas: 5, template: {spec: {containers: [{name: web, image: a, tty: true}, {name: side, image: b}]}}}}`
-	it := newItem(t, "apps/v1 Deployment", theirs, `{metadata: {labels: {a: y}}, spec: {template: {spec: {containers: [{name: web, image: z}]}}}}`, `{spec: {replicas: 3}}`)
-	fields := roundTrip(t, withManager(t, it.Live, Manager{}, it.Live)).(map[string]any)
+	item := newItem(t, "apps/v1 Deployment", theirs, `{metadata: {labels: {a: y}}, spec: {template: {spec: {containers: [{name: web, image: z}]}}}}`, `{spec: {replicas: 3}}`)
+	fields := roundTrip(t, withManager(t, item.Live, Manager{}, item.Live)).(map[string]any)
 	owned := metadata(fields)["managedFields"].([]any)[0].(map[string]any)["fieldsV1"].(map[string]any)
 	set := func(m map[string]any) string {
 		if m == nil {
@@ -289,7 +289,7 @@ func TestMigratedFields(t *testing.T) {
 		slices.Sort(paths)
 		return strings.Join(paths, " ")
 	}
-	taken, rest := MigratedFields(it, "apps/v1", owned)
+	taken, rest := MigratedFields(item, "apps/v1", owned)
 	const container = `.spec.template.spec.containers`
 	if got, want := set(taken), `.metadata.labels.a .spec.replicas `+container+`[name="web"].image `+container+`[name="web"].name`; got != want {
 		t.Errorf("taken =\n%s, want\n%s", got, want)
@@ -297,10 +297,10 @@ func TestMigratedFields(t *testing.T) {
 	if got, want := set(rest), `.metadata.annotations.note .metadata.labels.theirs `+container+`[name="side"].image `+container+`[name="side"].name `+container+`[name="web"].tty`; got != want {
 		t.Errorf("rest =\n%s, want\n%s", got, want)
 	}
-	if taken, rest = MigratedFields(it, "apps/v1beta1", owned); taken != nil || rest != nil {
+	if taken, rest = MigratedFields(item, "apps/v1beta1", owned); taken != nil || rest != nil {
 		t.Errorf("fields of another API version: taken = %v, want none", taken)
 	}
-	if again, _ := MigratedFields(it, "apps/v1", map[string]any{"f:status": map[string]any{}}); again != nil {
+	if again, _ := MigratedFields(item, "apps/v1", map[string]any{"f:status": map[string]any{}}); again != nil {
 		t.Errorf("fields of status: taken = %v, want none", again)
 	}
 }
@@ -356,12 +356,12 @@ func checkConflicts(t testing.TB, seed uint64) int {
 	if merged, err := typedOf(t, live).Merge(typedOf(t, theirs)); err == nil {
 		live = merged.AsValue().Unstructured().(map[string]any)
 	}
-	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, New: want}
-	it.Live = withManager(t, live, Manager{Name: "other", Operation: "Update"}, theirs)
-	it.Live = withManager(t, it.Live, Manager{Name: "helm", Operation: "Apply"}, live)
-	was := string(marshal(t, it))
-	s := computeOne(t, it, Options{ServerSide: true, Conflicts: Yield})
-	if string(marshal(t, it)) != was {
+	item := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, New: want}
+	item.Live = withManager(t, live, Manager{Name: "other", Operation: "Update"}, theirs)
+	item.Live = withManager(t, item.Live, Manager{Name: "helm", Operation: "Apply"}, live)
+	was := string(marshal(t, item))
+	s := computeOne(t, item, Options{ServerSide: true, Conflicts: Yield})
+	if string(marshal(t, item)) != was {
 		t.Fatalf("seed %d: Compute changed its input", seed)
 	}
 	if s.Action != Update {
@@ -372,7 +372,7 @@ func checkConflicts(t testing.TB, seed uint64) int {
 		t.Fatal(err)
 	}
 	set := fieldsOf(t, theirs)
-	server := serverConflicts(t, live, mergerOf(it).cleanForApply(normalize(want)), set)
+	server := serverConflicts(t, live, mergerOf(item).cleanForApply(normalize(want)), set)
 	for _, c := range s.Conflicts {
 		if c.Chart == nil {
 			continue // the server does not report excluded fields
@@ -391,7 +391,7 @@ func checkConflicts(t testing.TB, seed uint64) int {
 			continue
 		}
 		// With the server's report it is a conflict too.
-		again := computeOne(t, it, Options{ServerSide: true, Conflicts: Yield, RejectedFields: map[string]bool{field: true}})
+		again := computeOne(t, item, Options{ServerSide: true, Conflicts: Yield, RejectedFields: map[string]bool{field: true}})
 		if !slices.ContainsFunc(again.Conflicts, func(c Conflict) bool { return c.Field == field }) {
 			t.Fatalf("seed %d: %s is rejected by the server, and not found", seed, field)
 		}

@@ -23,8 +23,8 @@ func TestDirective(t *testing.T) {
 	} {
 		for _, live := range []string{"", "{}"} {
 			t.Run(tc.kind+" "+tc.manifest+live, func(t *testing.T) {
-				it := newItem(t, tc.kind, live, tc.manifest)
-				_, err := Compute([]Item{it}, Options{})
+				item := newItem(t, tc.kind, live, tc.manifest)
+				_, err := Compute([]Item{item}, Options{})
 				if tc.path == "" {
 					if err != nil {
 						t.Errorf("the error is %v", err)
@@ -42,9 +42,9 @@ func TestDirective(t *testing.T) {
 
 // Records written by Helm may contain directives, which Helm has sent as part of a patch.
 func TestDirectiveInOldManifest(t *testing.T) {
-	it := newItem(t, "v1 Pod", `{spec: {containers: [{name: a, image: x}, {name: b, image: b}]}}`, `{spec: {containers: [{name: a, image: y}]}}`,
+	item := newItem(t, "v1 Pod", `{spec: {containers: [{name: a, image: x}, {name: b, image: b}]}}`, `{spec: {containers: [{name: a, image: y}]}}`,
 		`{spec: {$setElementOrder/containers: [{name: a}], containers: [{$patch: replace}, {name: a, image: x, $retainKeys: [name]}, {name: b, $patch: delete}]}}`)
-	s := computeOne(t, it, Options{})
+	s := computeOne(t, item, Options{})
 	want := newItem(t, "v1 Pod", `{spec: {containers: [{name: a, image: y}, {name: b, image: b}]}}`, "").Live
 	if !equalJSON(s.After, want) {
 		t.Errorf("after is\n%s\nby %s", FormatObject(s.After), s.Patch)
@@ -92,26 +92,26 @@ func checkDirectives(t testing.TB, seed uint64) {
 		return m
 	}
 	first := k.spec.generate(r)
-	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: head(k.spec.change(r, first)), New: head(k.spec.change(r, first))}
+	item := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: head(k.spec.change(r, first)), New: head(k.spec.change(r, first))}
 	old := head(first)
 	addDirective(r, old)
-	it.Old = []map[string]any{old}
-	got, err := Compute([]Item{it}, Options{})
+	item.Old = []map[string]any{old}
+	got, err := Compute([]Item{item}, Options{})
 	if err != nil {
 		t.Fatalf("seed %d: error for a directive in an old manifest: %v", seed, err)
 	}
 	if k.typed != nil {
-		it.Old = []map[string]any{withoutDirectives(old).(map[string]any)}
-		want, err := Compute([]Item{it}, Options{})
+		item.Old = []map[string]any{withoutDirectives(old).(map[string]any)}
+		want, err := Compute([]Item{item}, Options{})
 		if err != nil || !reflect.DeepEqual(got.Steps[0].After, want.Steps[0].After) || string(got.Steps[0].Patch) != string(want.Steps[0].Patch) {
 			t.Fatalf("seed %d: old %s\npatch %s\nwant  %s (%v)", seed, marshal(t, old), got.Steps[0].Patch, want.Steps[0].Patch, err)
 		}
 	}
-	addDirective(r, it.New)
-	_, err = Compute([]Item{it}, Options{ServerSide: r.IntN(2) == 0})
+	addDirective(r, item.New)
+	_, err = Compute([]Item{item}, Options{ServerSide: r.IntN(2) == 0})
 	var refused *Error
 	if is := errors.As(err, &refused) && isDirective(refused.Path[strings.LastIndex(refused.Path, "$"):]); is != (k.typed != nil) {
-		t.Fatalf("seed %d: %s: %v", seed, marshal(t, it.New), err)
+		t.Fatalf("seed %d: %s: %v", seed, marshal(t, item.New), err)
 	}
 }
 

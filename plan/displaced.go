@@ -37,24 +37,24 @@ func (m *merger) displacedFields(r Ref, live, want map[string]any) []DisplacedFi
 	return d.found
 }
 
-func (d *displacedFinder) fields(at []pathStep, path []string, f field, live, want map[string]any) {
+func (d *displacedFinder) fields(p []pathStep, path []string, f field, live, want map[string]any) {
 	if f.node == nil {
 		return
 	}
 	for _, u := range f.node.unions {
 		for _, name := range u.excludedFields(live, want) {
-			d.add(at, path, name, u.chosenField(want), live)
+			d.add(p, path, name, u.chosenField(want), live)
 		}
 	}
 	if f.retain && len(f.node.unions) == 0 {
-		d.addUnretained(at, path, live, want)
+		d.addUnretained(p, path, live, want)
 	}
 	for key, w := range want {
 		have, below := live[key], f.subfield(key)
 		if have == nil || below.node == nil || f.skips(key) {
 			continue
 		}
-		here, inner := append(slices.Clip(at), pathStep{element: element{name: key}}), append(slices.Clip(path), "f:"+key)
+		here, inner := append(slices.Clip(p), pathStep{element: element{name: key}}), append(slices.Clip(path), "f:"+key)
 		switch w := w.(type) {
 		case map[string]any:
 			if h, ok := have.(map[string]any); ok {
@@ -70,7 +70,7 @@ func (d *displacedFinder) fields(at []pathStep, path []string, f field, live, wa
 
 // addUnretained adds the fields of a map that want does not have, if want has a field that
 // live does not have, such as a volume of another kind.
-func (d *displacedFinder) addUnretained(at []pathStep, path []string, live, want map[string]any) {
+func (d *displacedFinder) addUnretained(p []pathStep, path []string, live, want map[string]any) {
 	by := ""
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if want[key] != nil && live[key] == nil {
@@ -82,12 +82,12 @@ func (d *displacedFinder) addUnretained(at []pathStep, path []string, live, want
 	}
 	for _, key := range slices.Sorted(maps.Keys(live)) {
 		if want[key] == nil {
-			d.add(at, path, key, by, live)
+			d.add(p, path, key, by, live)
 		}
 	}
 }
 
-func (d *displacedFinder) items(at []pathStep, path []string, f field, live, want []any) {
+func (d *displacedFinder) items(p []pathStep, path []string, f field, live, want []any) {
 	ids, err := f.identify(want)
 	liveIDs, liveErr := f.identify(live)
 	if err != nil || liveErr != nil {
@@ -107,13 +107,13 @@ func (d *displacedFinder) items(at []pathStep, path []string, f field, live, wan
 		if err != nil {
 			continue
 		}
-		here := append(slices.Clip(at), pathStep{element{id.String(), true, i}, keys})
+		here := append(slices.Clip(p), pathStep{element{id.String(), true, i}, keys})
 		d.fields(here, append(slices.Clip(path), "k:"+string(text)), field{node: f.node, retain: f.retain}, h, w)
 	}
 }
 
-func (d *displacedFinder) add(at []pathStep, path []string, name, by string, live map[string]any) {
-	below := func(name string) []pathStep { return append(slices.Clip(at), pathStep{element: element{name: name}}) }
+func (d *displacedFinder) add(p []pathStep, path []string, name, by string, live map[string]any) {
+	below := func(name string) []pathStep { return append(slices.Clip(p), pathStep{element: element{name: name}}) }
 	d.found = append(d.found, DisplacedField{
 		Path: append(slices.Clip(path), "f:"+name), field: below(name), replacement: below(by),
 		live: live[name], replacementLive: live[by],
@@ -162,14 +162,14 @@ func (u union) excludedFields(live, want map[string]any) []string {
 }
 
 // ownsPath reports whether a managedFields entry contains a field, or fields below it.
-func (e entry) ownsPath(path []string, at []pathStep) bool {
+func (e entry) ownsPath(path []string, p []pathStep) bool {
 	fields := e.fields
 	for i, key := range path {
 		next, ok := fields[key].(map[string]any)
-		if !ok && at[i].item { // the keys may be in another order
+		if !ok && p[i].item { // the keys may be in another order
 			items, _ := ownedItems(fields)
 			for _, item := range items {
-				if maps.EqualFunc(item.keys, at[i].keys, equal) {
+				if maps.EqualFunc(item.keys, p[i].keys, equal) {
 					next, ok = item.fields, true
 				}
 			}
@@ -185,7 +185,7 @@ func (e entry) ownsPath(path []string, at []pathStep) bool {
 // displace adds the displaced fields to s. Fields that only the release has set are not added:
 // server-side apply removes them anyway. Fields of another manager stay if the policy or the
 // object's annotation says yield; displace returns those.
-func (s *Step) displace(m *merger, o Options, own ownership, want map[string]any) (left []DisplacedField) {
+func (s *Step) displace(m *merger, o Options, rules ownership, want map[string]any) (left []DisplacedField) {
 	all := entries(s.Live)
 	for _, d := range m.displacedFields(s.Ref, s.Live, want) {
 		var other *Manager
@@ -210,7 +210,7 @@ func (s *Step) displace(m *merger, o Options, own ownership, want map[string]any
 			Live: d.live, Secret: secretField(s.Ref, d.field),
 			Excluded: true, Resolution: Take, Reason: "the server takes one of it and " + formatPath(d.replacement),
 		}
-		switch annotated := own.resolutionOf(d.replacement); {
+		switch annotated := rules.resolutionOf(d.replacement); {
 		case annotated == Yield || annotated == "" && o.Conflicts == Yield:
 			c.Resolution = Yield
 			left = append(left, d)

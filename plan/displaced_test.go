@@ -28,11 +28,11 @@ func TestDisplaced(t *testing.T) {
 		{"a volume of the same kind", Manager{}, volumeOf(`configMap: {name: x, defaultMode: 420}`), volumeOf(`configMap: {name: y}`), "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := newItem(t, "apps/v1 Deployment", `{spec: `+tc.live+`}`, `{spec: `+tc.want+`}`)
+			item := newItem(t, "apps/v1 Deployment", `{spec: `+tc.live+`}`, `{spec: `+tc.want+`}`)
 			if tc.by.Name != "" {
-				it.Live = withManager(t, it.Live, tc.by, it.Live)
+				item.Live = withManager(t, item.Live, tc.by, item.Live)
 			}
-			s := computeOne(t, it, Options{ServerSide: true})
+			s := computeOne(t, item, Options{ServerSide: true})
 			var paths, says []string
 			for _, d := range s.Displaced {
 				paths = append(paths, strings.Join(d.Path, " "))

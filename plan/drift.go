@@ -21,34 +21,34 @@ type Difference struct {
 }
 
 // hasDrifted reports whether the live object differs from all old manifests.
-func hasDrifted(it Item) bool { return len(Drift(it)) > 0 }
+func hasDrifted(item Item) bool { return len(Drift(item)) > 0 }
 
 // driftPatch returns the patch from the live object to an old manifest. ok is false if the
 // manifest is invalid.
-func driftPatch(it Item, old map[string]any) (patch map[string]any, n *node, ok bool) {
-	m := mergerOf(it)
+func driftPatch(item Item, old map[string]any) (patch map[string]any, n *node, ok bool) {
+	m := mergerOf(item)
 	m.forDrift = true
-	patch, _, err := m.mergeMaps("", m.rootField(it.Ref), nil, it.Live, asApplied(old))
-	return patch, m.rootField(it.Ref).node, err == nil
+	patch, _, err := m.mergeMaps("", m.rootField(item.Ref), nil, item.Live, asApplied(old))
+	return patch, m.rootField(item.Ref).node, err == nil
 }
 
 // Drift returns the fields that the last of it.Old sets and another client has changed since,
 // sorted by path. If it.Old has several manifests, the later ones belong to failed revisions
 // and may never have been applied: a field that has the value of any of them has not drifted.
 // Drift ignores it.New.
-func Drift(it Item) []Difference {
-	if it.Live == nil || len(it.Old) == 0 {
+func Drift(item Item) []Difference {
+	if item.Live == nil || len(item.Old) == 0 {
 		return nil
 	}
 	var out []Difference
-	for i, old := range slices.Backward(it.Old) {
-		patch, n, ok := driftPatch(it, old)
+	for i, old := range slices.Backward(item.Old) {
+		patch, n, ok := driftPatch(item, old)
 		if !ok {
 			continue
 		}
 		var here []Difference
-		walkPatch(&here, "", n, patch, it.Live)
-		if i == len(it.Old)-1 {
+		walkPatch(&here, "", n, patch, item.Live)
+		if i == len(item.Old)-1 {
 			out = here
 		}
 		out = slices.DeleteFunc(out, func(d Difference) bool {
@@ -59,7 +59,7 @@ func Drift(it Item) []Difference {
 		}
 	}
 	for i := range out {
-		out[i].Secret = it.Kind == "Secret" &&
+		out[i].Secret = item.Kind == "Secret" &&
 			(strings.HasPrefix(out[i].Path, "data") || strings.HasPrefix(out[i].Path, "stringData"))
 	}
 	slices.SortFunc(out, func(a, b Difference) int { return cmp.Compare(a.Path, b.Path) })
@@ -124,8 +124,8 @@ func walkItems(out *[]Difference, path string, f field, items, live []any) {
 			continue
 		}
 		here := fmt.Sprintf("%s[%v]", path, ids[i])
-		at := slices.Index(liveIDs, ids[i])
-		if at < 0 {
+		index := slices.Index(liveIDs, ids[i])
+		if index < 0 {
 			*out = append(*out, Difference{Path: here, Want: item})
 			continue
 		}
@@ -133,7 +133,7 @@ func walkItems(out *[]Difference, path string, f field, items, live []any) {
 		for _, k := range f.more {
 			delete(w, k.name)
 		}
-		walkPatch(out, here, f.node, w, live[at].(map[string]any))
+		walkPatch(out, here, f.node, w, live[index].(map[string]any))
 	}
 }
 

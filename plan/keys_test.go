@@ -209,14 +209,14 @@ func checkKeys(t testing.TB, seed uint64) {
 		live[i] = item
 	}
 	r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
-	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: k.object(live), New: k.object(want), Old: []map[string]any{k.object(old)}}
-	s := computeOne(t, it, Options{})
+	it2 := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: k.object(live), New: k.object(want), Old: []map[string]any{k.object(old)}}
+	s := computeOne(t, it2, Options{})
 	fail := func(what string, got, want any) {
 		t.Helper()
 		t.Fatalf("seed %d: %s\nold   %s\nlive  %s\nnew   %s\npatch %s\ngot   %v\nwant  %v", seed, what,
-			marshal(t, it.Old), marshal(t, it.Live), marshal(t, it.New), s.Patch, got, want)
+			marshal(t, it2.Old), marshal(t, it2.Live), marshal(t, it2.New), s.Patch, got, want)
 	}
-	reference := k.byKey(t, k.items(applyReference(t, it.Old[0], it.Live, it.New)))
+	reference := k.byKey(t, k.items(applyReference(t, it2.Old[0], it2.Live, it2.New)))
 	after := k.items(s.After)
 	if got := k.byKey(t, after); !reflect.DeepEqual(got, reference) {
 		fail("server-side apply comes to something else", got, reference)
@@ -230,7 +230,7 @@ func checkKeys(t testing.TB, seed uint64) {
 		if s.Type == JSONMerge {
 			kind = nil
 		}
-		patched := dropDirectives(applyPatchReference(t, kind, it.Live, s.Patch))
+		patched := dropDirectives(applyPatchReference(t, kind, it2.Live, s.Patch))
 		if got := k.byKey(t, k.items(patched)); !reflect.DeepEqual(got, reference) {
 			fail("the patch makes something else", got, reference)
 		}
@@ -238,8 +238,8 @@ func checkKeys(t testing.TB, seed uint64) {
 			fail("the patch makes another order", got, want)
 		}
 	}
-	it.Live = s.After
-	if again := computeOne(t, it, Options{}); again.Action != Unchanged {
+	it2.Live = s.After
+	if again := computeOne(t, it2, Options{}); again.Action != Unchanged {
 		fail("it changes again", string(again.Patch), "")
 	}
 }
@@ -259,11 +259,11 @@ func FuzzMergeTwoKeys(f *testing.F) {
 }
 
 func TestDriftTwoKeys(t *testing.T) {
-	it := newItem(t, "v1 Service",
+	item := newItem(t, "v1 Service",
 		`{spec: {ports: [{port: 53, protocol: UDP, targetPort: 1}, {port: 53, protocol: TCP, targetPort: 9}]}}`, "",
 		`{spec: {ports: [{port: 53, targetPort: 1}, {port: 53, protocol: UDP, targetPort: 1}, {port: 80}]}}`)
 	var got []string
-	for _, d := range Drift(it) {
+	for _, d := range Drift(item) {
 		got = append(got, fmt.Sprintf("%s: %v, not %v", d.Path, d.Have, d.Want))
 	}
 	want := []string{"spec.ports[53/TCP].targetPort: 9, not 1", "spec.ports[80/TCP]: <nil>, not map[port:80]"}

@@ -123,7 +123,7 @@ var kinds = sync.OnceValue(func() *table { return readTable(kindsText) })
 func readTable(text string) *table {
 	t := &table{kinds: map[string]*node{}}
 	var types []*node
-	at := func(id string) *node {
+	nodeOf := func(id string) *node {
 		i, err := strconv.Atoi(id)
 		if err != nil || i >= len(types) {
 			return nil
@@ -152,7 +152,7 @@ func readTable(text string) *table {
 				}
 				p := append(strings.Split(w, ":"), "", "", "")
 				f := field{
-					node:    at(p[1]),
+					node:    nodeOf(p[1]),
 					merge:   strings.Contains(p[2], "m"),
 					retain:  strings.Contains(p[2], "k"),
 					replace: strings.Contains(p[2], "p"),
@@ -166,7 +166,7 @@ func readTable(text string) *table {
 		case "kinds":
 			for _, w := range words[2:] {
 				kind, id, _ := strings.Cut(w, "=")
-				t.kinds[words[1]+" "+kind] = at(id)
+				t.kinds[words[1]+" "+kind] = nodeOf(id)
 			}
 		}
 	}

@@ -155,8 +155,8 @@ const unknownAutoscaler = "a horizontal autoscaler"
 
 // scalerOf returns the name of the controller or autoscaler that sets a field, or "" if it is
 // another manager. target is the name of the autoscaler of the object, or "".
-func scalerOf(m Manager, at []pathStep, target string) string {
-	replicas, resources := isReplicas(at), isResources(at)
+func scalerOf(m Manager, path []pathStep, target string) string {
+	replicas, resources := isReplicas(path), isResources(path)
 	switch {
 	case replicas && target != "":
 		return target
@@ -173,14 +173,14 @@ func scalerOf(m Manager, at []pathStep, target string) string {
 }
 
 // isReplicas reports whether a path is spec.replicas.
-func isReplicas(at []pathStep) bool {
-	return len(at) == 2 && at[0].name == "spec" && at[1].name == "replicas"
+func isReplicas(path []pathStep) bool {
+	return len(path) == 2 && path[0].name == "spec" && path[1].name == "replicas"
 }
 
 // isResources reports whether a path is in the resources of a container.
-func isResources(at []pathStep) bool {
-	for i := 2; i < len(at); i++ {
-		if at[i].name == "resources" && at[i-1].item && strings.HasSuffix(strings.ToLower(at[i-2].name), "containers") {
+func isResources(path []pathStep) bool {
+	for i := 2; i < len(path); i++ {
+		if path[i].name == "resources" && path[i-1].item && strings.HasSuffix(strings.ToLower(path[i-2].name), "containers") {
 			return true
 		}
 	}
@@ -207,20 +207,20 @@ func (a Autoscaled) Add(object map[string]any, namespace string) {
 
 // autoscaled returns the targets of autoscalers after the items have been written and deleted.
 func (o Options) autoscaled(items []Item) Autoscaled {
-	isScaler := func(it Item) bool { return it.Kind == "HorizontalPodAutoscaler" }
+	isScaler := func(item Item) bool { return item.Kind == "HorizontalPodAutoscaler" }
 	if !slices.ContainsFunc(items, isScaler) {
 		return o.Autoscaled
 	}
 	all := Autoscaled{}
 	maps.Copy(all, o.Autoscaled)
-	for _, it := range items {
-		if !isScaler(it) || it.New == nil && deleteStep(it, o).Action != Delete {
+	for _, item := range items {
+		if !isScaler(item) || item.New == nil && deleteStep(item, o).Action != Delete {
 			continue
 		}
 		maps.DeleteFunc(all,
-			func(r Ref, name string) bool { return r.Namespace == it.Namespace && name == scalerName(it.Name) })
-		if it.New != nil {
-			all.Add(it.New, it.Namespace)
+			func(r Ref, name string) bool { return r.Namespace == item.Namespace && name == scalerName(item.Name) })
+		if item.New != nil {
+			all.Add(item.New, item.Namespace)
 		}
 	}
 	return all

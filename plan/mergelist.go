@@ -220,8 +220,8 @@ func (l *listMerge) orderedItems() ([]any, []id) {
 	after, ids := make([]any, 0, len(l.items)), make([]id, 0, len(l.items))
 	add := func(id id) { after, ids = append(after, l.items[id]), append(ids, id) }
 	for _, id := range l.wantIDs {
-		at, there := l.liveIndex[id]
-		for there && len(others) > 0 && l.liveIndex[others[0]] < at {
+		index, there := l.liveIndex[id]
+		for there && len(others) > 0 && l.liveIndex[others[0]] < index {
 			add(others[0])
 			others = others[1:]
 		}

@@ -49,8 +49,8 @@ type ownedPath struct {
 // match no field of the object: because of a mistake, or because the chart sets the field only
 // sometimes. err is not nil if the annotation is invalid.
 func CheckOwnership(object map[string]any) (missing []string, err error) {
-	own, err := ownershipOf(object)
-	for _, o := range own {
+	rules, err := ownershipOf(object)
+	for _, o := range rules {
 		if !hasField(object, o.path) {
 			missing = append(missing, pathText(o.path))
 		}
@@ -95,7 +95,7 @@ func ownershipOf(object map[string]any) (ownership, error) {
 		}
 		return nil, fmt.Errorf("%s: %q is not valid: %s%s", OwnershipAnnotation, text, want, hint)
 	}
-	var own ownership
+	var rules ownership
 	for _, word := range slices.Sorted(maps.Keys(lists)) {
 		r := Resolution(word)
 		paths, isList := lists[word].([]any)
@@ -111,21 +111,21 @@ func ownershipOf(object map[string]any) (ownership, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", OwnershipAnnotation, word, err)
 			}
-			i := slices.IndexFunc(own, func(o ownedPath) bool { return slices.Equal(o.path, path) })
-			if i >= 0 && own[i].resolution != r {
-				return nil, fmt.Errorf("%s: %s is in two lists, %s and %s", OwnershipAnnotation, text, own[i].resolution, r)
+			i := slices.IndexFunc(rules, func(o ownedPath) bool { return slices.Equal(o.path, path) })
+			if i >= 0 && rules[i].resolution != r {
+				return nil, fmt.Errorf("%s: %s is in two lists, %s and %s", OwnershipAnnotation, text, rules[i].resolution, r)
 			}
-			own = append(own, ownedPath{path, r})
+			rules = append(rules, ownedPath{path, r})
 		}
 	}
-	return own, nil
+	return rules, nil
 }
 
 // resolutionOf returns the resolution that the annotation sets for a field, or "".
-func (o ownership) resolutionOf(at []pathStep) Resolution {
+func (o ownership) resolutionOf(path []pathStep) Resolution {
 	longest, found := -1, Resolution("")
 	for _, p := range o {
-		if len(p.path) > longest && covers(p.path, at) {
+		if len(p.path) > longest && covers(p.path, path) {
 			longest, found = len(p.path), p.resolution
 		}
 	}
@@ -133,12 +133,12 @@ func (o ownership) resolutionOf(at []pathStep) Resolution {
 }
 
 // covers reports whether at is the field at path, or below it.
-func covers(path []segment, at []pathStep) bool {
-	if len(path) > len(at) {
+func covers(path []segment, p []pathStep) bool {
+	if len(path) > len(p) {
 		return false
 	}
 	for i, s := range path {
-		if at[i].item && !s.isItem(at[i].name, at[i].keys) || !at[i].item && !s.isKey(at[i].name) {
+		if p[i].item && !s.isItem(p[i].name, p[i].keys) || !p[i].item && !s.isKey(p[i].name) {
 			return false
 		}
 	}

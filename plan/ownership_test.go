@@ -56,9 +56,9 @@ func TestOwnershipAnnotation(t *testing.T) {
 }
 
 func TestOwnershipAnnotationInvalid(t *testing.T) {
-	it := Item{Ref: Ref{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, New: annotated(t, "leave")}
+	item := Item{Ref: Ref{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, New: annotated(t, "leave")}
 	for _, o := range []Options{{}, {ServerSide: true}} {
-		_, err := Compute([]Item{it}, o)
+		_, err := Compute([]Item{item}, o)
 		var wrong *Error
 		if !errors.As(err, &wrong) || wrong.Path != "metadata.annotations" {
 			t.Errorf("got %v, want an error at metadata.annotations", err)
@@ -105,11 +105,11 @@ func TestMergeYield(t *testing.T) {
 		{"it was not there before", "", spec(5, "a"), spec(3, "a"), Unchanged, "5 a", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := newItem(t, deployment, tc.live, tc.want)
+			item := newItem(t, deployment, tc.live, tc.want)
 			if tc.old != "" {
-				it.Old = newItem(t, deployment, "", "", tc.old).Old
+				item.Old = newItem(t, deployment, "", "", tc.old).Old
 			}
-			s := computeOne(t, it, Options{})
+			s := computeOne(t, item, Options{})
 			out := s.After["spec"].(map[string]any)
 			container := out["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)
 			if got := fmt.Sprint(out["replicas"], " ", container["image"]); s.Action != tc.action || got != tc.after || len(s.Conflicts) != tc.yields {
@@ -153,8 +153,8 @@ func TestMergeYieldDropped(t *testing.T) {
 
 // Without the annotation, Options.Conflicts has no effect on a client-side merge.
 func TestMergeIgnoresConflicts(t *testing.T) {
-	it := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`)
-	s := computeOne(t, it, Options{Conflicts: Yield})
+	item := newItem(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`)
+	s := computeOne(t, item, Options{Conflicts: Yield})
 	var patch map[string]any
 	if err := json.Unmarshal(s.Patch, &patch); err != nil || s.Action != Update || len(s.Conflicts) != 0 {
 		t.Errorf("%s by %s with %d conflicts, want an update", s.Action, s.Patch, len(s.Conflicts))

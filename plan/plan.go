@@ -29,7 +29,7 @@
 // [Compute] returns an [*Error] for an object that cannot be merged, and [Sequence] a
 // [*CycleError] for a cyclic order.
 //
-// The package does not access a cluster: package kube reads the objects and executes the
+// The package does not access a cluster: package kube/apply reads the objects and executes the
 // plan. Its functions are safe for concurrent use. They do not change the maps passed in, and
 // the maps of a plan share parts with them: treat both as read-only.
 package plan

@@ -407,41 +407,41 @@ func checkReference(t testing.TB, seed uint64) {
 		return m
 	}
 	first := k.spec.generate(r)
-	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: head(first), New: head(k.spec.change(r, first))}
+	item := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: head(first), New: head(k.spec.change(r, first))}
 	for range r.IntN(3) {
-		it.Old = append(it.Old, head(k.spec.change(r, first)))
+		item.Old = append(item.Old, head(k.spec.change(r, first)))
 	}
-	it.Live = head(k.spec.change(r, it.Live))
+	item.Live = head(k.spec.change(r, item.Live))
 	for range r.IntN(2) {
-		it.New = head(k.spec.change(r, it.New))
+		item.New = head(k.spec.change(r, item.New))
 	}
-	was := marshal(t, it)
-	p, err := Compute([]Item{it}, Options{})
+	was := marshal(t, item)
+	p, err := Compute([]Item{item}, Options{})
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
-	if string(marshal(t, it)) != string(was) {
+	if string(marshal(t, item)) != string(was) {
 		t.Fatalf("seed %d: Compute changed its input", seed)
 	}
 	s := p.Steps[0]
 	fail := func(what string, got, want any) {
 		t.Helper()
 		t.Fatalf("seed %d: %s\nold   %s\nlive  %s\nnew   %s\npatch %s\ngot   %s\nwant  %s", seed, what,
-			marshal(t, it.Old), marshal(t, it.Live), marshal(t, it.New), s.Patch, marshal(t, got), marshal(t, want))
+			marshal(t, item.Old), marshal(t, item.Live), marshal(t, item.New), s.Patch, marshal(t, got), marshal(t, want))
 	}
-	want := canonicalJSON(t, mergeReference(t, k.typed, it.Old, it.Live, it.New))
+	want := canonicalJSON(t, mergeReference(t, k.typed, item.Old, item.Live, item.New))
 	if got := canonicalJSON(t, s.After); !reflect.DeepEqual(got, want) {
 		fail("the library comes to something else", got, want)
 	}
 	if s.Action == Update {
-		if applied := canonicalJSON(t, applyPatchReference(t, k.typed, it.Live, s.Patch)); !reflect.DeepEqual(applied, want) {
+		if applied := canonicalJSON(t, applyPatchReference(t, k.typed, item.Live, s.Patch)); !reflect.DeepEqual(applied, want) {
 			fail("the patch makes something else", applied, want)
 		}
-	} else if live := canonicalJSON(t, it.Live); s.Action != Unchanged || !reflect.DeepEqual(live, want) {
+	} else if live := canonicalJSON(t, item.Live); s.Action != Unchanged || !reflect.DeepEqual(live, want) {
 		fail("it should change", live, want)
 	}
-	it.Live = s.After
-	if p, err := Compute([]Item{it}, Options{}); err != nil || p.Steps[0].Action != Unchanged {
+	item.Live = s.After
+	if p, err := Compute([]Item{item}, Options{}); err != nil || p.Steps[0].Action != Unchanged {
 		fail(fmt.Sprintf("it changes again (%v) by %s", err, p.Steps[0].Patch), s.After, s.After)
 	}
 }
@@ -469,29 +469,29 @@ func FuzzCompute(f *testing.F) {
 	f.Add("v1 Secret", `{"data":{"a":"b\n"}}`, `{"stringData":{"a":1}}`, `{"stringData":{"b":"c"},"data":[]}`)
 	f.Add("v1 Pod", `{"spec":{"imagePullSecrets":[{}]}}`, `{"spec":{"imagePullSecrets":[{}]}}`, `{"spec":{"imagePullSecrets":[{"name":null},{"name":"a"}]}}`)
 	f.Fuzz(func(t *testing.T, gvk, old, live, want string) {
-		var it Item
+		var item Item
 		for _, gvks := range []string{"v1 Service", "apps/v1 Deployment", "v1 Secret", "v1 Pod"} {
 			if gvk == gvks {
-				it = newItem(t, gvk, "", "")
+				item = newItem(t, gvk, "", "")
 			}
 		}
-		if it.Kind == "" {
-			it = newItem(t, "example.com/v1 X", "", "")
+		if item.Kind == "" {
+			item = newItem(t, "example.com/v1 X", "", "")
 		}
 		read := func(text string) map[string]any {
 			var m map[string]any
 			_ = json.Unmarshal([]byte(text), &m)
 			return m
 		}
-		it.Old, it.Live, it.New = []map[string]any{read(old)}, read(live), read(want)
-		if it.New != nil && it.New["metadata"] == nil {
-			it.New["metadata"] = map[string]any{"name": "web"}
+		item.Old, item.Live, item.New = []map[string]any{read(old)}, read(live), read(want)
+		if item.New != nil && item.New["metadata"] == nil {
+			item.New["metadata"] = map[string]any{"name": "web"}
 		}
-		p, err := Compute([]Item{it}, Options{})
-		Drift(it)
-		FormatObject(it.New)
-		Redact(it.Live, it.New)
-		if _, err := Compute([]Item{it}, Options{ServerSide: true}); err != nil && p == nil {
+		p, err := Compute([]Item{item}, Options{})
+		Drift(item)
+		FormatObject(item.New)
+		Redact(item.Live, item.New)
+		if _, err := Compute([]Item{item}, Options{ServerSide: true}); err != nil && p == nil {
 			return
 		}
 		if err != nil || len(p.Steps) == 0 || p.Steps[0].Action != Update {
@@ -499,17 +499,17 @@ func FuzzCompute(f *testing.F) {
 		}
 		s := p.Steps[0]
 		if s.Type == JSONMerge {
-			applied := applyPatchReference(t, nil, it.Live, s.Patch)
+			applied := applyPatchReference(t, nil, item.Live, s.Patch)
 			if !reflect.DeepEqual(canonicalJSON(t, applied), canonicalJSON(t, s.After)) {
 				t.Fatalf("applying %s = %s, want %s", s.Patch, marshal(t, applied), marshal(t, s.After))
 			}
 		}
-		it.Live = it.New
-		if _, err := Compute([]Item{it}, Options{}); err != nil {
+		item.Live = item.New
+		if _, err := Compute([]Item{item}, Options{}); err != nil {
 			return // an invalid live object, such as a port without its number
 		}
-		it.Live = s.After
-		p, err = Compute([]Item{it}, Options{})
+		item.Live = s.After
+		p, err = Compute([]Item{item}, Options{})
 		if err != nil {
 			t.Fatalf("second Compute after %s: %v", s.Patch, err)
 		}

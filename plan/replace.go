@@ -75,6 +75,6 @@ func afterPut(object, live map[string]any) map[string]any {
 // isVolume reports whether a controller binds the object to another one by fields that no
 // chart sets. A replacement without them is rejected (PersistentVolumeClaim), or unbinds the
 // volume.
-func isVolume(it Item) bool {
-	return it.Kind == "PersistentVolumeClaim" || it.Kind == "PersistentVolume"
+func isVolume(item Item) bool {
+	return item.Kind == "PersistentVolumeClaim" || item.Kind == "PersistentVolume"
 }

@@ -60,12 +60,12 @@ func TestForceReplace(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			it := Item{New: object(test.new)}
-			it.Ref = Ref{APIVersion: it.New["apiVersion"].(string), Kind: it.New["kind"].(string), Name: "a"}
+			item := Item{New: object(test.new)}
+			item.Ref = Ref{APIVersion: item.New["apiVersion"].(string), Kind: item.New["kind"].(string), Name: "a"}
 			if test.live != "" {
-				it.Live = object(test.live)
+				item.Live = object(test.live)
 			}
-			p, err := Compute([]Item{it}, test.options)
+			p, err := Compute([]Item{item}, test.options)
 			if err != nil || len(p.Steps) != 1 {
 				t.Fatalf("got %+v, %v", p, err)
 			}
@@ -79,7 +79,7 @@ func TestForceReplace(t *testing.T) {
 			if got, want := object(string(s.Patch)), object(test.sent); !reflect.DeepEqual(got, want) {
 				t.Errorf("sent %v, want %v", got, want)
 			}
-			if s.Type == Put && !reflect.DeepEqual(s.After["status"], it.Live["status"]) {
+			if s.Type == Put && !reflect.DeepEqual(s.After["status"], item.Live["status"]) {
 				t.Errorf("after it the status is %v", s.After["status"])
 			}
 		})

@@ -209,14 +209,14 @@ func (s *sequence) batches(objects []*manifest.Object) [][]*manifest.Object {
 	var levels [][]*manifest.Object
 	for _, object := range objects {
 		p := s.charts[chartOf(object.Source)]
-		at := s.spans[p.path].rest
+		pos := s.spans[p.path].rest
 		if group := groupOf(object); group != "" {
-			at = s.spans[p.path].own + p.groupLevel(group)
+			pos = s.spans[p.path].own + p.groupLevel(group)
 		}
-		for len(levels) <= at {
+		for len(levels) <= pos {
 			levels = append(levels, nil)
 		}
-		levels[at] = append(levels[at], object)
+		levels[pos] = append(levels[pos], object)
 	}
 	levels = slices.DeleteFunc(levels, func(l []*manifest.Object) bool { return len(l) == 0 })
 	if len(levels) < 2 {
@@ -247,16 +247,16 @@ func (s *sequence) assign(p *chartNode, from int) {
 		}
 		s.assign(s.charts[path], begin)
 	}
-	own, end := from, from
+	start, end := from, from
 	for _, path := range p.subs {
 		sub(path)
 		end = max(end, s.spans[path].end)
 	}
 	if ordered {
-		own = end
+		start = end
 	}
-	rest := own + p.depth()
-	s.spans[p.path] = span{own: own, rest: rest, end: max(end, rest+1)}
+	rest := start + p.depth()
+	s.spans[p.path] = span{own: start, rest: rest, end: max(end, rest+1)}
 }
 
 // depth returns the number of group levels before the objects without a group.

@@ -57,15 +57,15 @@ func TestDrift(t *testing.T) {
 		want: []string{"spec.items: [a] -> [a b]"},
 	}} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := newItem(t, tc.kind, tc.live, tc.old, tc.old)
+			item := newItem(t, tc.kind, tc.live, tc.old, tc.old)
 			var got []string
-			for _, d := range Drift(it) {
+			for _, d := range Drift(item) {
 				got = append(got, fmt.Sprintf("%s: %v -> %v", d.Path, d.Want, d.Have))
 			}
 			if fmt.Sprint(got) != fmt.Sprint(tc.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
 			}
-			if s := computeOne(t, it, Options{}); s.Drifted != (len(tc.want) > 0) {
+			if s := computeOne(t, item, Options{}); s.Drifted != (len(tc.want) > 0) {
 				t.Errorf("drifted is %v", s.Drifted)
 			}
 		})
@@ -86,15 +86,15 @@ func TestDriftFailedRevision(t *testing.T) {
 		{"a manifest that no cluster can have accepted", `{data: {a: "1"}}`, `{data: {a: "1"}, metadata: {labels: {x: 1}}}`, `{data: {a: "1"}}`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			it := newItem(t, "v1 ConfigMap", tc.live, `{data: {a: "3"}}`, tc.older, tc.failed)
+			item := newItem(t, "v1 ConfigMap", tc.live, `{data: {a: "3"}}`, tc.older, tc.failed)
 			var paths []string
-			for _, d := range Drift(it) {
+			for _, d := range Drift(item) {
 				paths = append(paths, d.Path)
 			}
 			if got := strings.Join(paths, " "); got != tc.want {
 				t.Errorf("drift is %q, want %q", got, tc.want)
 			}
-			if s := computeOne(t, it, Options{}); s.Drifted != (tc.want != "") {
+			if s := computeOne(t, item, Options{}); s.Drifted != (tc.want != "") {
 				t.Errorf("drifted is %v", s.Drifted)
 			}
 		})

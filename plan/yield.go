@@ -10,15 +10,15 @@ import (
 // yieldFields returns a manifest for client-side merge with the live values of the fields that
 // its annotation yields to other managers and that other managers have changed, so that they
 // differ from all old manifests.
-func (s *Step) yieldFields(m *merger, own ownership, want map[string]any, olds []map[string]any) map[string]any {
-	if !slices.ContainsFunc(own, func(o ownedPath) bool { return o.resolution == Yield }) {
+func (s *Step) yieldFields(m *merger, rules ownership, want map[string]any, olds []map[string]any) map[string]any {
+	if !slices.ContainsFunc(rules, func(o ownedPath) bool { return o.resolution == Yield }) {
 		return want
 	}
-	y := yieldFinder{merger: m, own: own, ref: s.Ref}
+	y := yieldFinder{merger: m, own: rules, ref: s.Ref}
 	y.fields(nil, "", m.rootField(s.Ref), olds, s.Live, want)
 	slices.SortFunc(y.found, func(a, b fieldConflict) int { return cmp.Compare(a.Path, b.Path) })
 	for _, c := range y.found {
-		want = editFields(want, [][]pathStep{c.at}, func(any) (any, bool) { return c.Live, true }).(map[string]any)
+		want = editFields(want, [][]pathStep{c.path}, func(any) (any, bool) { return c.Live, true }).(map[string]any)
 	}
 	s.Conflicts = conflictsOf(y.found)
 	return want
@@ -32,13 +32,13 @@ type yieldFinder struct {
 	found []fieldConflict
 }
 
-func (y *yieldFinder) fields(at []pathStep, name string, f field, olds []map[string]any, live, want map[string]any) {
+func (y *yieldFinder) fields(path []pathStep, name string, f field, olds []map[string]any, live, want map[string]any) {
 	for key, w := range want {
 		have := live[key]
 		if f.skips(key) || have == nil {
 			continue
 		}
-		here, below := append(at, pathStep{element: element{name: key}}), f.subfield(key)
+		here, below := append(path, pathStep{element: element{name: key}}), f.subfield(key)
 		switch w := w.(type) {
 		case map[string]any:
 			if h, ok := have.(map[string]any); ok && !below.replace {
@@ -59,7 +59,7 @@ func (y *yieldFinder) fields(at []pathStep, name string, f field, olds []map[str
 		if f.skips(key) || have == nil || !dropped {
 			continue
 		}
-		here, below := append(at, pathStep{element: element{name: key}}), f.subfield(key)
+		here, below := append(path, pathStep{element: element{name: key}}), f.subfield(key)
 		if h, ok := have.(map[string]any); ok && !below.replace {
 			y.fields(here, key, below, mapsAt(olds, key), h, nil)
 		} else {
@@ -69,9 +69,9 @@ func (y *yieldFinder) fields(at []pathStep, name string, f field, olds []map[str
 }
 
 // field adds a field if it yields.
-func (y *yieldFinder) field(at []pathStep, parent string, olds []map[string]any, live, want any) {
-	key := at[len(at)-1].name
-	if y.own.resolutionOf(at) != Yield || y.sameValue(parent, key, want, live) {
+func (y *yieldFinder) field(path []pathStep, parent string, olds []map[string]any, live, want any) {
+	key := path[len(path)-1].name
+	if y.own.resolutionOf(path) != Yield || y.sameValue(parent, key, want, live) {
 		return
 	}
 	unchanged := func(o map[string]any) bool { return o[key] != nil && y.sameValue(parent, key, o[key], live) }
@@ -79,13 +79,13 @@ func (y *yieldFinder) field(at []pathStep, parent string, olds []map[string]any,
 		return
 	}
 	y.found = append(y.found, fieldConflict{Conflict{
-		Path: formatPath(at), Live: live, Chart: want, Resolution: Yield, Reason: "annotation " + OwnershipAnnotation,
+		Path: formatPath(path), Live: live, Chart: want, Resolution: Yield, Reason: "annotation " + OwnershipAnnotation,
 		Annotated: true,
-		Secret:    secretField(y.ref, at),
-	}, slices.Clone(at)})
+		Secret:    secretField(y.ref, path),
+	}, slices.Clone(path)})
 }
 
-func (y *yieldFinder) items(at []pathStep, f field, olds [][]any, live, want []any) {
+func (y *yieldFinder) items(path []pathStep, f field, olds [][]any, live, want []any) {
 	ids, err := f.identify(want)
 	liveIDs, liveErr := f.identify(live)
 	if err != nil || liveErr != nil {
@@ -109,6 +109,6 @@ func (y *yieldFinder) items(at []pathStep, f field, olds [][]any, live, want []a
 		for _, k := range f.more {
 			keys[k.name] = k.valueIn(w)
 		}
-		y.fields(append(at, pathStep{element{id.String(), true, i}, keys}), "", field{node: f.node}, former, h, w)
+		y.fields(append(path, pathStep{element{id.String(), true, i}, keys}), "", field{node: f.node}, former, h, w)
 	}
 }

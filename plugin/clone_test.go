@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// cloned is a plugin of version 2.0.0 that was installed from a repository, which has
-// 2.1.0 since, and a function that runs git in the clone.
+// cloned returns a plugin of version 2.0.0 that was installed from a repository, which now has
+// 2.1.0, and a function that runs git in the clone.
 func cloned(t *testing.T) (b *bench, p *Plugin, inClone func(args ...string)) {
 	t.Helper()
 	url, work := repository(t)
@@ -36,7 +36,7 @@ func cloned(t *testing.T) (b *bench, p *Plugin, inClone func(args ...string)) {
 	}
 }
 
-// put writes a file below dir.
+// put writes a file in dir.
 func put(t *testing.T, dir, name, text string, mode os.FileMode) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -51,8 +51,8 @@ func put(t *testing.T, dir, name, text string, mode os.FileMode) {
 	}
 }
 
-// Every program that the plugin has started may have written to its clone's
-// configuration, in which git finds commands to run.
+// Every program that the plugin has started may have written commands to its clone's git
+// configuration.
 func TestUpdateIgnoresCloneConfiguration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -213,7 +213,7 @@ func TestUpdateFromGitErrors(t *testing.T) {
 	}
 }
 
-// A git that cannot be run is not taken for a clone without an origin.
+// A failure to run git is not mistaken for a clone without an origin.
 func TestUpdateFromGitCancelled(t *testing.T) {
 	b, p, _ := cloned(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -223,7 +223,7 @@ func TestUpdateFromGitCancelled(t *testing.T) {
 	}
 }
 
-// A checkout of the user's own that is linked to is the user's to update.
+// A linked checkout is updated by the user.
 func TestUpdateLinkedCheckout(t *testing.T) {
 	_, p, _ := cloned(t)
 	b := newBench(t)

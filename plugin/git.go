@@ -102,8 +102,8 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) text() string {
 	data := t.data[max(0, len(t.data)-t.most):]
 	userinfo, query := regexp.MustCompile(`://[^/@\s']+@`), regexp.MustCompile(`(://[^\s'?#]*)[?#][^\s']*`)
-	said := userinfo.ReplaceAllString(strings.Join(strings.Fields(printable(string(data))), " "), "://xxxxx@")
-	return query.ReplaceAllString(said, "$1?...")
+	message := userinfo.ReplaceAllString(strings.Join(strings.Fields(printable(string(data))), " "), "://xxxxx@")
+	return query.ReplaceAllString(message, "$1?...")
 }
 
 // stageGit clones a repository and checks out the requested version.

@@ -19,8 +19,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// Installer installs plugins in a directory. Its functions fetch archives; one that is nil is
-// not supported.
+// Installer installs plugins in a directory. Dir and Hook are required. A source that needs
+// Download or Pull while it is nil is a [*SourceError]. An Installer has no state of its own, but
+// two must not change one plugin at the same time.
 type Installer struct {
 	// Dir is the plugins' directory. It is created if it does not exist.
 	Dir string
@@ -29,9 +30,9 @@ type Installer struct {
 	// Pull writes the archive of the plugin oci://host/path[:tag] to w.
 	Pull func(ctx context.Context, ref, version string, w io.Writer) (Pulled, error)
 	// Verify returns the signer of an archive, or an error if there is no valid
-	// signature.
+	// signature. It is required for requests with Verify set.
 	Verify func(name string, archive io.Reader, provenance []byte) (signer string, err error)
-	// Hook runs a plugin's hook.
+	// Hook runs a plugin's hook, as the function [Hook] does.
 	Hook func(ctx context.Context, name string, p *Plugin) error
 	// Verified, if not nil, is called with the signer before an archive is unpacked.
 	Verified func(signer string)
@@ -88,6 +89,10 @@ func (e *StaleError) Error() string {
 
 // Install installs a plugin and runs its install hook. If anything fails, including the hook, no
 // files are left.
+//
+// Errors: [*SourceError], [*ExistsError], [*GitError], [ErrNotArchive], [*EntryError],
+// [*SizeError], [*LoadError], [*UnsignedError] and [*StaleError] if a signature is required, and
+// those of the Installer's functions.
 func (in Installer) Install(ctx context.Context, req InstallRequest) (*Plugin, error) {
 	if err := os.MkdirAll(in.Dir, 0o755); err != nil {
 		return nil, err
@@ -249,8 +254,8 @@ func (in Installer) download(ctx context.Context, req InstallRequest, out io.Wri
 
 // withSuffix appends to a URL's path.
 func withSuffix(location, suffix string) string {
-	if at := strings.IndexAny(location, "?#"); at >= 0 {
-		return location[:at] + suffix + location[at:]
+	if i := strings.IndexAny(location, "?#"); i >= 0 {
+		return location[:i] + suffix + location[i:]
 	}
 	return location + suffix
 }

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// bench is an installer whose world is a map.
+// bench is an Installer with fake sources.
 type bench struct {
 	Installer
 	web    map[string][]byte
-	hooks  []string // that ran: "install a-1.0.0"
+	hooks  []string // hooks that have run: "install a-1.0.0"
 	broken string   // the hook that fails
 }
 
@@ -58,7 +58,7 @@ func newBench(t *testing.T) *bench {
 		Hook: func(_ context.Context, name string, p *Plugin) error {
 			b.hooks = append(b.hooks, name+" "+p.Name+"-"+p.Version)
 			if _, err := os.Stat(filepath.Join(p.Dir, ManifestFile)); err != nil {
-				return err // hooks find their plugin in its place
+				return err // the plugin must be in place when a hook runs
 			}
 			if name == b.broken {
 				return &HookError{Plugin: p.Name, Hook: name, Err: &ExitError{p.Name, 5}}
@@ -78,7 +78,7 @@ func (b *bench) install(t *testing.T, source, version string, verify bool) (*Plu
 	return b.Install(t.Context(), InstallRequest{Source: s, Version: version, Verify: verify})
 }
 
-// files are those in the plugins' directory, two levels deep.
+// files returns the files in the plugins' directory, two levels deep.
 func (b *bench) files(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -123,7 +123,7 @@ func TestInstallFromDirectory(t *testing.T) {
 		t.Error(err)
 	}
 	other := writePlugin(t, filepath.Join(t.TempDir(), "other"), "name: a\nversion: 2.0.0\n")
-	if _, err := b.install(t, other, "", true); !errors.As(err, &exists) { // one name, another directory
+	if _, err := b.install(t, other, "", true); !errors.As(err, &exists) { // the same name in another directory
 		t.Error(err)
 	}
 	var fixed *FixedError
@@ -142,7 +142,7 @@ func TestInstallFromDirectory(t *testing.T) {
 	}
 }
 
-// Hidden directories are no one's plugin, and .sources is where records are.
+// Hidden directories are not plugins, and .sources contains records.
 func TestInstallRejectsHiddenName(t *testing.T) {
 	b := newBench(t)
 	for name, directory := range map[string]string{"a": ".helm-a", "b": records, "c": staging + "c"} {
@@ -158,7 +158,7 @@ func TestInstallRejectsHiddenName(t *testing.T) {
 
 func exists2(dir string) bool { return exists(filepath.Join(dir, ManifestFile)) }
 
-// A link to a directory that is gone, and what was killed long ago, are in no one's way.
+// A link to a deleted directory, and leftovers of a killed process, are ignored.
 func TestInstallRemovesLeftovers(t *testing.T) {
 	b := newBench(t)
 	dir := writePlugin(t, filepath.Join(t.TempDir(), "a"), "name: a\n")
@@ -174,7 +174,7 @@ func TestInstallRemovesLeftovers(t *testing.T) {
 	b.wantFiles(t, ".install-2", "a", "a/plugin.yaml")
 }
 
-// Whatever fails, nothing stays behind.
+// No files are left after an error.
 func TestInstallFailureLeavesNoFiles(t *testing.T) {
 	outside := t.TempDir()
 	write := func(name string, data []byte) string {
@@ -216,8 +216,8 @@ func TestInstallFailureLeavesNoFiles(t *testing.T) {
 	}
 }
 
-// CVE-2026-35205: what is to be verified, and is not signed as it should be, is
-// refused; what is signed is kept with its signature.
+// CVE-2026-35205: with verification, a plugin without a valid signature is rejected. A signed
+// one is stored with its signature.
 func TestInstallVerifiesArchive(t *testing.T) {
 	data := pluginArchive(t, "a", "1.0.0")
 	const url = "https://me:pw@example.com/a-1.0.0.tgz?x=1"
@@ -236,12 +236,12 @@ func TestInstallVerifiesArchive(t *testing.T) {
 		b.wantFiles(t)
 	}
 	b := newBench(t)
-	var told string
-	b.Verified = func(signer string) { told = signer }
+	var messages string
+	b.Verified = func(signer string) { messages = signer }
 	b.web[url], b.web["https://me:pw@example.com/a-1.0.0.tgz.prov?x=1"] = data, good
 	p, err := b.install(t, url, "", true)
-	if err != nil || told != "signed by Ann" || p.Provenance() != "signed" || p.Source() != "https://example.com/a-1.0.0.tgz?..." {
-		t.Fatalf("%v, told %q", err, told)
+	if err != nil || messages != "signed by Ann" || p.Provenance() != "signed" || p.Source() != "https://example.com/a-1.0.0.tgz?..." {
+		t.Fatalf("%v, told %q", err, messages)
 	}
 	b.wantFiles(t, ".sources", ".sources/a.json", "a", "a-1.0.0.tgz", "a-1.0.0.tgz.prov", "a/plugin.yaml")
 	if err := b.Uninstall(t.Context(), p); err != nil {
@@ -249,14 +249,14 @@ func TestInstallVerifiesArchive(t *testing.T) {
 	}
 	b.wantFiles(t)
 
-	b.web["oci://example.com/a:^1"], b.web["oci://example.com/a.prov"] = data, good // leads out of the directory
+	b.web["oci://example.com/a:^1"], b.web["oci://example.com/a.prov"] = data, good // would lead out of the directory
 	if p, err = b.install(t, "oci://example.com/a", "^1", true); err != nil || p.Provenance() != "signed" {
 		t.Fatal(err)
 	}
 	if err := b.Uninstall(t.Context(), p); err != nil {
 		t.Error(err)
 	}
-	// What was signed long ago is not what the tag says that it is.
+	// A valid signature of another version is rejected.
 	pull, stale := b.Pull, (*StaleError)(nil)
 	b.Pull = func(ctx context.Context, ref, version string, w io.Writer) (Pulled, error) {
 		p, err := pull(ctx, ref, version, w)
@@ -303,7 +303,7 @@ func TestUpdateFromURL(t *testing.T) {
 	if want := []string{"install a-1.0.0", "update a-1.0.0", "update a-1.1.0", "update a-1.1.0"}; !reflect.DeepEqual(b.hooks, want) {
 		t.Errorf("hooks %q", b.hooks)
 	}
-	// What Helm has put into its place since is not taken for what we installed.
+	// A plugin that Helm has installed since is not mistaken for ours.
 	if err := os.WriteFile(filepath.Join(b.Dir, "a-1.1.0.tgz"), []byte("another"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -315,10 +315,10 @@ func TestUpdateFromURL(t *testing.T) {
 	if err := b.Uninstall(t.Context(), p); !errors.As(err, &failed) {
 		t.Error(err)
 	}
-	b.wantFiles(t) // as in Helm, it is gone nevertheless
+	b.wantFiles(t) // as in Helm, it is removed nevertheless
 }
 
-// An update runs nothing that an archive says in the place of git's own files.
+// An update does not use an archive's files as git's own files.
 func TestUpdateIgnoresGitInArchive(t *testing.T) {
 	b := newBench(t)
 	mark := filepath.Join(t.TempDir(), "mark")
@@ -365,15 +365,15 @@ func TestUpdateLocalArchive(t *testing.T) {
 	}
 }
 
-// repository makes a git repository of a plugin with tags 1.0.0, v1.1.0 and 2.0.0,
-// and a branch "next".
+// repository creates a git repository of a plugin with tags 1.0.0, v1.1.0 and 2.0.0, and a
+// branch "next".
 func repository(t *testing.T) (url string, work func(args ...string)) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")
 	}
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_DIR", filepath.Join(t.TempDir(), "nowhere")) // as in a hook of git
+	t.Setenv("GIT_DIR", filepath.Join(t.TempDir(), "nowhere")) // as in a git hook
 	dir := filepath.Join(t.TempDir(), "helm-a")
 	work = func(args ...string) {
 		t.Helper()
@@ -467,7 +467,7 @@ func TestUpdateFromGit(t *testing.T) {
 			t.Errorf("%q: %+v, %v", version, p, err)
 		}
 	}
-	// A hook that fails, and another name: the old version stays.
+	// After a failed hook, or with another name, the old version stays.
 	b, p := benches[""], plugins[""]
 	commitVersion(t, dir, work, "2.1.0")
 	b.broken = HookUpdate
@@ -490,19 +490,19 @@ func TestUpdateFromGit(t *testing.T) {
 	}
 }
 
-// What git says does not tell passwords.
+// Git's messages are shown without passwords.
 func TestGitErrorHidesPassword(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")
 	}
 	b := newBench(t)
-	for url, told := range map[string]string{
+	for url, messages := range map[string]string{
 		"http://me:hunter2@127.0.0.1:1/a.git":         "http://me:xxxxx@127.0.0.1:1/a.git",
 		"http://127.0.0.1:1/a.git?token=hunter2":      "http://127.0.0.1:1/a.git?...",
 		"http://me:x@127.0.0.1:1/a.git#token=hunter2": "http://me:xxxxx@127.0.0.1:1/a.git",
 	} {
 		_, err := b.install(t, url, "", false)
-		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "git clone "+told+": ") {
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "git clone "+messages+": ") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

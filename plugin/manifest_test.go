@@ -161,7 +161,7 @@ func TestParseRejectsInvalid(t *testing.T) {
 	}
 }
 
-// Helm 3's plugins have all kinds of versions.
+// Helm 3's plugins have versions of any form.
 func TestParseHelm3Versions(t *testing.T) {
 	for _, version := range []string{"", "version: v1.2.3\n", "version: 1.2\n", "version: '1'\n", "version: 1.2.3+meta\n"} {
 		if _, err := Parse([]byte("name: a\n" + version)); err != nil {
@@ -170,7 +170,7 @@ func TestParseHelm3Versions(t *testing.T) {
 	}
 }
 
-// CVE-2021-21303: what a manifest says cannot steer the terminal.
+// CVE-2021-21303: a manifest cannot control the terminal.
 func TestParseRemovesControlCharacters(t *testing.T) {
 	m, err := Parse([]byte("name: a\nusage: \"x\\e[2J\\r\\ny\"\ndescription: \"a\\n\\e]0;title\\a b\\u202e\"\n"))
 	if err != nil || m.Short != "x[2J y" || m.Long != "a\n]0;title b" {
@@ -233,9 +233,9 @@ func TestLoadSizeLimit(t *testing.T) {
 	}
 }
 
-// What the manifest of a clone says must be the clone's: a link could have helm obey a
-// file that no one has installed, and change its mind later. Package managers (Nix) make
-// directories of links to plugins in their store.
+// The manifest of a clone must be a file of the clone: a link could refer to a file that was
+// not installed and may change. Package managers (Nix) create directories of links to plugins
+// in their store.
 func TestLoadRejectsSymlinkInClone(t *testing.T) {
 	const manifest = "apiVersion: v1\ntype: cli/v1\nname: a\nversion: 1.0.0\nruntime: lua\n"
 	outside := t.TempDir()
@@ -276,7 +276,7 @@ func TestLoadRejectsSymlinkInClone(t *testing.T) {
 				if err := os.Symlink(test.to, filepath.Join(dir, test.link)); err != nil {
 					t.Skip("no symbolic links here:", err)
 				}
-				link := dir + "-link" // as plugins from a directory on this machine are installed
+				link := dir + "-link" // plugins from a local directory are installed as links
 				if err := os.Symlink(dir, link); err != nil {
 					t.Fatal(err)
 				}

@@ -24,7 +24,7 @@ func (m *Manifest) ArchiveName() string { return m.Name + "-" + m.Version + ".tg
 // Pack writes the plugin as an archive that Helm 4 can install: its files in a directory with
 // its name, with the modification time at, without .git. The same files result in the same
 // bytes.
-func Pack(p *Plugin, at time.Time, w io.Writer) error {
+func Pack(p *Plugin, modified time.Time, w io.Writer) error {
 	if p.Version == "" {
 		return &FieldError{"version", "is missing; an archive needs one"}
 	}
@@ -44,17 +44,18 @@ func Pack(p *Plugin, at time.Time, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		return pack(tw, name, path.Join(p.Name, filepath.ToSlash(rel)), at)
+		return pack(tw, name, path.Join(p.Name, filepath.ToSlash(rel)), modified)
 	})
 	return errors.Join(err, tw.Close(), zw.Close())
 }
 
-func pack(tw *tar.Writer, from, name string, at time.Time) error {
+func pack(tw *tar.Writer, from, name string, modified time.Time) error {
 	info, err := os.Lstat(from)
 	if err != nil {
 		return err
 	}
-	h := &tar.Header{Name: name, ModTime: at, Mode: 0o644, Typeflag: tar.TypeReg, Size: info.Size(), Format: tar.FormatPAX}
+	h := &tar.Header{Name: name, ModTime: modified, Mode: 0o644, Typeflag: tar.TypeReg, Size: info.Size(),
+		Format: tar.FormatPAX}
 	switch {
 	case info.IsDir() || info.Mode()&fs.ModeSymlink != 0 && name == path.Base(name):
 		h.Name, h.Mode, h.Typeflag, h.Size = name+"/", 0o755, tar.TypeDir, 0

@@ -133,9 +133,9 @@ func readOwn(dir, name string) ([]byte, error) {
 
 // withoutPath returns err without its path, for errors that contain it already.
 func withoutPath(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
 	}
 	return err
 }

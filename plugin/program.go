@@ -72,7 +72,7 @@ func lookup(env []string) func(string) string {
 // locate returns the path of a program. A relative path is relative to the plugin's directory,
 // never to the working directory. A name without a slash is a program in PATH, or if own is
 // set, preferably in the plugin's directory.
-func locate(dir, name string, own bool) string {
+func locate(dir, name string, ownDir bool) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
@@ -80,7 +80,7 @@ func locate(dir, name string, own bool) string {
 	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
 		return inside
 	}
-	if own {
+	if ownDir {
 		if found, err := exec.LookPath(inside); err == nil {
 			return found
 		}

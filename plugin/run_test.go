@@ -30,7 +30,7 @@ func TestChoose(t *testing.T) {
 		{[]Program{arm, all, linux}, "linux"},
 		{[]Program{arm, all, {Command: "second"}}, "all"},
 		{[]Program{arm, {OS: "windows", Command: "w"}}, ""},
-		{[]Program{{Arch: "amd64", Command: "any system"}, all}, "all"}, // Helm knows no such thing
+		{[]Program{{Arch: "amd64", Command: "any system"}, all}, "all"}, // not in Helm
 		{[]Program{{OS: "linux", Command: "  "}, all}, "all"},
 		{nil, ""},
 	} {
@@ -56,8 +56,7 @@ func TestProgramLine(t *testing.T) {
 	}
 }
 
-// What is meant to be the plugin's own program is never one of the directory that the
-// user happens to be in.
+// A relative path of the plugin's program is never looked up in the working directory.
 func TestLocate(t *testing.T) {
 	dir := writePlugin(t, t.TempDir(), "name: a\n", "get.sh", "#!/bin/sh\n")
 	for _, c := range []struct {
@@ -78,7 +77,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// shell is a plugin whose command runs a script.
+// shell returns a plugin whose command runs a script.
 func shell(t *testing.T, script string) *Plugin {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -125,7 +124,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// An interrupt ends the plugin and what it has started.
+// An interrupt ends the plugin and its subprocesses.
 func TestRunCanceled(t *testing.T) {
 	if tty, err := os.Open("/dev/tty"); err == nil {
 		tty.Close()
@@ -155,7 +154,7 @@ func await(t *testing.T, path string) {
 	t.Fatalf("%s never came", path)
 }
 
-// A plugin may leave a program behind that holds its streams.
+// A plugin may leave a subprocess with its streams.
 func TestRunLeavesChild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -192,7 +191,7 @@ func TestHooks(t *testing.T) {
 	if err := Hook(t.Context(), HookInstall, inv); !errors.As(err, &failed) || !strings.Contains(err.Error(), `plugin install hook for "p" exited with error (code 3)`) {
 		t.Error(err)
 	}
-	for _, name := range []string{HookUpdate, HookDelete} { // for another platform, and none
+	for _, name := range []string{HookUpdate, HookDelete} { // for another platform, and missing
 		if err := Hook(t.Context(), name, inv); err != nil {
 			t.Error(err)
 		}

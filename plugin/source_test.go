@@ -40,7 +40,7 @@ func TestParseSource(t *testing.T) {
 	}
 }
 
-// What would make git run a program is refused, and passwords are not repeated.
+// Locations that make git run a program are rejected, and errors contain no passwords.
 func TestParseSourceErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         "no such directory",

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// entry is one of an archive; with a Link it is a link.
+// entry is an entry of an archive. With a Link it is a link.
 type entry struct {
 	Name, Text string
 	Type       byte
 	Link       string
 	Mode       int64
-	Size       int64 // where the header lies
+	Size       int64 // for a header with a wrong size
 }
 
 func archiveOfEntries(t testing.TB, entries ...entry) []byte {
@@ -43,15 +43,15 @@ func archiveOfEntries(t testing.TB, entries ...entry) []byte {
 			t.Fatal(err)
 		}
 	}
-	_ = tw.Close() // fails where a header lies
+	_ = tw.Close() // fails for a wrong size
 	if err := zw.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-// TestUnpackRejectsInvalid: CVE-2020-4053. What leads out of the plugin's directory is
-// refused, and nothing is written there.
+// TestUnpackRejectsInvalid: CVE-2020-4053. Paths that lead out of the plugin's directory are
+// rejected, and nothing is written there.
 func TestUnpackRejectsInvalid(t *testing.T) {
 	good := entry{Name: "a/plugin.yaml", Text: "name: a\n"}
 	for _, c := range []struct {
@@ -91,7 +91,7 @@ func TestUnpackRejectsInvalid(t *testing.T) {
 	}
 }
 
-// A link that an earlier entry has made is not followed by a later one.
+// A later entry does not follow a link of an earlier one.
 func TestUnpackStaysInDirectory(t *testing.T) {
 	outer := t.TempDir()
 	dst := filepath.Join(outer, "dst")

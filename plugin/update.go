@@ -30,7 +30,8 @@ func (e *DirtyError) Error() string {
 // Update updates a plugin from its source and runs its update hook: for git to the newest
 // commit of its branch or the newest version in the requested range, for registries and URLs to
 // their current content. If anything fails, the old version is restored. Update returns the
-// updated plugin.
+// updated plugin. Errors are those of Install, a [*FixedError] for a plugin that cannot be
+// updated, and a [*DirtyError] for one whose files were changed.
 func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
 	r, known, err := readRecord(p)
 	switch {

@@ -36,7 +36,9 @@ type Event struct {
 	Object string // "Deployment/web", with the namespace if it is ambiguous
 	Text   string
 	Done   int64
-	Total  int64 // 0 if unknown
+	// Total is the size of a download, or the number of objects that a wait is for; 0 if it is
+	// unknown.
+	Total int64
 }
 
 // Func receives events. It may be called from several goroutines at once. A

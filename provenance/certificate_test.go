@@ -19,7 +19,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// joined is a keyring with these exports, one behind the other.
+// joined returns a keyring of the concatenated exports.
 func joined(t *testing.T, now time.Time, exports ...[]byte) *Keyring {
 	t.Helper()
 	k, err := Read(bytes.Join(exports, nil))
@@ -30,7 +30,7 @@ func joined(t *testing.T, now time.Time, exports ...[]byte) *Keyring {
 	return k
 }
 
-// verdict is what came of verifying prov: "" for verified.
+// verdict returns the error of verifying prov, "" for success.
 func verdict(k *Keyring, prov []byte) string {
 	if _, err := k.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), prov); err != nil {
 		return err.Error()
@@ -38,19 +38,19 @@ func verdict(k *Keyring, prov []byte) string {
 	return ""
 }
 
-// GnuPG imports copies of a key into one, and verifies with that: the reference is what
-// it makes of the same copies.
+// GnuPG merges copies of a key on import and verifies with the result. It is the reference for
+// the same copies.
 func TestReadMergesCopies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
 	made := fmt.Sprint(time.Now().Add(-time.Hour).Unix())
 	for name, test := range map[string]struct {
-		expire string // of the key when it is made
+		expire string // expiry of the key at its creation
 		change func(g gnuPG, id string)
-		later  time.Duration // when the signature is verified
+		later  time.Duration // time until the verification
 		by     func(g gnuPG, id string) string
-		want   string // of the error, "" for verified
+		want   string // part of the error, "" for success
 	}{
 		"revoked": {
 			change: func(g gnuPG, id string) { g.revoke(id) }, want: "was revoked",
@@ -95,7 +95,7 @@ func TestReadMergesCopies(t *testing.T) {
 				signer = func() string { return test.by(g, id) }
 			}
 			var prov []byte
-			if test.by == nil { // a revoked key does not sign
+			if test.by == nil { // GnuPG does not sign with a revoked key
 				prov = g.clearsign(signer())
 			}
 			test.change(g, id)
@@ -117,8 +117,8 @@ func TestReadMergesCopies(t *testing.T) {
 	}
 }
 
-// verifiedByGnuPG imports exports into an empty home, and is the status of verifying
-// prov there.
+// verifiedByGnuPG imports exports into a new home directory and returns the status of verifying
+// prov.
 func verifiedByGnuPG(t *testing.T, now time.Time, prov []byte, exports ...[]byte) string {
 	t.Helper()
 	g := newGnuPG(t)
@@ -126,14 +126,14 @@ func verifiedByGnuPG(t *testing.T, now time.Time, prov []byte, exports ...[]byte
 		g.run("--import", g.file("key.gpg", e))
 	}
 	out, _ := exec.Command("gpg", "--homedir", g.home, "--batch", "--quiet", "--status-fd", "1", "--faked-system-time", fmt.Sprint(now.Unix()),
-		"--verify", g.file("web.prov", prov)).Output() // its verdict is in the status
+		"--verify", g.file("web.prov", prov)).Output() // the status has the result
 	return string(out)
 }
 
-// fingerprint is that of the primary key of a user.
+// fingerprint returns the fingerprint of the primary key of a user.
 func (g gnuPG) fingerprint(user string) string { return g.keys(user)[0] }
 
-// lastKey is the fingerprint of the newest subkey of a user.
+// lastKey returns the fingerprint of the newest subkey of a user.
 func (g gnuPG) lastKey(user string) string {
 	keys := g.keys(user)
 	return keys[len(keys)-1]
@@ -171,15 +171,15 @@ func (g gnuPG) edit(id, commands string) {
 	}
 }
 
-// clearsign signs what vouches for archiveText with one key, no other of the same owner.
+// clearsign signs the provenance of archiveText with exactly one key.
 func (g gnuPG) clearsign(id string, options ...string) []byte {
 	g.t.Helper()
 	return g.run(append(options, "--pinentry-mode", "loopback", "--passphrase", "", "--digest-algo", "SHA512", "--local-user", id+"!",
 		"--output", "-", "--clear-sign", g.file("text", []byte(body(g.t))))...)
 }
 
-// clearsignAnyway signs with a key that gpg may refuse to sign with by now: the secret
-// key signs, and what was said of it since is not heard.
+// clearsignAnyway signs with the secret key even if gpg refuses because of later changes of the
+// public key.
 func (g gnuPG) clearsignAnyway(id string) []byte {
 	g.t.Helper()
 	secret := g.run("--pinentry-mode", "loopback", "--passphrase", "", "--export-secret-keys", id)
@@ -197,8 +197,8 @@ func (g gnuPG) clearsignAnyway(id string) []byte {
 	return nil
 }
 
-// TestHashesOfSelfSignatures holds what GnuPG takes of the signatures on a key of its
-// own owner beside what is taken here.
+// TestHashesOfSelfSignatures compares which hashes of self-signatures GnuPG and this package
+// accept.
 func TestHashesOfSelfSignatures(t *testing.T) {
 	for hash, want := range map[string]bool{"SHA512": true, "SHA1": true, "MD5": false} {
 		t.Run(hash, func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestHashesOfSelfSignatures(t *testing.T) {
 	}
 }
 
-// clearAt is signedBy at another time than noon.
+// clearAt is like signedBy with another time than noon.
 func clearAt(t testing.TB, when time.Time, text string, key *openpgp.Entity) []byte {
 	t.Helper()
 	c := config()
@@ -277,7 +277,7 @@ func TestVerifyRejectsSignatureBeforeKey(t *testing.T) {
 	}
 }
 
-// signedID is a user id with signatures of these kinds and times.
+// signedID returns a user ID with signatures of these types and times.
 func signedID(t *testing.T, e *openpgp.Entity, name string, signatures ...*packet.Signature) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -319,7 +319,7 @@ func TestNewestSelfSignature(t *testing.T) {
 	const cert, revocation = packet.SigTypePositiveCert, packet.SigTypeCertificationRevocation
 	expired := func(s *packet.Signature) { seconds := uint32(60); s.KeyLifetimeSecs = &seconds }
 	prov := signedBy(t, body(t), e)
-	// sig is a signature after so many minutes.
+	// sig returns a signature with a time in minutes.
 	sig := func(kind packet.SignatureType, minutes int, change ...func(*packet.Signature)) *packet.Signature {
 		return selfSignature(e, kind, noon.Add(time.Duration(minutes)*time.Minute), change...)
 	}
@@ -377,7 +377,7 @@ func TestReadMergesSecretKey(t *testing.T) {
 	}
 }
 
-// used is how many bytes f allocates.
+// used returns the number of bytes that f allocates.
 func used(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -386,7 +386,7 @@ func used(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A file of 256 MB that is not a keyring took 600 MB and more.
+// An invalid keyring of 256 MB took 600 MB and more.
 func TestReadRejectsInvalidFast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -430,7 +430,7 @@ func TestReadRejectsInvalidFast(t *testing.T) {
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
-			if most := uint64(16 * size); cost > most { // in all, a fraction of it at a time
+			if most := uint64(16 * size); cost > most { // total, of which a fraction at a time
 				t.Errorf("it took %d MB, want %d MB at most", cost>>20, most>>20)
 			}
 		})

@@ -15,14 +15,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/testdeps"
 )
 
-// gnuPG is a home of GnuPG with keys that it made.
+// gnuPG is a home directory of GnuPG with keys.
 type gnuPG struct {
 	t    *testing.T
 	home string
 }
 
-// newGnuPG makes a home with keys of these names; Paula's passphrase is "open
-// sesame", the others have none. Its path is short: an agent's socket is there.
+// newGnuPG creates a home directory with keys of these names. Paula's passphrase is "open
+// sesame", the others have none. Its path is short because of the agent's socket.
 func newGnuPG(t *testing.T, names ...string) gnuPG {
 	t.Helper()
 	testdeps.Program(t, "gpg")
@@ -61,7 +61,7 @@ func (g gnuPG) run(args ...string) []byte {
 	return out.Bytes()
 }
 
-// file writes data to a file outside of GnuPG's home.
+// file writes data to a file outside of GnuPG's home directory.
 func (g gnuPG) file(name string, data []byte) string {
 	g.t.Helper()
 	path := filepath.Join(g.t.TempDir(), name)
@@ -80,8 +80,8 @@ func load(t *testing.T, path string) *Keyring {
 	return k
 }
 
-// What GnuPG keeps and exports, in each of its formats, signs and verifies; and
-// gpg takes what we signed.
+// Keys in all formats that GnuPG stores and exports sign and verify, and gpg verifies our
+// signatures.
 func TestGnuPG(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -149,12 +149,12 @@ func TestGnuPGErrors(t *testing.T) {
 		}
 		return err
 	}
-	_ = exec.Command("gpgconf", "--homedir", g.home, "--kill", "all").Run() // it remembers passphrases
+	_ = exec.Command("gpgconf", "--homedir", g.home, "--kill", "all").Run() // the agent caches passphrases
 	var failed *GnuPGError
 	if err := sign(t.Context(), "guess"); !errors.As(err, &failed) || !strings.Contains(err.Error(), "gpg did not sign with the key of Paula <paula@example.com> (") || strings.Contains(err.Error(), "guess") || strings.Contains(err.Error(), "helm-sign") {
 		t.Error(err)
 	}
-	if err := sign(t.Context(), ""); !errors.As(err, &failed) { // no one is there to be asked
+	if err := sign(t.Context(), ""); !errors.As(err, &failed) { // there is no terminal
 		t.Error(err)
 	}
 	done, cancel := context.WithCancel(t.Context())
@@ -177,12 +177,12 @@ func TestGnuPGErrors(t *testing.T) {
 func packetsOf(k *Keyring) []byte {
 	var b bytes.Buffer
 	for _, e := range k.entities() {
-		_ = e.Serialize(&b) // a Buffer takes everything
+		_ = e.Serialize(&b) // writing to a Buffer does not fail
 	}
 	return b.Bytes()
 }
 
-// Keys that were revoked, or whose subkeys sign, as GnuPG writes them.
+// Revoked keys and signing subkeys as GnuPG writes them.
 func TestGnuPGOtherKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")

@@ -24,7 +24,8 @@ import (
 // has about thirty million.
 const maxKeyring = 64 << 20
 
-// Keyring is a set of trusted keys, which may include secret keys for signing.
+// Keyring is a set of trusted keys, which may include secret keys for signing. The zero value
+// has no keys: every signature is invalid. Once Now is set, a Keyring is safe for concurrent use.
 type Keyring struct {
 	// Now returns the time for checking the expiry of keys; nil is time.Now.
 	Now func() time.Time
@@ -188,9 +189,9 @@ func (e *KeyringError) Error() string {
 	case errors.Is(e.Err, fs.ErrPermission):
 		return fmt.Sprintf("keyring %s: permission denied", e.Path)
 	}
-	var at *fs.PathError
-	if errors.As(e.Err, &at) { // the message has the path already
-		return fmt.Sprintf("keyring %s: %v", e.Path, at.Err)
+	var pathErr *fs.PathError
+	if errors.As(e.Err, &pathErr) { // the message has the path already
+		return fmt.Sprintf("keyring %s: %v", e.Path, pathErr.Err)
 	}
 	return fmt.Sprintf("keyring %s: %v", e.Path, e.Err)
 }

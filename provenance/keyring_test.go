@@ -19,7 +19,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 )
 
-// packets are keys as gpg --export writes them.
+// packets returns keys in the format of gpg --export.
 func packets(t testing.TB, keys ...*openpgp.Entity) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -58,7 +58,7 @@ func armoured(t testing.TB, kind string, data []byte) []byte {
 	return append(b.Bytes(), '\n')
 }
 
-// keybox is a keybox of keys, as much of it as is read.
+// keybox returns a keybox of keys with the parts that are read.
 func keybox(parts ...[]byte) []byte {
 	out := make([]byte, 32)
 	binary.BigEndian.PutUint32(out, 32)
@@ -153,7 +153,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// GnuPG 2.1 made pubring.kbx of pubring.gpg; all manuals still name the latter.
+// GnuPG 2.1 replaced pubring.gpg by pubring.kbx; all manuals still name the former.
 func TestLoadKeyboxInsteadOfOldKeyring(t *testing.T) {
 	dir := t.TempDir()
 	ann, bob := newKey(t, "Ann", config()), newKey(t, "Bob", config())
@@ -218,7 +218,7 @@ func TestFindKey(t *testing.T) {
 	ring := ringOf(joann, ann, formerBob, bob, other)
 	for name, want := range map[string]*openpgp.Entity{
 		"Bob": bob, "bob@": bob, "Joann": joann, "joann@example.com": joann, "Carl": other,
-		"ann@example.com": ann, "Ann <ann@example.com>": ann, // whole ones win over parts
+		"ann@example.com": ann, "Ann <ann@example.com>": ann, // a complete match has precedence
 		fingerprint(joann): joann, strings.ToLower(fingerprint(joann)): joann, "0x" + fingerprint(ann)[24:]: ann,
 		fingerprint(formerBob): formerBob, fingerprint(bob)[32:]: bob,
 	} {
@@ -259,7 +259,7 @@ func TestSign(t *testing.T) {
 	if err := sub.AddSigningSubkey(config()); err != nil {
 		t.Fatal(err)
 	}
-	sub.PrivateKey = nil // as of keys whose main part is in a safe
+	sub.PrivateKey = nil // as if the primary key were stored offline
 	ring := ringOf(ann, locked, sub)
 	for _, name := range []string{"Ann", "Lock", "Sub"} {
 		t.Run(name, func(t *testing.T) {
@@ -267,8 +267,8 @@ func TestSign(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked := 0
-			s.Passphrase = func() ([]byte, error) { asked++; return []byte("sesame"), nil }
+			requests := 0
+			s.Passphrase = func() ([]byte, error) { requests++; return []byte("sesame"), nil }
 			for range 2 {
 				prov, err := s.Sign(t.Context(), "web-1.0.0.tgz", strings.NewReader(archiveText), []byte("name: web\nx: |\n  -----BEGIN PGP SIGNATURE-----\n  ...\n"))
 				if err != nil {
@@ -282,8 +282,8 @@ func TestSign(t *testing.T) {
 					t.Errorf("%s: %v, %v", name, sig, err)
 				}
 			}
-			if want := map[string]int{"Lock": 1}[name]; asked != want {
-				t.Errorf("%s: the passphrase was wanted %d times", name, asked)
+			if want := map[string]int{"Lock": 1}[name]; requests != want {
+				t.Errorf("%s: the passphrase was wanted %d times", name, requests)
 			}
 		})
 	}
@@ -369,16 +369,16 @@ func TestLockedKeys(t *testing.T) {
 	}
 	for typed, want := range map[string]int{"a,b,sesame": 3, "sesame": 1, "a,b,c,sesame": 3} {
 		t.Run(typed, func(t *testing.T) {
-			s, asked := signer(), 0
-			s.Ask = asking(t, strings.Split(typed, ","), &asked)
-			if err := sign(s); asked != want || (err == nil) != (typed != "a,b,c,sesame") {
-				t.Errorf("%s: asked %d times, %v", typed, asked, err)
+			s, requests := signer(), 0
+			s.Ask = asking(t, strings.Split(typed, ","), &requests)
+			if err := sign(s); requests != want || (err == nil) != (typed != "a,b,c,sesame") {
+				t.Errorf("%s: asked %d times, %v", typed, requests, err)
 			}
 		})
 	}
 }
 
-// GnuPG before 2.1 kept secret keys in a file beside the public ones.
+// GnuPG before 2.1 had secret keys in a second file.
 func TestOldGnuPGSecretKeys(t *testing.T) {
 	dir := t.TempDir()
 	ann := newKey(t, "Ann", config())
@@ -407,13 +407,13 @@ func TestOldGnuPGSecretKeys(t *testing.T) {
 	}
 }
 
-// asking is a person who types one thing after the other.
-func asking(t *testing.T, typed []string, asked *int) func(context.Context, string) ([]byte, error) {
+// asking returns a Signer.Ask that returns the given answers.
+func asking(t *testing.T, typed []string, requests *int) func(context.Context, string) ([]byte, error) {
 	return func(_ context.Context, key string) ([]byte, error) {
 		if !strings.HasPrefix(key, "Lock <lock@example.com> (") {
 			t.Errorf("asked for %q", key)
 		}
-		*asked++
-		return []byte(typed[*asked-1]), nil
+		*requests++
+		return []byte(typed[*requests-1]), nil
 	}
 }

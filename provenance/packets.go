@@ -40,31 +40,31 @@ func nextPacket(data []byte) (p rawPacket, rest []byte, err error) {
 	if head&0x80 == 0 {
 		return p, nil, damaged
 	}
-	var size, at uint64
+	var size, offset uint64
 	if head&0x40 == 0 { // the old format
 		p.tag = head >> 2 & 0x0f
-		at = 1 + 1<<(head&3)
-		if head&3 == 3 || uint64(len(data)) < at {
+		offset = 1 + 1<<(head&3)
+		if head&3 == 3 || uint64(len(data)) < offset {
 			return p, nil, damaged
 		}
-		for _, b := range data[1:at] {
+		for _, b := range data[1:offset] {
 			size = size<<8 | uint64(b)
 		}
 	} else {
 		p.tag = head & 0x3f
-		if size, at = newLength(data[1:]); at == 0 {
+		if size, offset = newLength(data[1:]); offset == 0 {
 			return p, nil, damaged
 		}
-		at++
+		offset++
 	}
-	if size > uint64(len(data))-at {
+	if size > uint64(len(data))-offset {
 		return p, nil, errors.New("it is damaged or truncated")
 	}
-	p.body = data[at : at+size]
+	p.body = data[offset : offset+size]
 	if size > maxPacket && p.tag != tagAttribute {
 		return p, nil, fmt.Errorf("a packet in it is larger than %d KiB", maxPacket>>10)
 	}
-	return p, data[at+size:], nil
+	return p, data[offset+size:], nil
 }
 
 // newLength decodes a definite length of the new format and returns the size of its encoding,

@@ -103,20 +103,20 @@ func (m *message) readSignatures(armoured io.Reader) error {
 // listed returns the hashes in a signed text ("sha256:<hex>") by file name.
 func listed(text []byte) (map[string]string, error) {
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r", ""), "\n")
-	at := -1
+	index := -1
 	for i, line := range lines {
 		if strings.TrimRight(line, " \t") != separator {
 			continue
 		}
-		if at >= 0 {
+		if index >= 0 {
 			return nil, errors.New("the signed text has more than metadata and hashes: several lines of three dots")
 		}
-		at = i
+		index = i
 	}
-	if at < 0 {
+	if index < 0 {
 		return nil, errors.New("the signed text has no hashes: there is no line of three dots")
 	}
-	return parseFiles(strings.Join(lines[at+1:], "\n"))
+	return parseFiles(strings.Join(lines[index+1:], "\n"))
 }
 
 // parseFiles parses the part with the hashes. It parses YAML nodes to detect duplicate

@@ -179,12 +179,12 @@ func (s *Signer) sign(ctx context.Context, text []byte) ([]byte, error) {
 // withChecksum adds the optional checksum to the signature's armor: versions of gpg before 2.4
 // reject armor without checksum and padding.
 func withChecksum(message []byte) ([]byte, error) {
-	at := bytes.LastIndex(message, []byte(begin))
-	block, err := armor.Decode(bytes.NewReader(message[at:]))
+	start := bytes.LastIndex(message, []byte(begin))
+	block, err := armor.Decode(bytes.NewReader(message[start:]))
 	if err != nil {
 		return nil, err
 	}
-	out := bytes.NewBuffer(message[:at:at])
+	out := bytes.NewBuffer(message[:start:start])
 	w, err := armor.EncodeWithChecksumOption(out, block.Type, nil, true)
 	if err != nil {
 		return nil, err

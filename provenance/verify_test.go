@@ -18,12 +18,12 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// noon is when everything in these tests happens.
+// noon is the time of these tests.
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 func at(t time.Time) func() time.Time { return func() time.Time { return t } }
 
-// config makes small quick keys, at noon.
+// config creates small keys quickly, at noon.
 func config() *packet.Config {
 	return &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA, DefaultHash: crypto.SHA512, Time: at(noon)}
 }
@@ -49,7 +49,7 @@ func ringOf(keys ...*openpgp.Entity) *Keyring {
 	return k
 }
 
-// signedBy signs a text with keys, whatever it says.
+// signedBy signs any text with keys.
 func signedBy(t testing.TB, text string, keys ...*openpgp.Entity) []byte {
 	t.Helper()
 	return clearWith(t, config(), text, keys...)
@@ -77,7 +77,7 @@ func clearWith(t testing.TB, c *packet.Config, text string, keys ...*openpgp.Ent
 
 const archiveText = "these are the bytes of an archive"
 
-// hashOf is what a provenance file says about text.
+// hashOf returns the digest of text in a provenance file.
 func hashOf(t testing.TB, text string) string {
 	t.Helper()
 	d, err := digest(strings.NewReader(text))
@@ -87,7 +87,7 @@ func hashOf(t testing.TB, text string) string {
 	return "sha256:" + d
 }
 
-// body is the text that vouches for archiveText.
+// body returns the provenance text for archiveText.
 func body(t testing.TB) string {
 	return "name: web\nversion: 1.0.0\n\n...\nfiles:\n  web-1.0.0.tgz: " + hashOf(t, archiveText) + "\n"
 }
@@ -176,7 +176,7 @@ func TestVerifyRejectsInvalid(t *testing.T) {
 	}
 }
 
-// The files in testdata were made by gpg 2.2 with one key, over different hashes.
+// The files in testdata were created by gpg 2.2 with one key and different hashes.
 func TestVerifyRejectsWeakHash(t *testing.T) {
 	k, err := Load(t.Context(), filepath.Join("testdata", "rita.asc"))
 	if err != nil {
@@ -220,7 +220,7 @@ func TestVerifyChecksKey(t *testing.T) {
 		key  *openpgp.Entity
 		prov []byte
 		now  time.Time
-		want string // "" for verified
+		want string // "" for success
 	}{
 		"while the key is good":       {brief, signedBy(t, body(t), brief), noon.Add(30 * time.Second), ""},
 		"when the key has expired":    {brief, signedBy(t, body(t), brief), noon.Add(2 * time.Minute), "Brief <brief@example.com> (" + fingerprint(brief) + ") has expired"},
@@ -272,7 +272,7 @@ type broken struct{ err error }
 
 func (b *broken) Read([]byte) (int, error) { return 0, b.err }
 
-// CVE-2021-21303: a name cannot pretend to be a line of ours.
+// CVE-2021-21303: a name cannot look like a line of helm's output.
 func TestSignatureStringLines(t *testing.T) {
 	const name = "Eve\nSigned by: Ann"
 	e := &openpgp.Entity{Identities: map[string]*openpgp.Identity{name: {Name: name}}}
@@ -281,8 +281,8 @@ func TestSignatureStringLines(t *testing.T) {
 	}
 }
 
-// What parses is what was signed: no text gets past the parser that a signature
-// would not cover, and no input stops the program.
+// The parsed text is the signed text: the parser reads no text that the signature does not
+// cover. No input crashes it.
 func FuzzParse(f *testing.F) {
 	ann := newKey(f, "Ann", config())
 	prov := string(signedBy(f, body(f), ann))

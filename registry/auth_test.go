@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// as is a client with a password.
+// as returns a client with a password.
 func (f *fake) as(user, password string) *Client {
 	c := f.client()
 	c.Username, c.Password = user, password
@@ -60,7 +60,7 @@ func TestAuthBasic(t *testing.T) {
 	}
 }
 
-// tokens is a token server's answer, and what it was asked.
+// tokens is a token server with a fixed response that records its requests.
 type tokens struct {
 	mu     sync.Mutex
 	asked  []string
@@ -96,16 +96,16 @@ func TestAuthTokenFetchedOnce(t *testing.T) {
 	if want := []string{`GET scope=repository%3Aweb%3Apull&service=here "ann" "secret" ""`}; !reflect.DeepEqual(s.asked, want) {
 		t.Errorf("asked %q", s.asked)
 	}
-	// The right to write is another token, asked for once too.
+	// Push permission is in another token, also requested only once.
 	s.asked = nil
 	if _, err := c.Push(context.Background(), f.ref(""), Artifact{Metadata: &chart.Metadata{Name: "web", Version: "2.0.0"}, Archive: strings.NewReader("new"), Provenance: []byte("signed")}); err != nil {
 		t.Error(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, asked := range s.asked {
-		if asked != `GET scope=repository%3Aweb%3Apull%2Cpush&service=here "ann" "secret" ""` {
-			t.Error(asked)
+	for _, requests := range s.asked {
+		if requests != `GET scope=repository%3Aweb%3Apull%2Cpush&service=here "ann" "secret" ""` {
+			t.Error(requests)
 		}
 	}
 	if len(s.asked) > 1 {
@@ -140,10 +140,10 @@ func TestAuthInvalidToken(t *testing.T) {
 	}
 }
 
-// CVE-2021-32690: what a registry says leads no one's password to another host.
+// CVE-2021-32690: a registry cannot redirect credentials to another host.
 func TestAuthOtherHosts(t *testing.T) {
 	other := newFake(t)
-	localhost := "http://localhost:" + portOf(mustURL(t, other.URL)) // the same machine under another name
+	localhost := "http://localhost:" + portOf(mustURL(t, other.URL)) // the same machine with another name
 	for name, lead := range map[string]func(f *fake) func(http.ResponseWriter, *http.Request) bool{
 		"a redirect to another port": func(f *fake) func(http.ResponseWriter, *http.Request) bool {
 			basic := wantBasic("ann", "secret")
@@ -233,7 +233,7 @@ func (c through) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// CVE-2021-32690: a client certificate, too, is for the registry alone.
+// CVE-2021-32690: the client certificate is also for the registry only.
 func TestClientElsewhere(t *testing.T) {
 	other, f := newFake(t), newFake(t)
 	archive := f.chart("web", "1.0.0", "the archive")
@@ -256,7 +256,7 @@ func TestClientElsewhere(t *testing.T) {
 	}
 }
 
-// alone makes one request at a time.
+// alone permits one request at a time.
 type alone struct {
 	mu *sync.Mutex
 	http.RoundTripper

@@ -61,23 +61,23 @@ type call struct {
 
 // call returns a new operation on ref.
 func (c *Client) call(ref Ref) *call {
-	at := Ref{Host: ref.Host, Path: ref.Path}
+	repository := Ref{Host: ref.Host, Path: ref.Path}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := c.places[at.String()]
+	known := c.places[repository.String()]
 	if known == nil {
-		known = c.newPlace(at)
+		known = c.newPlace(repository)
 		if c.places == nil {
 			c.places = map[string]*place{}
 		}
-		c.places[at.String()] = known
+		c.places[repository.String()] = known
 	}
 	return &call{place: known, ref: ref}
 }
 
-func (c *Client) newPlace(at Ref) *place {
+func (c *Client) newPlace(ref Ref) *place {
 	p := &place{
-		ref: at, plain: c.PlainHTTP, agent: c.UserAgent, stored: c.Credentials, turn: make(chan struct{}, 1),
+		ref: ref, plain: c.PlainHTTP, agent: c.UserAgent, stored: c.Credentials, turn: make(chan struct{}, 1),
 	}
 	p.http = &http.Client{Transport: c.Transport, CheckRedirect: checkRedirect}
 	if c.Elsewhere != nil && c.Transport != nil {

@@ -20,7 +20,8 @@ import (
 )
 
 // Credentials are files with registry credentials in Docker's format, which contain
-// passwords or name helper programs (docker-credential-...).
+// passwords or name helper programs (docker-credential-...). Files that do not exist have no
+// credentials. Credentials are safe for concurrent use and must not be copied.
 type Credentials struct {
 	// File is the file of Moonhelm and Helm. Logins and logouts change it.
 	File string

@@ -37,7 +37,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// auths is a file with passwords "from NAME" for keys.
+// auths writes a file with passwords "from NAME" for keys.
 func auths(keys ...string) string {
 	m := map[string]any{}
 	for _, k := range keys {
@@ -100,7 +100,8 @@ func TestCredentialsFormats(t *testing.T) {
 	}
 }
 
-// What cannot be read makes us no one, and is told only where that does not do.
+// A file that cannot be read means no credentials. The error is reported only if these are
+// required.
 func TestCredentialsUnreadable(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON": "secret: hunter2", "another JSON": `{"auths":["hunter2"]}`,
@@ -139,7 +140,7 @@ func TestCredentialsSaveLikeHelm(t *testing.T) {
 		}
 	}
 	must(c.save(ctx, "h:5000", secret{user: "alice", password: "secret"}))
-	// What Helm 4.3.1 writes for the same login.
+	// The file that Helm 4.3.1 writes for the same login.
 	same(t, file, "{\n\t\"auths\": {\n\t\t\"h:5000\": {\n\t\t\t\"auth\": \"YWxpY2U6c2VjcmV0\"\n\t\t}\n\t}\n}")
 	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
@@ -192,7 +193,7 @@ func TestCredentialsSaveKeepsSymlink(t *testing.T) {
 	}
 }
 
-// helperProgram puts a helper into PATH that keeps credentials in a directory.
+// helperProgram adds a helper to PATH that stores credentials in a directory.
 func helperProgram(t *testing.T, name string) (dir string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -273,8 +274,7 @@ func TestHelperPathsAndTokens(t *testing.T) {
 	}
 }
 
-// As in Helm, the first login goes to the system's keychain where a program for
-// it is installed.
+// As in Helm, the first login uses the system's keychain if its helper is installed.
 func TestLoginUsesSystemHelper(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs the system's own program")
@@ -347,7 +347,7 @@ func TestHelperTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for { // what the helper has started ends with it
+	for { // subprocesses of the helper end with it
 		p, err := os.FindProcess(pid)
 		if err != nil || p.Signal(syscall.Signal(0)) != nil {
 			break

@@ -13,12 +13,14 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// A chart goes to a registry and comes back. A program's client for a registry with TLS and
-// the logins of helm and Docker is
+// Push a chart to a registry and pull it. A program's client for a registry with TLS and the
+// logins of helm and Docker is
 //
-//	&registry.Client{Credentials: &registry.Credentials{File: "config.json", Docker: "/home/me/.docker/config.json"}}
+//	&registry.Client{Credentials: &registry.Credentials{File: "config.json", Docker:
+//
+// "/home/me/.docker/config.json"}}
 func ExampleClient() {
-	host, stop := registry.StartFake() // in place of registry.example.org
+	host, stop := registry.StartFake() // instead of registry.example.org
 	defer stop()
 	ctx, client := context.Background(), &registry.Client{PlainHTTP: true}
 	web, err := loader.LoadFiles([]*chart.File{

@@ -2,7 +2,7 @@
 
 package registry
 
-// StartFake starts a registry for an example, and returns its host and how to stop it.
+// StartFake starts a registry for an example and returns its host and a function that stops it.
 func StartFake() (host string, stop func()) {
 	f := startFake(nil)
 	return f.host(), f.Close

@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// fake is a small registry that can misbehave. The real one is in test/registry.
+// fake is a small registry with configurable faults. test/registry uses a real one.
 type fake struct {
 	*httptest.Server
 	t *testing.T
@@ -26,10 +26,10 @@ type fake struct {
 	manifests map[string][]byte // by name:tag and name@digest
 	blobs     map[string][]byte
 	requests  []string          // "GET /v2/"
-	seen      []string          // what was sent as authorization or in a form
+	seen      []string          // Authorization headers and forms
 	types     map[string]string // content types by manifest
 
-	// handle, if any, answers instead; it reports whether it has.
+	// handle, if not nil, may handle a request instead, and reports whether it has.
 	handle func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -40,14 +40,14 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-// startFake is newFake for who closes it, with a nil t for examples.
+// startFake is like newFake for callers that close it. t is nil in examples.
 func startFake(t *testing.T) *fake {
 	f := &fake{t: t, manifests: map[string][]byte{}, blobs: map[string][]byte{}, types: map[string]string{}}
 	f.Server = httptest.NewServer(f)
 	return f
 }
 
-// host is its address; ref a place in it.
+// host returns the address; ref a reference in it.
 func (f *fake) host() string { return strings.TrimPrefix(f.URL, "http://") }
 
 func (f *fake) ref(path string) Ref {
@@ -147,14 +147,14 @@ func (f *fake) serveManifest(w http.ResponseWriter, r *http.Request, path string
 	_, _ = w.Write(data)
 }
 
-// put stores a manifest under a tag and its digest.
+// put stores a manifest by its tag and its digest.
 func (f *fake) put(name, tag, mediaType string, data []byte) {
 	for _, key := range []string{name + ":" + tag, name + "@" + digestOf(data)} {
 		f.manifests[key], f.types[key] = data, mediaType
 	}
 }
 
-// blob stores a blob and describes it.
+// blob stores a blob and returns its descriptor.
 func (f *fake) blob(mediaType string, data []byte) descriptor {
 	desc := describe(mediaType, data)
 	f.blobs[desc.Digest] = data
@@ -178,10 +178,10 @@ func (f *fake) chart(name, version, text string) descriptor {
 	return l.archive
 }
 
-// client reaches it without TLS.
+// client returns a client without TLS.
 func (f *fake) client() *Client { return &Client{PlainHTTP: true, timeout: 20 * time.Second} }
 
-// secrets are what has been sent to it that is a secret.
+// secrets returns the secrets in the requests.
 func (f *fake) secrets() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,7 +200,7 @@ func (f *fake) count(request string) int {
 	return n
 }
 
-// wantBasic answers as a registry does that wants a password.
+// wantBasic responds like a registry that requires a password.
 func wantBasic(user, password string) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		if u, p, ok := r.BasicAuth(); ok && u == user && p == password {
@@ -212,7 +212,7 @@ func wantBasic(user, password string) func(http.ResponseWriter, *http.Request) b
 	}
 }
 
-// wantToken answers as a registry does that wants a token of realm.
+// wantToken responds like a registry that requires a token of realm.
 func wantToken(realm, token string) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/token" {

@@ -10,7 +10,9 @@ import (
 
 // Login checks the client's user name and password with the registry of ref and stores them
 // for the registry, or for ref's path. Without a user name, the password is an identity
-// token.
+// token. The client must have Credentials and a password. An [*UnauthorizedError] is returned
+// if the registry rejects them, a [*RefError] for a ref with a tag or digest, and otherwise the
+// errors of [Client.Pull] about connections and responses.
 func (c *Client) Login(ctx context.Context, ref Ref) error {
 	if ref.Tag != "" || ref.Digest != "" {
 		return &RefError{Ref: ref.errorName(), Problem: "credentials are stored for a registry or a path in it, " +
@@ -37,7 +39,8 @@ func (c *Client) Login(ctx context.Context, ref Ref) error {
 }
 
 // Logout removes the stored credentials for ref, a registry or a path in it, and reports
-// whether there were any.
+// whether there were any. The client must have Credentials. It returns a [*RefError] for a ref
+// with a tag or digest.
 func (c *Client) Logout(ctx context.Context, ref Ref) (bool, error) {
 	if ref.Tag != "" || ref.Digest != "" {
 		return false, &RefError{Ref: ref.errorName(), Problem: "credentials are stored for a registry or a path " +

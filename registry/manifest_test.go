@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// The manifests are what Helm 4.3.1 and 3.22.0 push for the same charts; only
+// The manifests are those that Helm 4.3.1 and 3.22.0 push for the same charts. Only
 // test/registry compares with the binary itself.
 func TestNewManifestLikeHelm(t *testing.T) {
 	archive := descriptor{contentType, "sha256:b4a245300a0971e49c1e0e2b1cfd80c33a4a03876840de242b0fd387b05ee5f4", 5017}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// pluginLayer is a layer with a title.
+// pluginLayer returns a layer with a title.
 func pluginLayer(title string, data []byte) map[string]any {
 	return map[string]any{
 		"mediaType": "application/vnd.oci.image.layer.v1.tar", "digest": digestOf(data), "size": len(data),

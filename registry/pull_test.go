@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// pull pulls from f, anonymously.
+// pull pulls from f anonymously.
 func pull(f *fake, path string, o PullOptions) (string, *Pulled, error) {
 	var b bytes.Buffer
 	p, err := f.client().Pull(context.Background(), f.ref(path), &b, o)
@@ -118,7 +118,7 @@ func TestPullDamaged(t *testing.T) {
 		"a longer archive":      func(f *fake, a descriptor) { f.blobs[a.Digest] = []byte("the archive and more") },
 		"a manifest cut off":    func(f *fake, _ descriptor) { f.manifests["web:1.0.0"] = f.manifests["web:1.0.0"][:40] },
 		"metadata that is none": func(f *fake, _ descriptor) { swapConfig(f, "[]") },
-		// CVE-2024-25620, CVE-2026-35206: names become files' names.
+		// CVE-2024-25620, CVE-2026-35206: names are used as file names.
 		"a name that leads away":    func(f *fake, _ descriptor) { swapConfig(f, `{"name":"../web","version":"1.0.0"}`) },
 		"a version that leads away": func(f *fake, _ descriptor) { swapConfig(f, `{"name":"web","version":"1/../../x"}`) },
 		"two dots":                  func(f *fake, _ descriptor) { swapConfig(f, `{"name":"..","version":"1.0.0"}`) },
@@ -146,7 +146,7 @@ func TestPullDamaged(t *testing.T) {
 	}
 }
 
-// swapConfig gives web:1.0.0 other metadata.
+// swapConfig replaces the metadata of web:1.0.0.
 func swapConfig(f *fake, text string) {
 	var m manifest
 	if err := json.Unmarshal(f.manifests["web:1.0.0"], &m); err != nil {
@@ -258,8 +258,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// Where a list of tags goes on is what the registry says, but never on another
-// host (CVE-2021-32690).
+// The registry chooses the URL of the next page of tags, but never on another host
+// (CVE-2021-32690).
 func TestTagsPages(t *testing.T) {
 	f := newFake(t)
 	elsewhere := newFake(t)
@@ -282,8 +282,8 @@ func TestTagsPages(t *testing.T) {
 	}
 }
 
-// What is too long for a tag is none, or a few thousand pages with one each would
-// fill the memory.
+// Overlong tags are ignored; otherwise a few thousand pages with one each would fill the
+// memory.
 func TestTagsInvalid(t *testing.T) {
 	f := newFake(t)
 	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -295,8 +295,8 @@ func TestTagsInvalid(t *testing.T) {
 	}
 }
 
-// pageTags serves a list of tags page after page, each of what tags returns for its
-// number, which begins with 1, and next.
+// pageTags serves a list of tags in pages. tags returns the tags of a page by its 1-based
+// number, and the link to the next page.
 func (f *fake) pageTags(page func(n int) (tags []string, next string)) {
 	n := 0
 	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
@@ -336,7 +336,7 @@ func TestTagsLimit(t *testing.T) {
 	}
 }
 
-// A page that leads to itself took 4,000 requests and three minutes.
+// A page that links to itself took 4,000 requests and three minutes.
 func TestTagsLoop(t *testing.T) {
 	for name, test := range map[string]struct {
 		page func(n int) ([]string, string)
@@ -361,7 +361,7 @@ func TestTagsLoop(t *testing.T) {
 		})
 	}
 	f := newFake(t)
-	f.pageTags(func(n int) ([]string, string) { // some pages are empty where a registry hides what is not for the user
+	f.pageTags(func(n int) ([]string, string) { // pages may be empty if a registry filters tags by permission
 		switch {
 		case n == 40:
 			return []string{"2.0.0"}, ""
@@ -504,7 +504,7 @@ func TestPushErrors(t *testing.T) {
 	}
 }
 
-// No tag appears before everything is there.
+// A tag appears only when everything is stored.
 func TestPushFailureLeavesNoTag(t *testing.T) {
 	f := newFake(t)
 	f.handle = func(w http.ResponseWriter, r *http.Request) bool {

@@ -68,7 +68,7 @@ func TestParseRefHidesPassword(t *testing.T) {
 	}
 }
 
-// Grammar by regular expression would be compiled at every start of helm.
+// A regular expression would be compiled at every start of helm.
 func TestIsPath(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a": true, "a/b/c": true, "a.b": true, "a_b": true, "a__b": true, "a---b": true, "0": true,

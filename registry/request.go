@@ -41,7 +41,7 @@ const (
 // failures. An error status is returned as an error, with the body closed.
 func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 	pause := firstPause
-	asked := false
+	authorized := false
 	for try := 1; ; try++ {
 		resp, sent, err := c.send(ctx, r)
 		switch {
@@ -56,8 +56,8 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 			return nil, &ContentError{Ref: c.ref.errorName(),
 				Problem: fmt.Sprintf("the registry redirects to %s, which requires credentials; none were sent there",
 					resp.Request.URL.Host)}
-		case err == nil && resp.StatusCode == http.StatusUnauthorized && !asked:
-			asked = true
+		case err == nil && resp.StatusCode == http.StatusUnauthorized && !authorized:
+			authorized = true
 			ok, err := c.authorize(ctx, resp.Header.Values("WWW-Authenticate"), sent, r.write)
 			if err == nil && !ok {
 				return nil, c.responseError(resp, nil)

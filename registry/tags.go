@@ -33,7 +33,7 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	if err := chartRef(ref); err != nil {
 		return nil, err
 	}
-	asked := ref.Tag
+	want := ref.Tag
 	ref.Tag = ""
 	// A single page may be slow, but not thousands of them.
 	ctx, cancel := context.WithTimeoutCause(ctx, c.idleTimeout(), errLongList)
@@ -56,7 +56,7 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 			if !isTag(tag) { // invalid, and possibly large
 				continue
 			}
-			if isVersion(version) || tag == asked {
+			if isVersion(version) || tag == want {
 				versions = append(versions, version)
 			} else if rest, ok := strings.CutPrefix(version, "v"); ok && isVersion(rest) {
 				lettered = append(lettered, version)
@@ -95,11 +95,11 @@ func (p *pages) isLoop(tags []string, next *url.URL) bool {
 		p.same = 0
 		p.first[tags[0]] = true
 	}
-	at := next.String()
-	if p.link[at] || p.same == maxSamePage {
+	address := next.String()
+	if p.link[address] || p.same == maxSamePage {
 		return true
 	}
-	p.link[at] = true
+	p.link[address] = true
 	return false
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// bomb is a record of a few kilobytes whose text is head, n times a part, and
+// bomb returns a compressed record of a few kilobytes whose text is head, n times a part, and
 // tail.
 func bomb(t *testing.T, head, part string, n int, tail string) []byte {
 	t.Helper()
@@ -85,7 +85,7 @@ func TestBudgetIsShared(t *testing.T) {
 		t.Errorf("more than there is: %v", err)
 	}
 	runtime.KeepAlive(kept)
-	// Records that are not used any more make room.
+	// Records that are no longer in use free memory.
 	for i := range 6 {
 		kept = nil
 		r, err := b.Decode(text)
@@ -97,7 +97,7 @@ func TestBudgetIsShared(t *testing.T) {
 	runtime.KeepAlive(kept)
 }
 
-// What usual records come to is free.
+// The size of usual records is not counted.
 func TestBudgetFreeSize(t *testing.T) {
 	r := New("web", "ns", 1, nil)
 	for i := range 3000 {
@@ -168,7 +168,7 @@ func TestBudgetSummarize(t *testing.T) {
 	if _, err := b.Summarize(text); !errors.As(err, &over) {
 		t.Errorf("the second: %v", err)
 	}
-	// What tells at once costs nothing.
+	// The parts that are read at once cost nothing.
 	quick := bomb(t, `{"name":"web","info":{"status":"deployed"},"chart":{"metadata":{"name":"c"}},"x":"`, `A`, 30<<20, `"}`)
 	if sum, err := b.Summarize(quick); err != nil || sum.Chart != "c" {
 		t.Errorf("got %+v, %v", sum, err)

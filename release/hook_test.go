@@ -28,7 +28,7 @@ func annotated(t testing.TB, kind, name string, annotations ...string) *manifest
 	return objs[0]
 }
 
-// What Helm 4.3.1 makes of annotations, observed by a dry run.
+// The hooks of Helm 4.3.1 for these annotations, observed with a dry run.
 func TestParseHookLikeHelm(t *testing.T) {
 	for _, test := range []struct {
 		annotations []string

@@ -18,7 +18,7 @@ func OutputLogPolicies() []OutputLogPolicy {
 	return []OutputLogPolicy{LogOnSucceeded, LogOnFailed}
 }
 
-// ReplacedEvent returns advice for a hook event of Helm 2 that was removed, or "" if event
+// ReplacedEvent returns advice for a hook event of Helm 2 that was removed, or "" if word
 // is not one of them.
 func ReplacedEvent(word string) string {
 	switch word {

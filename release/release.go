@@ -124,8 +124,8 @@ type Stored struct {
 // Unchanged reports whether a record that was in state s and is now in state now has the same
 // content. Heartbeats and labels of other clients do not count. Some storage drivers do not
 // store holders; an empty now.Holder matches any.
-func (s Stored) Unchanged(now Stored) bool {
-	return s.Digest == now.Digest && s.Status == now.Status && (now.Holder == s.Holder || now.Holder == "")
+func (s Stored) Unchanged(current Stored) bool {
+	return s.Digest == current.Digest && s.Status == current.Status && (current.Holder == s.Holder || current.Holder == "")
 }
 
 // New returns a release of chart c, which may be nil.

@@ -28,12 +28,12 @@ func pack(t testing.TB, text string) []byte {
 	return []byte(base64.StdEncoding.EncodeToString(b.Bytes()))
 }
 
-// What Helm 3 writes: zero times are "".
+// A record of Helm 3: zero times are "".
 const helm3 = `{"name":"web","info":{"first_deployed":"2026-01-02T03:04:05.000000006Z","last_deployed":"2026-01-02T03:04:05.000000006Z","deleted":"","description":"Install complete","status":"deployed","notes":"Hello"},` +
 	`"chart":{"metadata":{"name":"nginx","version":"1.2.3","appVersion":"2.0"},"lock":null,"templates":[{"name":"templates/a.yaml","data":"YTogYg=="}],"values":{"port":80},"schema":null,"files":[]},` +
 	`"config":{"port":8080},"manifest":"---\na: b\n","hooks":[{"name":"h","kind":"Job","path":"nginx/templates/h.yaml","manifest":"kind: Job\n","events":["pre-install"],"last_run":{"started_at":"","completed_at":"","phase":""},"weight":-5,"delete_policies":["hook-succeeded"]}],"version":2,"namespace":"prod"}`
 
-// What Helm 4 writes, with keys that no one knows yet.
+// A record of Helm 4 with unknown keys.
 const helm4 = `{"name":"web","info":{"last_deployed":"2026-01-02T03:04:05.5+09:00","status":"failed","future":{"a":[1,"}"]}},` +
 	`"chart":{"metadata":{"name":"nginx","version":"1.2.3"},"modtime":"2026-01-01T00:00:00Z"},"version":1,"namespace":"prod","apply_method":"ssa","sequence":["one \" two",{"x":null}],` +
 	`"hooks":[{"name":"h","last_run":{"phase":"Failed","tries":3},"shade":true}]}`
@@ -112,8 +112,7 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 	return bytes.Equal(p, q)
 }
 
-// Helm reads past the keys of its own that it does not know, and a record of
-// Helm's has none of them.
+// Helm ignores unknown keys of its own types, and a record of Helm's has none of ours.
 func TestEncodeMoonhelmKeys(t *testing.T) {
 	r := New("web", "prod", 3, nil)
 	r.PendingDeletions = []PendingDeletion{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "old"}, {APIVersion: "v1", Kind: "Namespace", Name: "wide"}}
@@ -235,7 +234,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 	}
 }
 
-// strict is a reader that fails when more of it is read than a summary needs.
+// strict is a reader that fails if more is read than a summary needs.
 type strict struct {
 	*bytes.Reader
 	left int
@@ -293,7 +292,7 @@ func TestDecodeRejectsBomb(t *testing.T) {
 	if _, err := Decode(text); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("Decode: %v", err)
 	}
-	// Cut open strings of the same kind do not grow a summary either.
+	// Many unterminated strings do not make a summary larger either.
 	if _, err := Summarize(bytes.NewReader(text)); err == nil {
 		t.Error("Summarize accepted a bomb")
 	}

@@ -48,7 +48,7 @@ func TestSetScriptsIncludesSubcharts(t *testing.T) {
 	if strings.Join(got, "; ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), want)
 	}
-	// A script may name a chart that has none: subcharts.get("plain").
+	// A script may refer to a chart without scripts: subcharts.get("plain").
 	if names := tree.Dependencies(); len(names) != 2 || names[0].Name() != "plain" || names[0].Version() != "1.0.0" || names[1].Name() != "db" {
 		t.Errorf("the charts below are %v", names)
 	}
@@ -57,7 +57,7 @@ func TestSetScriptsIncludesSubcharts(t *testing.T) {
 	}
 }
 
-// Helm drops keys it does not know; the chart's own files are left then.
+// Helm drops unknown keys; then only the chart's own files remain.
 func TestScriptsAfterHelmRewrite(t *testing.T) {
 	text, err := json.Marshal(release.New("web", "default", 1, scripted("web", "-- web")))
 	if err != nil {

@@ -93,12 +93,12 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 
 // invalid returns err as an [InvalidError], unless its cause is not the repository.
 func invalid(e Entry, err error) error {
-	var ours *CacheError
+	var cacheErr *CacheError
 	var field *FieldError
 	var none *URLError
 	var local *fs.PathError // of a certificate, say
 	switch {
-	case errors.As(err, &ours), errors.As(err, &field), errors.As(err, &none), errors.As(err, &local):
+	case errors.As(err, &cacheErr), errors.As(err, &field), errors.As(err, &none), errors.As(err, &local):
 		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled // nothing was changed

@@ -40,13 +40,12 @@ entries:
 generated: "2026-11-01T00:00:00Z"
 `
 
-// site is a web server of repositories: the text at each URL. A text may be an
-// error, and may be known by a mark.
+// site is a web server with the text of each URL. A text may be an error, or have a Validator.
 type site struct {
 	mu    sync.Mutex
 	pages map[string]string
 	marks map[string]fetch.Validator
-	asked []string // URLs, with "?" where the mark was the right one
+	asked []string // URLs, with "?" for a matching Validator
 	slow  time.Duration
 }
 
@@ -84,7 +83,7 @@ func collection(t *testing.T, s *site) Collection {
 	return Collection{Path: filepath.Join(dir, "config", "repositories.yaml"), Cache: Cache{Dir: filepath.Join(dir, "cache")}, HTTP: s}
 }
 
-// files are the names in the cache.
+// files returns the names in the cache.
 func (c Cache) files(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(c.Dir)
@@ -130,7 +129,7 @@ func TestAddAndRemove(t *testing.T) {
 			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), fmt.Sprintf("looks like %q is not a valid chart repository or cannot be reached", bad)) {
 				t.Errorf("%s: %v", bad, err)
 			}
-			// An index that cannot replace the old one leaves it alone.
+			// If an index cannot replace the old one, the old one is kept.
 			if _, err := c.Add(t.Context(), Entry{Name: "a", URL: bad}, true, false); err == nil {
 				t.Errorf("%s replaced one that works", bad)
 			}
@@ -181,14 +180,14 @@ func TestUpdateErrors(t *testing.T) {
 	}
 	delete(s.pages, "http://host3/index.yaml")
 	s.pages["http://host7/index.yaml"] = "half: ["
-	told := map[string]bool{}
-	err := c.Update(t.Context(), f.Entries, func(r Result) { told[r.Entry.Name] = r.Err == nil })
+	messages := map[string]bool{}
+	err := c.Update(t.Context(), f.Entries, func(r Result) { messages[r.Entry.Name] = r.Err == nil })
 	var failed *UpdateError
 	if !errors.As(err, &failed) || len(failed.Failed) != 2 || err.Error() != "failed to update the following repositories: [http://host3 http://host7]" {
 		t.Error(err)
 	}
-	if len(told) != 20 || told["r03"] || told["r07"] || !told["r04"] {
-		t.Errorf("told %v", told)
+	if len(messages) != 20 || messages["r03"] || messages["r07"] || !messages["r04"] {
+		t.Errorf("told %v", messages)
 	}
 	for name, want := range map[string]string{"r03": "1.0.0", "r07": "1.0.0", "r04": "1.1.0"} {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +227,8 @@ func TestUpdateNotModified(t *testing.T) {
 	s.pages[url], s.marks[url] = strings.ReplaceAll(small, "1.0.0", "1.1.0"), fetch.Validator{ETag: `"2"`}
 	update(url)
 	update(url + "?")
-	// What someone else wrote into the cache is not taken for the server's.
+	// A file in the cache that another program has written is not mistaken for the
+	// server's.
 	if err := os.WriteFile(filepath.Join(c.Cache.Dir, "a-index.yaml"), []byte(small), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestUpdateNotModified(t *testing.T) {
 	}
 	update(url)
 	update(url + "?")
-	// Another URL under the name is another document.
+	// After a change of its URL, a repository has another index.
 	s.pages["http://b/index.yaml"], s.marks["http://b/index.yaml"] = small, s.marks[url]
 	if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://b"}, true, false); err != nil {
 		t.Fatal(err)
@@ -259,8 +259,8 @@ func TestUpdateNotModified(t *testing.T) {
 	}
 }
 
-// Whatever form an index has, the cache has it in the one that is read quickest, and
-// that does not make the server send it again.
+// The cache has every index in the canonical form, which does not make the server send it
+// again.
 func TestUpdateKeepsTheCanonicalForm(t *testing.T) {
 	const url, want = "http://a/index.yaml", `apiVersion: "v1"
 entries:
@@ -314,7 +314,7 @@ func TestAddInterrupted(t *testing.T) {
 	if got := c.Cache.files(t); got != nil {
 		t.Errorf("left behind: %v", got)
 	}
-	// What a killed process left goes with the next fetch, once it is old.
+	// The next fetch removes old leftovers of a killed process.
 	old, fresh := filepath.Join(c.Cache.Dir, ".a-index.yaml-1.part"), filepath.Join(c.Cache.Dir, ".a-index.yaml-2.part")
 	for _, path := range []string{old, fresh} {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -352,7 +352,7 @@ func TestAddConcurrently(t *testing.T) {
 	if f, err := c.Load(); err != nil || len(f.Entries) != 20 {
 		t.Errorf("%v, %v", f.Names(), err)
 	}
-	// Of many that want one name, one gets it.
+	// If several add the same name, one succeeds.
 	added := make(chan bool, 20)
 	for i := range 20 {
 		wg.Go(func() {
@@ -417,8 +417,8 @@ func TestUpdateFileCanceled(t *testing.T) {
 	}
 }
 
-// An index that a server gives to those only who say who they are is not for every user
-// of the machine; and neither is one that Helm has fetched.
+// Other users of the machine cannot read an index that required credentials, also if Helm has
+// fetched it.
 func TestCacheMode(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs modes")
@@ -472,7 +472,7 @@ func TestCacheMode(t *testing.T) {
 	}
 }
 
-// unchanged is a server that always has the very document that we have.
+// unchanged is a server that always responds that the document has not changed.
 type unchanged struct{}
 
 func (unchanged) Get(context.Context, Entry, string, fetch.Validator, io.Writer) (fetch.Validator, error) {
@@ -486,8 +486,8 @@ func TestLockedErrorHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	told := make(chan *LockedError, 2)
-	wait := lockWait{most: 300 * time.Millisecond, pause: time.Millisecond, quiet: time.Millisecond, waiting: func(e *LockedError) { told <- e }}
+	messages := make(chan *LockedError, 2)
+	wait := lockWait{most: 300 * time.Millisecond, pause: time.Millisecond, quiet: time.Millisecond, waiting: func(e *LockedError) { messages <- e }}
 	err = update(t.Context(), path, wait, func(*File) error { t.Error("two at once"); return nil })
 	by := "another process"
 	if runtime.GOOS == "linux" {
@@ -497,15 +497,15 @@ func TestLockedErrorHolder(t *testing.T) {
 	if !errors.As(err, &locked) || !strings.HasPrefix(err.Error(), "timed out after 300ms waiting for the lock "+lockPath(path)+", held by "+by) {
 		t.Errorf("got %v", err)
 	}
-	if got := (<-told).Error(); !strings.HasPrefix(got, "waiting for the lock "+lockPath(path)+", held by "+by) {
+	if got := (<-messages).Error(); !strings.HasPrefix(got, "waiting for the lock "+lockPath(path)+", held by "+by) {
 		t.Errorf("told %q", got)
 	}
-	if len(told) > 0 {
+	if len(messages) > 0 {
 		t.Error("told twice")
 	}
 }
 
-// Names in a file that someone has edited must not lead out of the cache.
+// Names in an edited file must not lead out of the cache.
 func TestCachePathInDirectory(t *testing.T) {
 	s := &site{pages: map[string]string{"http://a/index.yaml": small}}
 	c := collection(t, s)
@@ -527,7 +527,7 @@ func TestCachePathInDirectory(t *testing.T) {
 			if got := c.Cache.Charts(name); got != nil {
 				t.Errorf("%q: %v", name, got)
 			}
-			if err := c.Remove(t.Context(), name); err != nil { // it must be possible to get rid of it
+			if err := c.Remove(t.Context(), name); err != nil { // it can be removed
 				t.Errorf("%q: %v", name, err)
 			}
 		})
@@ -537,7 +537,7 @@ func TestCachePathInDirectory(t *testing.T) {
 	}
 }
 
-// CVE-2021-21303: names come from a stranger's index.
+// CVE-2021-21303: names in an index are untrusted.
 func TestCacheCharts(t *testing.T) {
 	if got := chartLines([]string{"web", "a\nb", "\x1b[2J", "api"}); got != "web\napi\n" {
 		t.Errorf("%q", got)
@@ -583,15 +583,15 @@ func TestFetchLeavesNoFiles(t *testing.T) {
 	}
 }
 
-// getter is a server that does something else at the same time.
+// getter is a server that also runs a function.
 type getter func(e Entry, w io.Writer) error
 
 func (g getter) Get(_ context.Context, e Entry, _ string, _ fetch.Validator, w io.Writer) (fetch.Validator, error) {
 	return fetch.Validator{}, g(e, w)
 }
 
-// While an update fetches, others remove the repository or give its name to
-// another: that one's index must not be taken for this one's.
+// While an update fetches an index, another process removes the repository or gives its name to
+// another one, whose index must not be replaced.
 func TestUpdateRemoved(t *testing.T) {
 	s := &site{pages: map[string]string{"http://a/index.yaml": small, "http://other/index.yaml": strings.ReplaceAll(small, "web", "shop")}}
 	c := collection(t, s)
@@ -622,7 +622,7 @@ func TestUpdateRemoved(t *testing.T) {
 	}
 }
 
-// What is wrong here is not said to be the repository's fault.
+// A local error is not blamed on the repository.
 func TestAddLocalErrors(t *testing.T) {
 	c := collection(t, nil)
 	full := func(e Entry, _ io.Writer) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// A collection without a Getter says so.
+// A Collection without a Getter returns an error.
 func TestCollectionWithoutGetter(t *testing.T) {
 	c := repo.Collection{Path: filepath.Join(t.TempDir(), "repositories.yaml"), Cache: repo.Cache{Dir: t.TempDir()}}
 	e := repo.Entry{Name: "shop", URL: "https://charts.example"}

@@ -24,7 +24,8 @@ import (
 // maxFile is the largest size of repositories.yaml, in bytes.
 const maxFile = 8 << 20
 
-// File is repositories.yaml. The zero value has no repositories.
+// File is repositories.yaml. The zero value has no repositories. It is not safe for concurrent
+// use; to change the file itself, use [Update].
 type File struct {
 	APIVersion string
 	Generated  time.Time

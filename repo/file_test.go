@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// golden is a file as Helm 4.3.1 writes it.
+// golden is a file of Helm 4.3.1.
 const golden = `apiVersion: ""
 generated: "0001-01-01T00:00:00Z"
 repositories:
@@ -173,7 +173,7 @@ func TestLoadRejectsInvalid(t *testing.T) {
 	if f, err := Load(os.DevNull); err != nil || len(f.Entries) > 0 {
 		t.Errorf("%s: %v", os.DevNull, err)
 	}
-	if _, err := load(os.DevNull); err == nil { // what Update calls, which would replace it
+	if _, err := load(os.DevNull); err == nil { // Update calls load, and would replace it
 		t.Errorf("%s can be changed", os.DevNull)
 	}
 	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "a regular file is expected") {

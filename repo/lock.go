@@ -69,12 +69,12 @@ func (w lockWait) take(ctx context.Context, path string) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_RDONLY|os.O_CREATE|file.NonBlock))
 	waiting, cancel := context.WithTimeoutCause(ctx, w.most, &LockedError{Path: path})
 	defer cancel()
-	told := time.AfterFunc(w.quiet, func() {
+	timer := time.AfterFunc(w.quiet, func() {
 		if w.waiting != nil {
 			w.waiting(&LockedError{Path: path, Holder: holder(path)})
 		}
 	})
-	defer told.Stop()
+	defer timer.Stop()
 	if _, err := lock.TryLockContext(waiting, w.pause); err != nil {
 		if late := (*LockedError)(nil); errors.As(context.Cause(waiting), &late) {
 			return nil, &LockedError{Path: path, Holder: holder(path), After: w.most}

@@ -137,20 +137,20 @@ const separator = "\v"
 // the name with the repository, the description, the keywords. A lower score is better.
 func (q *Query) score(name string, e *index.Entry) (int, bool) {
 	text := strings.Join([]string{e.Name, name, e.Description, strings.Join(e.Keywords, " ")}, separator)
-	at := 0
+	pos := 0
 	if q.expr != nil {
 		loc := q.expr.FindStringIndex(text)
 		if loc == nil {
 			return 0, false
 		}
-		at = loc[0]
+		pos = loc[0]
 	} else {
 		text = strings.ToLower(text)
-		if at = strings.Index(text, q.word); at < 0 {
+		if pos = strings.Index(text, q.word); pos < 0 {
 			return 0, false
 		}
 	}
-	return strings.Count(text[:at], separator), true
+	return strings.Count(text[:pos], separator), true
 }
 
 // SortFound sorts charts by score, then by name, then by version, the newest first.

@@ -31,7 +31,7 @@ entries:
   - {apiVersion: v2, name: only-pre, version: 0.1.0-alpha.1, description: pre only nginx, urls: [a]}
 `
 
-// The expectations are what Helm 4.3.1 finds, in its order.
+// The expectations are the results of Helm 4.3.1, in its order.
 func TestSearch(t *testing.T) {
 	all := "a/apache 9.0.0, a/common 2.1.0, a/mysql 1.0.0+build.5, a/nginx 1.3.0, a/nginx-ingress 0.3.0, nginx-b/apache 9.0.0, nginx-b/common 2.1.0, nginx-b/mysql 1.0.0+build.5, nginx-b/nginx 1.3.0, nginx-b/nginx-ingress 0.3.0"
 	for _, test := range []struct {
@@ -39,7 +39,7 @@ func TestSearch(t *testing.T) {
 		want   string
 	}{
 		{Search{}, all},
-		// Found in the name first, then in the name with the repository.
+		// First matches in the name, then in the name with the repository.
 		{Search{Word: "nginx"}, "a/nginx 1.3.0, a/nginx-ingress 0.3.0, nginx-b/nginx 1.3.0, nginx-b/nginx-ingress 0.3.0, nginx-b/apache 9.0.0, nginx-b/common 2.1.0, nginx-b/mysql 1.0.0+build.5"},
 		{Search{Word: "NGINX-ing"}, "a/nginx-ingress 0.3.0, nginx-b/nginx-ingress 0.3.0"},
 		// Then in the description, then in the keywords.
@@ -63,8 +63,7 @@ func TestSearch(t *testing.T) {
 		{Search{Word: "^(mysql|common)", Regexp: true}, "a/common 2.1.0, a/mysql 1.0.0+build.5, nginx-b/common 2.1.0, nginx-b/mysql 1.0.0+build.5"},
 		{Search{Word: `^nginx\va/nginx\v.*proxy$`, Regexp: true}, "a/nginx 1.3.0"},
 		{Search{Word: "[", Regexp: false}, ""},
-		// Unlike Helm, which shows a version that is not the newest where only that
-		// is about the word.
+		// Unlike Helm, which shows an older version if only that one matches.
 		{Search{Word: "old"}, ""},
 		{Search{Word: "old", Versions: true}, "a/nginx 1.2.3, nginx-b/nginx 1.2.3"},
 	} {
@@ -106,7 +105,7 @@ func TestSearchRejectsInvalid(t *testing.T) {
 	}
 }
 
-// Entries that are not looked at cannot hurt: only the newest are decoded.
+// Only the newest entries are decoded; invalid older ones have no effect.
 func TestSearchDecodesNewestOnly(t *testing.T) {
 	x, err := index.Parse([]byte("apiVersion: v1\nentries:\n  web:\n  - name: web\n    version: 2.0.0\n    urls: [a]\n  - name: web\n    version: 1.0.0\n    description: {a: [1]}\n    urls: [a]\n"))
 	if err != nil {

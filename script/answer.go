@@ -19,27 +19,25 @@ import (
 
 const scriptFile = chart.FileScript
 
-// Bounds of what an operation's scripts have others do for them, the cluster
-// and servers: how often, and how long in all.
+// Limits of an operation's questions to the cluster and to servers.
 const (
 	maxQuestions = 10_000
-	maxOutside   = 5 * time.Minute
+	maxWait      = 5 * time.Minute
 )
 
-// answer answers what the process asks or says in the middle of a request; nil
-// for what needs no answer. An error is about a process that says what it must
-// not.
+// answer returns the answer to a message of the process in the middle of a request, nil
+// for one that needs none. An error is returned for a violation of the protocol.
 func (r *request) answer(ctx context.Context, m wire.Message) (*wire.Message, error) {
 	switch m.Kind {
 	case wire.Load:
 		return r.load(m)
 	case wire.Print:
-		return nil, r.printed(m)
+		return nil, r.print(m)
 	case wire.Finding:
 		return nil, r.finding(m)
 	case wire.Assign:
 		if r.assign == nil {
-			return nil, errors.New("it assigned to a chart that is not shown")
+			return nil, errors.New("it assigned to a chart outside of a handler")
 		}
 		id, _ := m.Body["context"].(int64)
 		if err := r.assign(id, textOf(m.Body, "field"), m.Body["value"]); err != nil {
@@ -47,49 +45,36 @@ func (r *request) answer(ctx context.Context, m wire.Message) (*wire.Message, er
 		}
 		return &wire.Message{Kind: wire.Answer, Body: map[string]any{}}, nil
 	case wire.Lookup, wire.HTTP, wire.Host:
-		return r.outsideAnswer(ctx, m)
+		return r.askExternal(ctx, m)
 	}
-	return nil, fmt.Errorf("%s is not to be said here", m.Kind)
+	return nil, fmt.Errorf("unexpected %s message", m.Kind)
 }
 
 func refuse(err error) *wire.Message {
 	return &wire.Message{Kind: wire.Refuse, Body: map[string]any{"message": clip(err.Error(), maxMessage)}}
 }
 
-// load hands out one level of what a ref stands for.
+// load returns the content of a node.
 func (r *request) load(m wire.Message) (*wire.Message, error) {
 	id, ok := m.Body["id"].(int64)
-	if !ok || r.handles == nil {
-		return nil, errors.New("it asked for something that was not offered")
+	if !ok || r.nodes == nil || r.nodes.byID[uint64(id)] == nil {
+		return nil, fmt.Errorf("it asked for unknown node %d", id)
 	}
-	n := r.handles.byID[uint64(id)]
-	if n == nil {
-		return nil, fmt.Errorf("it asked for number %d, which was not offered", id)
-	}
-	body := map[string]any{}
-	var err error
-	if key, named := m.Body["key"].(string); named && r.handles.wide(n) {
-		body["wide"] = true
-		var there bool
-		var v any
-		if v, there, err = r.handles.field(n, key); there {
-			body["field"] = v
-		}
-	} else {
-		body["value"], err = r.handles.level(n)
-	}
+	n := r.nodes.byID[uint64(id)]
+	v, err := r.nodes.content(n)
 	if err != nil {
 		return refuse(err), nil
 	}
+	body := map[string]any{"value": v}
 	if err := fits(body); err != nil {
 		return refuse(fmt.Errorf("%s: %w", n.name(), err)), nil
 	}
 	return &wire.Message{Kind: wire.Answer, Body: body}, nil
 }
 
-// fits tells why an answer cannot be sent.
+// fits returns an error for an answer that cannot be sent.
 func fits(v any) error {
-	if roughly(v, 0) < wire.MaxFrame/2 {
+	if wire.Size(v, wire.MaxFrame/2, wire.MaxDepth-2) < wire.MaxFrame/2 {
 		return nil
 	}
 	b, err := wire.Append(nil, v)
@@ -99,39 +84,15 @@ func fits(v any) error {
 	return err
 }
 
-// roughly is about how many bytes v takes; what nests too deep is large.
-func roughly(v any, depth int) int {
-	n := 10
-	switch v := v.(type) {
-	case string:
-		n += len(v)
-	case []any:
-		if depth >= wire.MaxDepth-2 {
-			return wire.MaxFrame
-		}
-		for _, e := range v {
-			n += roughly(e, depth+1)
-		}
-	case map[string]any:
-		if depth >= wire.MaxDepth-2 {
-			return wire.MaxFrame
-		}
-		for k, e := range v {
-			n += len(k) + roughly(e, depth+1)
-		}
-	}
-	return n
-}
-
-// printed shows what a script printed, line by line.
-func (r *request) printed(m wire.Message) error {
+// print shows what a script printed, line by line.
+func (r *request) print(m wire.Message) error {
 	s := r.session
 	at, ok := s.chartOf(m.Body)
 	text, isText := m.Body["text"].(string)
 	if !ok || !isText {
-		return errors.New("it printed nothing for nobody")
+		return errors.New("it printed for an unknown chart")
 	}
-	if err := s.said(text); err != nil {
+	if err := s.countOutput(text); err != nil {
 		return err
 	}
 	if s.host.Print == nil {
@@ -144,31 +105,31 @@ func (r *request) printed(m wire.Message) error {
 	return nil
 }
 
-// said counts what scripts have to say. The process keeps the limit itself;
-// here it is kept once more, somewhat wider.
-func (s *session) said(text string) error {
-	s.printed += int64(len(text)) + 1
-	if s.printed > s.limits.Output+s.limits.Output/2 {
-		return &exceeded{"output",
+// countOutput counts what scripts print and report. The process enforces the limit itself;
+// here it is enforced once more, somewhat wider.
+func (s *session) countOutput(text string) error {
+	s.output += int64(len(text)) + 1
+	if s.output > s.limits.Output+s.limits.Output/2 {
+		return &limitError{"output",
 			fmt.Sprintf("the scripts printed more than %d bytes, the limit for an operation", s.limits.Output)}
 	}
 	return nil
 }
 
-// exceeded is an error about a limit.
-type exceeded struct{ limit, message string }
+// limitError is returned where a limit is exceeded.
+type limitError struct{ limit, message string }
 
-func (e *exceeded) Error() string { return e.message }
+func (e *limitError) Error() string { return e.message }
 
 // Printer returns a [Host.Print] that writes lines such as "[mysql] hello" to w.
 func Printer(w io.Writer) func(chart, line string) {
 	return func(chart, line string) { fmt.Fprintf(w, "[%s] %s\n", chart, line) }
 }
 
-// finding adds to what lint found.
+// finding adds a finding of lint.
 func (r *request) finding(m wire.Message) error {
 	if r.lint == nil {
-		return errors.New("it found something where nothing is looked for")
+		return errors.New("it reported a finding outside of lint")
 	}
 	add := r.lint.warn
 	switch severity := textOf(m.Body, "severity"); severity {
@@ -176,11 +137,11 @@ func (r *request) finding(m wire.Message) error {
 	case "error":
 		add = r.lint.fail
 	default:
-		return fmt.Errorf("it found something of severity %q", clip(severity, 40))
+		return fmt.Errorf("it reported a finding of unknown severity %q", clip(severity, 40))
 	}
 	s := r.session
 	text := textOf(m.Body, "text")
-	if err := s.said(text); err != nil {
+	if err := s.countOutput(text); err != nil {
 		return err
 	}
 	if add != nil {
@@ -189,21 +150,21 @@ func (r *request) finding(m wire.Message) error {
 	return nil
 }
 
-// outsideAnswer asks the cluster or a server for a script. How long they take
-// does not count against the scripts, but there is an end to it.
-func (r *request) outsideAnswer(ctx context.Context, m wire.Message) (*wire.Message, error) {
+// askExternal asks the cluster or a server for a script. The time of the answer is not the
+// scripts' own, but it is limited too.
+func (r *request) askExternal(ctx context.Context, m wire.Message) (*wire.Message, error) {
 	s := r.session
-	if s.asked++; s.asked > maxQuestions {
-		return nil, &exceeded{"time",
+	if s.questions++; s.questions > maxQuestions {
+		return nil, &limitError{"time",
 			fmt.Sprintf("the scripts asked the cluster and servers more than %d times", maxQuestions)}
 	}
-	if s.outside >= maxOutside {
-		return nil, &exceeded{"time",
-			fmt.Sprintf("the scripts waited for the cluster and for servers for more than %s", maxOutside)}
+	if s.waited >= maxWait {
+		return nil, &limitError{"time",
+			fmt.Sprintf("the scripts waited for the cluster and for servers for more than %s", maxWait)}
 	}
 	begin := time.Now()
-	defer func() { s.outside += time.Since(begin) }()
-	ctx, cancel := context.WithTimeout(ctx, maxOutside-s.outside)
+	defer func() { s.waited += time.Since(begin) }()
+	ctx, cancel := context.WithTimeout(ctx, maxWait-s.waited)
 	defer cancel()
 	var body map[string]any
 	var err error
@@ -211,11 +172,11 @@ func (r *request) outsideAnswer(ctx context.Context, m wire.Message) (*wire.Mess
 	case wire.Lookup:
 		body, err = r.lookup(m)
 	case wire.HTTP:
-		if err = r.granted(m, Network); err == nil {
+		if err = r.checkGrant(m, Network); err == nil {
 			body, err = r.session.host.fetch(ctx, m.Body)
 		}
 	default:
-		if err = r.granted(m, Network); err == nil {
+		if err = r.checkGrant(m, Network); err == nil {
 			body, err = lookupHost(ctx, textOf(m.Body, "name"))
 		}
 	}
@@ -228,8 +189,8 @@ func (r *request) outsideAnswer(ctx context.Context, m wire.Message) (*wire.Mess
 	return &wire.Message{Kind: wire.Answer, Body: body}, nil
 }
 
-// granted tells why a chart may not do what it wants to do.
-func (r *request) granted(m wire.Message, permission string) error {
+// checkGrant returns an error for a chart without a permission.
+func (r *request) checkGrant(m wire.Message, permission string) error {
 	at, ok := r.session.chartOf(m.Body)
 	if !ok || !slices.Contains(r.session.tree.charts[at].grants, permission) {
 		return fmt.Errorf("the chart has no permission %q: %s asks for it", permission, filePermissions)

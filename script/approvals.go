@@ -40,7 +40,7 @@ func (a *Approvals) Approve(ctx context.Context, asks []Ask) error {
 	return nil
 }
 
-// key is what was approved: which scripts get which permissions.
+// key identifies the scripts and their permissions.
 func (a Ask) key() string {
 	return string(a.scripts[:]) + strings.Join(a.Permissions, " ") + "\n" + a.Chart
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -18,14 +19,14 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	s.mu.Lock()
 	s.operation = e.Data().Operation
 	s.mu.Unlock()
-	st := newStage(e, &s.ids)
-	c := s.find(e.Data().Chart, h.chart)
+	snap := newSnapshot(e, &s.ids)
+	c := s.chartFor(e.Data().Chart, h.chart)
 	top := c != nil && c.IsRoot()
-	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, handles: st.handles}
+	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, nodes: &snap.nodes}
 	var versions versions
 	if e.Mutable().Has(event.Versions) && e.Data().Chart != nil {
 		r.assign = func(id int64, field string, value any) error {
-			return versions.assign(st, e.Data().Chart, id, field, value)
+			return versions.assign(snap.byID[uint64(id)], snap.contexts[e.Data().Chart], field, value)
 		}
 	}
 	lint := false
@@ -35,11 +36,10 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	}
 	begin := time.Now()
 	body := map[string]any{
-		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": st.offer(c),
-		"levels": st.levels(c, e.Mutable()),
-		"may":    mayNames(e.Mutable(), top), "lint": lint,
+		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": snap.ref(snap.contextOf(c)),
+		"contents": snap.contents(c, e.Mutable()), "may": mutable(e.Mutable(), top), "lint": lint,
 	}
-	if err := r.spend(time.Since(begin)); err != nil {
+	if err := r.chargeTime(time.Since(begin)); err != nil {
 		return err
 	}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Call, Body: body})
@@ -50,91 +50,69 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 		return nil
 	}
 	begin = time.Now()
-	if err := r.keep(weight(done.Body["changes"])); err != nil {
+	if err := r.chargeMemory(wire.Size(done.Body["changes"], math.MaxInt/2, wire.MaxDepth)); err != nil {
 		return err
 	}
-	ch := &changes{handles: st.handles, may: e.Mutable(), left: maxCopies}
-	if err := ch.take(done.Body); err != nil {
+	ch := &changes{nodes: snap.nodes, left: maxCopies}
+	if err := ch.take(done.Body, e.Mutable()); err != nil {
 		var readOnly *readOnlyError
 		if errors.As(err, &readOnly) {
-			return s.placed(r.event, r.chart, r.where, err.Error())
+			return s.handlerError(r.event, r.chart, r.where, err.Error())
 		}
-		return r.rubbishNow(err)
+		return r.protocolError(err)
 	}
-	commit, err := st.settle(ch)
+	apply, err := snap.commit(ch)
 	if err != nil {
-		return s.placed(r.event, r.chart, r.where, err.Error())
+		return s.handlerError(r.event, r.chart, r.where, err.Error())
 	}
-	if err := r.keep(maxCopies - ch.left); err != nil {
+	if err := r.chargeMemory(maxCopies - ch.left); err != nil {
 		return err
 	}
-	if err := r.spend(time.Since(begin)); err != nil {
+	if err := r.chargeTime(time.Since(begin)); err != nil {
 		return err
 	}
-	commit()
+	apply()
 	versions.commit(e.Data().Chart)
 	return nil
 }
 
-// keep counts what helm holds of what scripts made, over all handlers: each of
-// them alone is bounded, and there may be thousands. Half of the scripts' own
-// memory, because here it takes more, and because the process has its share.
-func (r *request) keep(bytes int) error {
+// chargeMemory counts the memory of what scripts made, over all handlers: each of them alone
+// is bounded, and there may be thousands. The limit is half of the scripts' own, because
+// values take more memory here.
+func (r *request) chargeMemory(bytes int) error {
 	s := r.session
-	s.talking.Lock()
-	defer s.talking.Unlock()
+	s.conversation.Lock()
+	defer s.conversation.Unlock()
 	most := s.limits.Memory / 2
-	if s.kept += int64(bytes); s.kept <= most {
+	if s.memory += int64(bytes); s.memory <= most {
 		return nil
 	}
-	return r.end(&Error{Limit: "memory",
+	return r.stop(&Error{Limit: "memory",
 		Message: fmt.Sprintf("what the scripts changed takes more memory than %d MiB", most>>20)})
 }
 
-// spend counts the time that helm takes to carry out what a handler changed,
-// as that of the scripts.
-func (r *request) spend(d time.Duration) error {
+// chargeTime counts the time that it takes to carry out what a handler changed as that of the
+// scripts.
+func (r *request) chargeTime(d time.Duration) error {
 	s := r.session
-	s.talking.Lock()
-	defer s.talking.Unlock()
-	if s.clock.left -= d; s.clock.left > 0 {
+	s.conversation.Lock()
+	defer s.conversation.Unlock()
+	if s.left -= d; s.left > 0 {
 		return nil
 	}
-	return r.end(&Error{Limit: "cpu", Message: "the scripts and what they changed took too long" + s.limitText("cpu")})
+	return r.stop(&Error{Limit: "cpu", Message: "the scripts and what they changed took too long" + s.limitText("cpu")})
 }
 
-// weight is about how much memory a value takes that has arrived.
-func weight(v any) int {
-	const perScalar, perList, perMap = 32, 64, 256
-	switch v := v.(type) {
-	case string:
-		return perScalar + len(v)
-	case []any:
-		n := perList
-		for _, e := range v {
-			n += weight(e)
-		}
-		return n
-	case map[string]any:
-		n := perMap
-		for k, e := range v {
-			n += len(k) + weight(e)
-		}
-		return n
-	}
-	return perScalar
+// protocolError is [request.protocolErrorLocked] for a caller outside of run.
+func (r *request) protocolError(err error) error {
+	r.session.conversation.Lock()
+	defer r.session.conversation.Unlock()
+	return r.protocolErrorLocked(err)
 }
 
-// rubbishNow is [request.rubbish] for who is not talking.
-func (r *request) rubbishNow(err error) error {
-	r.session.talking.Lock()
-	defer r.session.talking.Unlock()
-	return r.rubbish(err)
-}
-
-// find is the chart of an event's tree that the loaded chart of that number is:
-// nil where the event shows no chart.
-func (s *session) find(root *chart.Chart, at int) *chart.Chart {
+// chartFor returns the chart of an event's tree that is the loaded chart of that index, nil
+// where the event has no chart.
+func (s *session) chartFor(root *chart.Chart, at int) *chart.Chart {
 	if root == nil {
 		return nil
 	}
@@ -154,12 +132,12 @@ func (s *session) find(root *chart.Chart, at int) *chart.Chart {
 	return found
 }
 
-// versions are what a script has set of its chart's metadata.
+// versions are the fields of its chart's metadata that a script has set.
 type versions struct{ version, appVersion *string }
 
-func (v *versions) assign(st *stage, root *chart.Chart, id int64, field string, value any) error {
-	n := st.handles.byID[uint64(id)]
-	if n == nil || n.origin != any(root) || n.fields == nil {
+// assign sets a field of the context n. root is the context of the chart that is packed.
+func (v *versions) assign(n, root *node, field string, value any) error {
+	if n == nil || n != root {
 		return fmt.Errorf("chart.%s is read-only: it is the topmost chart that is packed", clip(field, 80))
 	}
 	text, ok := value.(string)
@@ -187,10 +165,7 @@ func (v *versions) commit(c *chart.Chart) {
 	if c == nil || v.version == nil && v.appVersion == nil {
 		return
 	}
-	md := chart.Metadata{}
-	if c.Metadata != nil {
-		md = *c.Metadata
-	}
+	md := metadata(c)
 	if v.version != nil {
 		md.Version = *v.version
 	}
@@ -200,7 +175,15 @@ func (v *versions) commit(c *chart.Chart) {
 	c.Metadata = &md
 }
 
-// offerFunctions gives templates the functions that scripts have made for them.
+// metadata returns a copy of the chart's metadata.
+func metadata(c *chart.Chart) chart.Metadata {
+	if c.Metadata == nil {
+		return chart.Metadata{}
+	}
+	return *c.Metadata
+}
+
+// offerFunctions adds the scripts' functions for templates.
 func (s *session) offerFunctions(ctx context.Context, e *event.PreRender) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,8 +193,8 @@ func (s *session) offerFunctions(ctx context.Context, e *event.PreRender) {
 	}
 }
 
-// apply runs a script's function for a template. Templates render in parallel;
-// scripts take turns.
+// apply runs a script's function for a template. Templates render in parallel, scripts run
+// one at a time.
 func (s *session) apply(ctx context.Context, f function, args []any) (any, error) {
 	plainArgs := make([]any, len(args))
 	for i, a := range args {
@@ -228,9 +211,9 @@ func (s *session) apply(ctx context.Context, f function, args []any) (any, error
 	if err != nil {
 		return nil, err
 	}
-	out, err := (&changes{handles: &handles{}}).place(&node{title: f.name, exact: true}, nil, nil, done.Body["result"], 0)
+	out, err := new(changes).place(&node{title: f.name, exact: true}, nil, nil, done.Body["result"], 0)
 	if err != nil {
-		return nil, r.rubbishNow(err)
+		return nil, r.protocolError(err)
 	}
 	return out, nil
 }

@@ -28,11 +28,11 @@ type Checker struct {
 // process is started for a tree without a Lua file. The error is that of a check that could
 // not be done.
 func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
-	t := &tree{byNode: map[*chart.Chart]*member{}}
+	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
 	t.add(in.Chart)
 	t.connect()
 	in.Problems = append(in.Problems, t.wrongPermissions()...)
-	if !slices.ContainsFunc(t.charts, func(m *member) bool { return len(m.files) > 0 }) {
+	if !slices.ContainsFunc(t.charts, func(m *treeChart) bool { return len(m.files) > 0 }) {
 		return nil
 	}
 	h := &Host{Start: c.Start, Limits: c.Limits}
@@ -41,9 +41,9 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 		return err
 	}
 	defer s.close()
-	r := &request{session: s, chart: t.culprit()}
+	r := &request{session: s, chart: t.likelyOwner()}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Check, Body: map[string]any{
-		"charts": t.wire(), "limits": limitsBody(s.limits),
+		"charts": t.message(), "limits": limitsBody(s.limits),
 	}})
 	if err != nil {
 		return err
@@ -51,9 +51,9 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	return s.findings(done.Body, in)
 }
 
-// findings reads the answer to a check.
+// findings adds the answer to a check to in.
 func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
-	each := func(key string, add func(m *member, file string, line int, b map[string]any)) error {
+	each := func(key string, add func(m *treeChart, file string, line int, b map[string]any)) error {
 		all, err := mapsOf(body, key)
 		for _, b := range all {
 			at, ok := s.chartOf(b)
@@ -65,12 +65,12 @@ func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
 		}
 		return err
 	}
-	use := func(to *[]lint.Use) func(m *member, file string, line int, b map[string]any) {
-		return func(m *member, file string, line int, b map[string]any) {
+	use := func(to *[]lint.Use) func(m *treeChart, file string, line int, b map[string]any) {
+		return func(m *treeChart, file string, line int, b map[string]any) {
 			*to = append(*to, lint.Use{Chart: m.path, File: file, Line: line, Name: clip(textOf(b, "name"), maxSource)})
 		}
 	}
-	if err := each("problems", func(m *member, file string, line int, b map[string]any) {
+	if err := each("problems", func(m *treeChart, file string, line int, b map[string]any) {
 		in.Problems = append(in.Problems,
 			lint.Problem{Chart: m.path, File: file, Line: line, Message: clip(textOf(b, "message"), maxMessage)})
 	}); err != nil {
@@ -82,7 +82,7 @@ func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
 	return each("requires", use(&in.Requires))
 }
 
-// wrongPermissions are the charts whose ext/permissions.yaml cannot be read.
+// wrongPermissions returns a problem for each ext/permissions.yaml that is not valid.
 func (t *tree) wrongPermissions() []lint.Problem {
 	var out []lint.Problem
 	for _, m := range t.charts {

@@ -30,8 +30,7 @@ type Error struct {
 	// Limit is the limit that was reached: "cpu", "memory", "output", "stack"; "" for none.
 	Limit string
 
-	// foreign is the chart whose script it is where that is not the one whose
-	// handler ran.
+	// foreign is set where the script is not of the chart whose handler ran.
 	foreign bool
 	err     error
 }
@@ -85,9 +84,9 @@ const (
 	maxSource  = 400
 )
 
-// failure is what the process said went wrong when it was asked something about
-// chart at of an event, or a handler of its that was registered at where.
-func (s *session) failure(m wire.Message, event string, at int, where string) *Error {
+// scriptError returns the error that the process reports. at is the index of the chart that
+// it was asked about, and where the position of the handler.
+func (s *session) scriptError(m wire.Message, event string, at int, where string) *Error {
 	text := func(key string) string { t, _ := m.Body[key].(string); return t }
 	number := func(key string) int64 { n, _ := m.Body[key].(int64); return n }
 	e := &Error{
@@ -104,7 +103,7 @@ func (s *session) failure(m wire.Message, event string, at int, where string) *E
 		e.Message += s.limitText(e.Limit)
 	}
 	if e.File == "" {
-		e.File, e.Line = splitPlace(where)
+		e.File, e.Line = splitPosition(where)
 	}
 	whose := at
 	if n, ok := m.Body["chart"].(int64); ok && n >= 0 && n < int64(len(s.tree.charts)) {
@@ -121,7 +120,7 @@ func (s *session) failure(m wire.Message, event string, at int, where string) *E
 	return e
 }
 
-// limitText says how much of something an operation's scripts may use.
+// limitText says how large a limit is.
 func (s *session) limitText(limit string) string {
 	switch limit {
 	case "cpu":
@@ -134,19 +133,19 @@ func (s *session) limitText(limit string) string {
 	return ""
 }
 
-// placed is an error about what chart at's handler, registered at where, has
-// left behind.
-func (s *session) placed(event string, at int, where, message string) *Error {
+// handlerError returns an error about the changes of a handler of chart at, registered at
+// where.
+func (s *session) handlerError(event string, at int, where, message string) *Error {
 	e := &Error{Event: event, Message: message}
 	if at >= 0 {
 		e.Chart = s.tree.charts[at].name
 	}
-	e.File, e.Line = splitPlace(where)
+	e.File, e.Line = splitPosition(where)
 	return e
 }
 
-// splitPlace takes "ext/lua/chart.lua:12" apart.
-func splitPlace(where string) (file string, line int) {
+// splitPosition splits "ext/lua/chart.lua:12".
+func splitPosition(where string) (file string, line int) {
 	file, digits, ok := strings.Cut(where, ":")
 	if n, err := strconv.Atoi(digits); ok && err == nil {
 		return file, n
@@ -161,9 +160,9 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// culprit names the charts that have scripts: whose they are when no one can
-// tell which of them it was.
-func (t *tree) culprit() int {
+// likelyOwner returns the chart to name where it is not known whose script it was: the only
+// one with a script, the top chart where there are several, -1 where there is none.
+func (t *tree) likelyOwner() int {
 	found := -1
 	for _, m := range t.charts {
 		if _, ok := m.files[strings.TrimPrefix(chart.FileScript, chart.DirScripts+"/")]; !ok {

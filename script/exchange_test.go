@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/script"
 	"github.com/moonhelm/moonhelm/script/wire"
@@ -36,11 +37,16 @@ func TestMessagesOfAHandler(t *testing.T) {
 			want:   1,
 		},
 		"looks at nothing": {code: `local x = 1`, want: 1},
-		"reads a template": {code: `local _ = #ctx.templates`, want: 2},
+		"reads a template": {code: `local _ = ctx.templates[1].data`, want: 1},
 		"reads one of many values": {
 			code:   `local _ = ctx.values.key777`,
 			values: many(20000),
 			want:   2,
+		},
+		"reads one of many tables": {
+			code:   `local _ = ctx.values.all.table7.key9`,
+			values: map[string]any{"all": valueTree(200)},
+			want:   3, // for all, and for table7
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +57,7 @@ func TestMessagesOfAHandler(t *testing.T) {
 				return counted{p, &sent}, err
 			}
 			c := lchart("web", `events.on("pre-render", function(ctx) `+tc.code+` end)`)
+			c.Templates = []*chart.File{{Name: "templates/a.yaml", Data: []byte("a: b")}}
 			bus := mustLoad(t, h, c)
 			sent = 0
 			if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: c, Values: tc.values}}); err != nil {
@@ -72,7 +79,7 @@ func TestMessagesOfAHandlerOfObjects(t *testing.T) {
 	}{
 		"edits each":           {code: `for _, o in ipairs(ctx.objects) do o.metadata.labels = {a = "b"} end`, want: 1},
 		"looks at nothing":     {code: `local x = 1`, want: 1},
-		"edits each of a heap": {code: `for _, o in ipairs(ctx.objects) do o.metadata.labels = {a = "b"} end`, pad: 64 << 10, want: 4},
+		"edits each of a heap": {code: `for _, o in ipairs(ctx.objects) do o.metadata.labels = {a = "b"} end`, pad: 64 << 10, want: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sent := 0

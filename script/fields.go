@@ -3,13 +3,9 @@
 package script
 
 import (
-	"strconv"
-
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 func texts(l []string) []any {
 	out := make([]any, len(l))
@@ -19,7 +15,7 @@ func texts(l []string) []any {
 	return out
 }
 
-// chartFields are ctx.chart.
+// chartFields returns ctx.chart.
 func chartFields(c *chart.Chart) map[string]any {
 	m := c.Metadata
 	if m == nil {
@@ -43,24 +39,25 @@ func chartFields(c *chart.Chart) map[string]any {
 	}
 }
 
-// releaseFields are ctx.release: as the operation knows it, or the record.
+// releaseFields returns ctx.release: as the operation has it, or the record.
 func releaseFields(s *event.Payload) map[string]any {
-	f := map[string]any{}
+	op := event.Operation{}
 	switch {
 	case s.Operation != nil:
-		op := s.Operation
-		f["name"], f["namespace"], f["revision"] = op.Name, op.Namespace, int64(op.Revision)
-		f["service"], f["isInstall"], f["isUpgrade"] = op.Service, op.IsInstall, op.IsUpgrade
+		op = *s.Operation
 	case s.Release != nil:
-		f["name"], f["namespace"], f["revision"] = s.Release.Name, s.Release.Namespace, int64(s.Release.Revision)
+		op.Name, op.Namespace, op.Revision = s.Release.Name, s.Release.Namespace, s.Release.Revision
 	}
-	return f
+	return map[string]any{
+		"name": op.Name, "namespace": op.Namespace, "revision": int64(op.Revision), "service": op.Service,
+		"isInstall": op.IsInstall, "isUpgrade": op.IsUpgrade,
+	}
 }
 
-// capabilityFields are ctx.capabilities.
+// capabilityFields returns ctx.capabilities.
 func capabilityFields(op *event.Operation) map[string]any {
 	if op == nil {
-		return map[string]any{"apiVersions": []any{}}
+		op = &event.Operation{}
 	}
 	return map[string]any{
 		"helmVersion": op.HelmVersion, "kubernetesVersion": op.KubeVersion, "apiVersions": texts(op.APIVersions),
@@ -75,7 +72,7 @@ func resultFields(results []event.TestResult) []any {
 	return out
 }
 
-// dependencyFields are an entry of ctx.dependencies, as Chart.yaml has it.
+// dependencyFields returns an entry of ctx.dependencies, as Chart.yaml has it.
 func dependencyFields(d *chart.Dependency) map[string]any {
 	f := map[string]any{"name": d.Name, "version": d.Version, "repository": d.Repository}
 	if d.Condition != "" {

@@ -11,21 +11,20 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// globalize makes what a script has changed of global, in whatever chart's
-// values, so in those of every chart. Where charts differ the upper one wins.
-func (st *stage) globalize(root *chart.Chart, old, now map[string]any) (map[string]any, error) {
+// spreadGlobals makes what a script has changed of global in the values of any chart so in
+// those of all. Where charts differ, the upper one wins.
+func (s *snapshot) spreadGlobals(root *chart.Chart, old, now map[string]any) (map[string]any, error) {
 	all := &delta{}
-	now, err := st.collect(root, old, now, all)
+	now, err := s.collect(root, old, now, all)
 	if err != nil || all.below == nil {
 		return now, err
 	}
 	return spread(root, now, all), nil
 }
 
-// collect adds to all what is no longer as it was in the global tables of c and
-// the charts below it, and returns c's values with the tables of charts that a
-// script has left out put back.
-func (st *stage) collect(c *chart.Chart, old, now map[string]any, all *delta) (map[string]any, error) {
+// collect adds to all what has changed in the global tables of c and the charts below it. It
+// returns c's values with the tables of charts that a script has left out put back.
+func (s *snapshot) collect(c *chart.Chart, old, now map[string]any, all *delta) (map[string]any, error) {
 	if identical(old, now) {
 		return now, nil
 	}
@@ -43,7 +42,7 @@ func (st *stage) collect(c *chart.Chart, old, now map[string]any, all *delta) (m
 		case !ok && !had:
 			continue
 		}
-		sub, err := st.collect(d, was, table(is), all)
+		sub, err := s.collect(d, was, table(is), all)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +51,7 @@ func (st *stage) collect(c *chart.Chart, old, now map[string]any, all *delta) (m
 	before, _ := old[values.Global].(map[string]any)
 	v, there := now[values.Global]
 	after, ok := v.(map[string]any)
-	dropped := st.scopes[c] != nil && st.scopes[c].apply.drop[values.Global]
+	dropped := s.scopes[c] != nil && s.scopes[c].now != nil // and not replaced with what is above it
 	switch {
 	case ok:
 		all.compare(before, after)
@@ -62,13 +61,12 @@ func (st *stage) collect(c *chart.Chart, old, now map[string]any, all *delta) (m
 	case dropped:
 		all.compare(before, nil)
 	case before != nil:
-		out[values.Global] = before // the whole table was replaced; this is everybody's
+		out[values.Global] = before // the values were replaced in those of the chart above
 	}
 	return out, nil
 }
 
-// delta is what has changed in a table: in the tables below keys, or as a
-// whole.
+// delta is what has changed in a table: in the tables below keys, or as a whole.
 type delta struct {
 	below map[string]*delta
 	set   any
@@ -76,7 +74,7 @@ type delta struct {
 	drop  bool
 }
 
-// at is the delta below a key.
+// at returns the delta below a key.
 func (d *delta) at(key string) *delta {
 	if d.below == nil {
 		d.below = map[string]*delta{}
@@ -112,7 +110,7 @@ func (d *delta) compare(old, now map[string]any) {
 	}
 }
 
-// apply is t with the changes made.
+// apply returns t with the changes made.
 func (d *delta) apply(t map[string]any) map[string]any {
 	out := maps.Clone(t)
 	if out == nil {
@@ -138,7 +136,8 @@ func (d *delta) apply(t map[string]any) map[string]any {
 	return out
 }
 
-// spread makes the changes in the global tables of c and of the charts below it.
+// spread returns the values of c with the changes made in its global table and in those of the
+// charts below it.
 func spread(c *chart.Chart, vals map[string]any, d *delta) map[string]any {
 	out := maps.Clone(vals)
 	if v, there := vals[values.Global]; there || c.IsRoot() {

@@ -21,7 +21,7 @@ const (
 	maxRedirects   = 10
 )
 
-// fetch makes the request that b describes.
+// fetch makes the HTTP request that b describes.
 func (h *Host) fetch(ctx context.Context, b map[string]any) (map[string]any, error) {
 	timeout := defaultTimeout
 	if ms, _ := b["timeout"].(int64); ms > 0 {
@@ -65,7 +65,7 @@ func newRequest(ctx context.Context, b map[string]any) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := webAddress(req.URL); err != nil {
+	if err := checkURL(req.URL); err != nil {
 		return nil, err
 	}
 	headers, _ := b["headers"].(map[string]any)
@@ -86,10 +86,10 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}
-	return webAddress(req.URL)
+	return checkURL(req.URL)
 }
 
-func webAddress(u *url.URL) error {
+func checkURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%q is not an http or https address", u.Redacted())
 	}

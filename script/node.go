@@ -13,89 +13,55 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// node is a map or list that is handed out under a number. What it stands for
-// is never changed.
+// node is a map or list of a payload that scripts know by a number. What it stands for is
+// never changed: changes.resolve returns what becomes of it.
 type node struct {
-	id   uint64 // 0 until it is handed out
-	list bool
-	// value is the map or list. Nodes in it are handed out under their own
-	// numbers. fetch makes it on first use.
+	wire.Node
+	// value is the map or list, with Refs in place of nodes; fetch returns it on first use.
 	value any
 	fetch func() (any, error)
-	// kid gives what stands under a key a node of its own, nil for nothing
-	// special.
-	kid func(key string, v any) *node
-	// more are nodes that are shown under keys that the value does not have;
-	// they come to be when someone puts something in.
-	more map[string]*node
 
-	// parent holds the node at path, or is nil; kids are those that it holds.
 	parent *node
-	path   *step
-	kids   []*node
-
-	// special reports that value is not plain data: it holds nodes.
-	special bool
-
-	// kind is what it is an element of such a list as, holds what such a list has.
-	kind, holds kind
-	// fields are those that a context has and that may be replaced.
-	fields map[string]event.Fields
-
-	// part is what it belongs to, of those parts that may change; 0 is
-	// read-only.
-	part  event.Fields
-	title string // how errors name a node without parent
-	// exact reports that a float64 in it is a float; in values it may be a whole
-	// number just as well.
+	key    string // in the parent's map
+	index  int    // in the parent's list
+	// title is how errors name a node, where that is not parent and key.
+	title string
+	// field is the field of the payload that it is a part of. 0 is read-only.
+	field event.Fields
+	// exact is set where a float64 is a float. In values it may be a whole number.
 	exact bool
-	// origin is what it was made of: a *chart.File, *manifest.Object or
-	// *chart.Dependency, for a scope its *chart.Chart.
+	// origin is the *chart.File, *chart.Dependency or *manifest.Object that it shows.
 	origin any
+	// items is set for a list of such nodes, context for the context of a chart.
+	items, context bool
 
-	sent  any // the level as it was handed out
-	apply applied
+	// inner returns the node for what stands under a key, nil for what has none.
+	inner func(key string, v any) *node
+	// added are nodes under keys that the value lacks. They become part of it when a script
+	// changes them; until then scripts see those that are shown.
+	added []*node
+	shown bool
+
+	now        any     // the content after its change, nil for none
+	dirty      bool    // it or a node below it has changed
+	dirtyBelow []*node // the dirty nodes whose parent it is
+	busy       bool    // it is being resolved
+	done       bool    // out is what it has become
+	out        any
 }
 
-// kind is what an element of a special list is.
-type kind int
-
-const (
-	_ kind = iota
-	aFile
-	aDependency
-	anObject
-)
-
-// step is one step of the way from a node's value to what one of its kids
-// stands for.
-type step struct {
-	up    *step
-	key   string
-	index int // of a list, where list is set
-	list  bool
-}
-
-// name is where the node stands, for errors: "values.image.tags".
+// name returns where the node stands, for errors: "values.image.tags".
 func (n *node) name() string {
-	if n.parent == nil {
+	switch {
+	case n.title != "":
 		return n.title
+	case n.parent.List:
+		return clip(n.parent.name()+"["+strconv.Itoa(n.index+1)+"]", maxSource)
 	}
-	var way func(s *step) string
-	way = func(s *step) string {
-		switch {
-		case s == nil:
-			return ""
-		case s.list:
-			return way(s.up) + "[" + strconv.Itoa(s.index+1) + "]"
-		}
-		return way(s.up) + "." + s.key
-	}
-	return clip(n.parent.name()+way(n.path), maxSource)
+	return clip(n.parent.name()+"."+n.key, maxSource)
 }
 
-// content is the node's value.
-func (n *node) content() (any, error) {
+func (n *node) get() (any, error) {
 	if n.fetch != nil {
 		v, err := n.fetch()
 		if err != nil {
@@ -106,255 +72,156 @@ func (n *node) content() (any, error) {
 	return n.value, nil
 }
 
-// handles are the nodes of one request.
-type handles struct {
-	ids  *uint64 // the last number that was given; they are never used again
+// below returns a new node for a map or list in n, which stands at its key or index.
+func (n *node) below(v any, key string, index int) *node {
+	_, isList := v.([]any)
+	return &node{Node: wire.Node{Ref: wire.Ref{List: isList}}, value: v, parent: n, key: key, index: index,
+		field: n.field, exact: n.exact}
+}
+
+// add adds a node under a key that n's value lacks.
+func (n *node) add(k *node, shown bool) {
+	k.shown = shown
+	n.added = append(n.added, k)
+}
+
+// markDirty marks the node and what holds it as changed.
+func (n *node) markDirty() {
+	for ; n != nil && !n.dirty; n = n.parent {
+		n.dirty = true
+		if n.parent != nil {
+			n.parent.dirtyBelow = append(n.parent.dirtyBelow, n)
+		}
+	}
+}
+
+// nodes are the nodes of one request by their numbers.
+type nodes struct {
+	last *uint64 // the last number of the session: none is used twice
 	byID map[uint64]*node
 }
 
-// ref gives the node a number.
-func (h *handles) ref(n *node) wire.Ref {
-	if n.id == 0 {
-		*h.ids++
-		n.id = *h.ids
-		h.byID[n.id] = n
+// ref returns the node's Ref. The first call numbers it.
+func (s *nodes) ref(n *node) wire.Ref {
+	if n.ID == 0 {
+		*s.last++
+		n.ID = *s.last
+		s.byID[n.ID] = n
 	}
-	return wire.Ref{ID: n.id, List: n.list}
+	return n.Ref
 }
 
-// Small content goes along with a level, so that few questions are needed.
 const (
-	inlineBytes = 16 << 10
-	inlineDepth = 24
+	// maxInline is how much of a node's content are the maps and lists in it, in bytes of
+	// memory. Those beyond it are nodes of their own: a script that looks at one of them has
+	// not to wait for the others.
+	maxInline = 64 << 10
+	// maxInlineDepth is how deep values nest that are not nodes of their own.
+	maxInlineDepth = wire.MaxDepth / 2
 )
 
-// level is the node's value as it is handed out: scalars, refs, and small maps
-// and lists below it whole, the topmost first.
-func (h *handles) level(n *node) (any, error) {
-	if n.sent != nil {
-		return n.sent, nil
+// content returns the node's content as it is sent.
+func (s *nodes) content(n *node) (any, error) {
+	if n.Content != nil {
+		return n.Content, nil
 	}
-	v, err := n.content()
+	v, err := n.get()
 	if err != nil {
 		return nil, err
 	}
-	l := leveler{h: h, n: n, left: inlineBytes}
-	out, err := l.expand(v, nil, 0)
+	c := content{nodes: s, of: n, left: maxInline}
+	switch v := v.(type) {
+	case map[string]any:
+		n.Content, err = c.table(v)
+	case []any:
+		n.Content, err = c.list(v)
+	default:
+		err = fmt.Errorf("a %T is neither a map nor a list", v)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.name(), err)
 	}
-	for i := 0; i < len(l.queue); i++ {
-		if err := l.next(l.queue[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", n.name(), err)
+	return n.Content, nil
+}
+
+// content is what a node is sent as.
+type content struct {
+	*nodes
+	of   *node
+	left int
+}
+
+func (c *content) table(v map[string]any) (map[string]any, error) {
+	out := make(map[string]any, len(v)+len(c.of.added))
+	var rest []string
+	for k, e := range v {
+		if isScalar(e) {
+			out[k], _ = scalar(e, c.of.exact)
+		} else {
+			rest = append(rest, k)
 		}
 	}
-	n.sent = out
+	for _, k := range c.of.added {
+		if k.shown {
+			out[k.key] = c.ref(k)
+		}
+	}
+	slices.Sort(rest) // the same numbers in every run
+	for _, k := range rest {
+		var err error
+		if c.of.inner != nil {
+			if in := c.of.inner(k, v[k]); in != nil {
+				out[k] = c.ref(in)
+				continue
+			}
+		}
+		if out[k], err = c.item(v[k], k, 0); err != nil {
+			return nil, fmt.Errorf("%s: %w", clip(k, 80), err)
+		}
+	}
 	return out, nil
 }
 
-// wide reports whether the node is a map of which single fields are worth asking
-// for.
-func (h *handles) wide(n *node) bool {
-	v, err := n.content()
-	table, isMap := v.(map[string]any)
-	if err != nil || !isMap || n.special {
-		return false
-	}
-	_, small := shallowSize(table, inlineBytes)
-	return !small
-}
-
-// field is what stands under a key of the node's level. Scalars, which most of a
-// wide map are, do without the level.
-func (h *handles) field(n *node, key string) (v any, there bool, err error) {
-	if n.sent == nil {
-		v, err := n.content()
-		if err != nil {
-			return nil, false, err
-		}
-		e, there := v.(map[string]any)[key]
-		if !there && n.more[key] == nil {
-			return nil, false, nil
-		}
-		if s, plain := simple(e, n.exact); there && plain && n.more[key] == nil {
-			return s, true, nil
-		}
-	}
-	level, err := h.level(n)
-	if err != nil {
-		return nil, false, err
-	}
-	v, there = level.(map[string]any)[key]
-	return v, there, nil
-}
-
-// leveler makes one level, breadth first.
-type leveler struct {
-	h     *handles
-	n     *node
-	left  int
-	queue []waiting
-}
-
-// waiting is a map or list below the level's own, and where it goes in what is
-// handed out.
-type waiting struct {
-	value any
-	at    *step
-	depth int
-	table map[string]any // one of the two
-	list  []any
-}
-
-// next hands a map or list out, as it is or as a ref.
-func (l *leveler) next(w waiting) error {
-	var out any
-	size, ok := shallowSize(w.value, l.left)
-	if ok && w.depth <= inlineDepth {
-		l.left -= size
+func (c *content) list(v []any) ([]any, error) {
+	out := make([]any, len(v))
+	for i, e := range v {
 		var err error
-		if out, err = l.expand(w.value, w.at, w.depth); err != nil {
-			return err
+		if out[i], err = c.item(e, "", i); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
-	} else {
-		out = l.h.ref(l.n.hold(w.value, w.at))
 	}
-	if w.table != nil {
-		w.table[w.at.key] = out
-	} else {
-		w.list[w.at.index] = out
-	}
-	return nil
+	return out, nil
 }
 
-// hold makes a node for a map or list below n.
-func (n *node) hold(v any, at *step) *node {
-	_, isList := v.([]any)
-	k := &node{list: isList, value: v, parent: n, path: at, part: n.part, exact: n.exact}
-	n.kids = append(n.kids, k)
-	return k
-}
-
-// expand hands out a map's or list's own content; the maps and lists in it
-// have to wait.
-func (l *leveler) expand(v any, at *step, depth int) (any, error) {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		var rest []string
-		for k, e := range v {
-			var plain bool
-			if out[k], plain = simple(e, l.n.exact); !plain {
-				rest = append(rest, k)
-			}
-		}
-		slices.Sort(rest) // the same numbers on every run
-		if at == nil {
-			for k, own := range l.n.more {
-				out[k] = l.h.ref(own)
-			}
-		}
-		for _, k := range rest {
-			if l.n.kid != nil && at == nil {
-				if own := l.n.kid(k, v[k]); own != nil {
-					out[k] = l.h.ref(own)
-					continue
-				}
-			}
-			if err := l.element(v[k], waiting{at: &step{up: at, key: k}, depth: depth + 1, table: out}); err != nil {
-				return nil, fmt.Errorf("%s: %w", k, err)
-			}
-		}
-		return out, nil
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			var plain bool
-			if out[i], plain = simple(e, l.n.exact); plain {
-				continue
-			}
-			if err := l.element(e, waiting{at: &step{up: at, index: i, list: true}, depth: depth + 1, list: out}); err != nil {
-				return nil, fmt.Errorf("[%d]: %w", i, err)
-			}
-		}
-		return out, nil
+// item returns an element as it is sent: whole, or as a Ref.
+func (c *content) item(v any, key string, index int) (any, error) {
+	if s, err := scalar(v, c.of.exact); err == nil {
+		return s, nil
 	}
-	return nil, fmt.Errorf("%T is neither a map nor a list", v)
-}
-
-func (l *leveler) element(e any, w waiting) error {
-	var out any
-	switch e := e.(type) {
-	case *node:
-		out = l.h.ref(e)
+	if size := wire.Size(v, c.left, maxInlineDepth); size <= c.left {
+		c.left -= size
+		return plain(v, c.of.exact, 0)
+	}
+	switch v.(type) {
 	case map[string]any, []any:
-		w.value = e
-		l.queue = append(l.queue, w)
-		return nil
-	default:
-		var err error
-		if out, err = scalar(e, l.n.exact); err != nil {
-			if out, err = plain(e, l.n.exact, 0); err != nil {
-				return err
-			}
-			switch out.(type) {
-			case map[string]any, []any: // something of Go's, such as []string
-				w.value = out
-				l.queue = append(l.queue, w)
-				return nil
-			}
-		}
+		return c.ref(c.of.below(v, key, index)), nil
 	}
-	if w.table != nil {
-		w.table[w.at.key] = out
-	} else {
-		w.list[w.at.index] = out
-	}
-	return nil
+	return plain(v, c.of.exact, 0)
 }
 
-// shallowSize is about how many bytes a map or list takes without what is in
-// the maps and lists in it. It is not ok if that is more than most.
-func shallowSize(v any, most int) (n int, ok bool) {
-	add := func(e any) {
-		n += 9
-		if s, isText := e.(string); isText {
-			n += len(s)
-		}
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			n += len(k) + 2
-			if add(e); n > most {
-				return n, false
-			}
-		}
-	case []any:
-		for _, e := range v {
-			if add(e); n > most {
-				return n, false
-			}
-		}
-	}
-	return n, n <= most
-}
-
-// simple is [scalar] for what is one for sure.
-func simple(v any, exact bool) (any, bool) {
+func isScalar(v any) bool {
 	switch v.(type) {
 	case nil, bool, string, int64, float64:
-		s, _ := scalar(v, exact)
-		return s, true
+		return true
 	}
-	return nil, false
+	return false
 }
 
-// scalar is a scalar as it is sent. Where numbers are not exact, a float64 that
-// is a whole number is sent as one: the values of a chart know no others.
+// scalar returns a scalar as it is sent. Where numbers are not exact, a float64 without a
+// fraction is a whole number: the values of a chart have no others.
 func scalar(v any, exact bool) (any, error) {
 	switch v := v.(type) {
-	case nil, bool, string, int64:
+	case nil, bool, string, int64, wire.Ref:
 		return v, nil
 	case float64:
 		if !exact && v == math.Trunc(v) && math.Abs(v) < 1<<63 {
@@ -378,13 +245,13 @@ func scalar(v any, exact bool) (any, error) {
 		}
 		return float64(rv.Uint()), nil
 	case reflect.Float32, reflect.Float64:
-		return rv.Float(), nil // a type of its own says that it is a float
+		return rv.Float(), nil // a type of its own, values.Real, is a float
 	}
 	return nil, fmt.Errorf("a %T cannot be given to a script", v)
 }
 
-// plain is a value of Go as maps, lists and scalars. What has no such form is
-// an error.
+// plain returns a value of Go as new maps, lists and scalars. An error is returned for what
+// has no such form, and for what nests too deep.
 func plain(v any, exact bool, depth int) (any, error) {
 	if depth > wire.MaxDepth-2 {
 		return nil, wire.ErrDepth

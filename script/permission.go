@@ -107,16 +107,16 @@ func parsePermissions(data []byte) ([]string, error) {
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, wrong(root, "must be a map with the key lua, such as \"lua: [network]\"")
+		return nil, yamlError(root, "must be a map with the key lua, such as \"lua: [network]\"")
 	}
 	var list *yaml.Node
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key := root.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.Value != "lua":
-			return nil, wrong(key, "%s is not a key of this file; the only one is lua", strconv.Quote(key.Value))
+			return nil, yamlError(key, "%s is not a key of this file; the only one is lua", strconv.Quote(key.Value))
 		case list != nil:
-			return nil, wrong(key, "lua stands here twice")
+			return nil, yamlError(key, "lua stands here twice")
 		}
 		list = root.Content[i+1]
 	}
@@ -129,17 +129,17 @@ func parsePermissions(data []byte) ([]string, error) {
 func permissionList(list *yaml.Node) ([]string, error) {
 	known := strings.Join(PermissionNames(), ", ")
 	if list.Kind != yaml.SequenceNode {
-		return nil, wrong(list, "lua must be a list of permissions; known are %s", known)
+		return nil, yamlError(list, "lua must be a list of permissions; known are %s", known)
 	}
 	var names []string
 	for _, n := range list.Content {
 		switch {
 		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
-			return nil, wrong(n, "lua must hold names of permissions; known are %s", known)
+			return nil, yamlError(n, "lua must hold names of permissions; known are %s", known)
 		case !slices.Contains(PermissionNames(), n.Value):
-			return nil, wrong(n, "%s is not a permission; known are %s", strconv.Quote(n.Value), known)
+			return nil, yamlError(n, "%s is not a permission; known are %s", strconv.Quote(n.Value), known)
 		case slices.Contains(names, n.Value):
-			return nil, wrong(n, "%s stands here twice", n.Value)
+			return nil, yamlError(n, "%s stands here twice", n.Value)
 		}
 		names = append(names, n.Value)
 	}
@@ -148,7 +148,7 @@ func permissionList(list *yaml.Node) ([]string, error) {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-func wrong(n *yaml.Node, format string, args ...any) error {
+func yamlError(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf(":%d: %s", n.Line, fmt.Sprintf(format, args...))
 }
 

@@ -58,7 +58,7 @@ func (p Policy) Approve(ctx context.Context, asks []Ask) error {
 	return p.ask(ctx, asks)
 }
 
-// accept holds what charts want against p.Accept.
+// accept grants the permissions in p.Accept.
 func (p Policy) accept(asks []Ask) error {
 	if err := CheckPermissionNames(p.Accept); err != nil {
 		return err

@@ -119,7 +119,7 @@ func (h *Host) Confirm(ctx context.Context, c *chart.Chart) error {
 	if c == nil || !c.HasScripts() {
 		return nil
 	}
-	tree, err := plant(c)
+	tree, err := newTree(c)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	if e.Chart == nil || !e.Chart.HasScripts() {
 		return nil
 	}
-	tree, err := plant(e.Chart)
+	tree, err := newTree(e.Chart)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	return nil
 }
 
-// limits are h.Limits with the defaults in.
+// limits returns h.Limits with the defaults.
 func (h *Host) limits() wire.Limits {
 	l, d := h.Limits, wire.DefaultLimits()
 	if l.CPU <= 0 {
@@ -181,5 +181,5 @@ func (h *Host) limits() wire.Limits {
 	return l
 }
 
-// filePermissions is where a chart says what its scripts want to be allowed.
+// filePermissions is the file with the permissions that a chart asks for.
 const filePermissions = chart.DirExt + "/permissions.yaml"

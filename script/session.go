@@ -31,15 +31,15 @@ type session struct {
 	limits wire.Limits
 	debug  bool
 
-	// talking is held during a request: one side speaks at a time.
-	talking sync.Mutex
-	clock   clock
-	dead    error // why nothing can be asked any more
-	ids     uint64
-	printed int64
-	kept    int64         // bytes, of what scripts made
-	asked   int           // of the cluster and of servers
-	outside time.Duration // that they took
+	// conversation is held during a request: one side speaks at a time.
+	conversation sync.Mutex
+	left         time.Duration // that the process may still run
+	dead         error         // of the process, which cannot be asked any more
+	ids          uint64        // the last number of a node
+	output       int64         // bytes that were printed
+	memory       int64         // bytes of what scripts made
+	questions    int           // to the cluster and to servers
+	waited       time.Duration // for their answers
 
 	mu        sync.Mutex // of what follows
 	operation *event.Operation
@@ -47,7 +47,7 @@ type session struct {
 	functions []function
 }
 
-// handler is a script's answer to an event, as the process told of it.
+// handler is a handler of a script.
 type handler struct {
 	id       int64
 	chart    int
@@ -74,13 +74,13 @@ func (h *Host) open(ctx context.Context, t *tree, op *event.Operation) (*session
 	}
 	return &session{
 		host: h, tree: t, proc: proc, limits: limits, debug: h.Debug, operation: op,
-		conn:  wire.NewConn(bufio.NewReaderSize(proc, 64<<10), proc),
-		clock: clock{left: patience(limits)},
+		conn: wire.NewConn(bufio.NewReaderSize(proc, 64<<10), proc),
+		left: processTime(limits),
 	}, nil
 }
 
-// close ends the process. It does not wait for its death, which takes milliseconds
-// that the output need not wait for.
+// close ends the process. It does not wait until the process is gone, which takes
+// milliseconds.
 func (s *session) close() { _ = s.proc.Kill() }
 
 // start loads all charts' scripts.
@@ -89,32 +89,24 @@ func (s *session) start(ctx context.Context) error {
 	if seed == 0 {
 		seed = rand.Int64()
 	}
-	var environ []any
-	if slices.ContainsFunc(s.tree.charts, func(m *member) bool { return slices.Contains(m.grants, OS) }) {
-		env := s.host.Environ
-		if env == nil {
-			env = os.Environ()
+	var environ []string
+	if slices.ContainsFunc(s.tree.charts, func(m *treeChart) bool { return slices.Contains(m.grants, OS) }) {
+		if environ = s.host.Environ; environ == nil {
+			environ = os.Environ()
 		}
-		for _, e := range env {
-			environ = append(environ, e)
-		}
-	}
-	var events []any
-	for _, name := range event.Names() {
-		events = append(events, name)
 	}
 	aliases := map[string]any{}
 	for name, of := range event.Aliases() {
 		aliases[name] = of
 	}
-	r := &request{session: s, chart: s.tree.culprit()}
+	r := &request{session: s, chart: s.tree.likelyOwner()}
 	_, err := r.run(ctx, wire.Message{Kind: wire.Start, Body: map[string]any{
 		"limits":  limitsBody(s.limits),
 		"seed":    seed,
-		"events":  list(events),
+		"events":  texts(event.Names()),
 		"aliases": aliases,
-		"environ": list(environ),
-		"charts":  s.tree.wire(),
+		"environ": texts(environ),
+		"charts":  s.tree.message(),
 	}})
 	return err
 }
@@ -123,15 +115,7 @@ func limitsBody(l wire.Limits) map[string]any {
 	return map[string]any{"cpu": l.CPU.Milliseconds(), "memory": l.Memory, "output": l.Output}
 }
 
-// list is l, which is a list also where it is nil.
-func list(l []any) []any {
-	if l == nil {
-		return []any{}
-	}
-	return l
-}
-
-// register takes in which handlers and functions there are now, if m tells.
+// register replaces the handlers and functions with those that m lists, if it lists any.
 func (s *session) register(m wire.Message) error {
 	if _, told := m.Body["handlers"]; !told {
 		return nil
@@ -147,13 +131,12 @@ func (s *session) register(m wire.Message) error {
 		at, ok := s.chartOf(b)
 		p, isFloat := b["priority"].(float64)
 		if !ok || !isFloat || math.IsNaN(p) || p < 0 || p > 1 || !slices.Contains(event.Names(), h.event) {
-			return errors.New("it told of a handler that cannot be")
+			return errors.New("it registered an invalid handler")
 		}
 		h.chart, h.priority = at, p
 		handlers = append(handlers, h)
 	}
-	// Depth first, and for one chart in the order of registration, which is
-	// theirs already.
+	// Depth first, and for one chart in the order of registration.
 	slices.SortStableFunc(handlers, func(a, b handler) int { return a.chart - b.chart })
 	fs, err := mapsOf(m.Body, "functions")
 	if err != nil {
@@ -164,7 +147,7 @@ func (s *session) register(m wire.Message) error {
 		at, ok := s.chartOf(b)
 		name := textOf(b, "name")
 		if !ok || name == "" {
-			return errors.New("it told of a function that cannot be")
+			return errors.New("it registered an invalid function")
 		}
 		functions = append(functions, function{at, name})
 	}
@@ -174,7 +157,7 @@ func (s *session) register(m wire.Message) error {
 	return nil
 }
 
-// chartOf is the index of a chart that b names.
+// chartOf returns the index of the chart that b names.
 func (s *session) chartOf(b map[string]any) (int, bool) {
 	at, ok := b["chart"].(int64)
 	if !ok || at < 0 || at >= int64(len(s.tree.charts)) {
@@ -183,11 +166,11 @@ func (s *session) chartOf(b map[string]any) (int, bool) {
 	return int(at), true
 }
 
-// mapsOf is the list of maps of that name in a message.
+// mapsOf returns the list of maps under a key of a message.
 func mapsOf(body map[string]any, key string) ([]map[string]any, error) {
 	l, ok := body[key].([]any)
 	if !ok && body[key] != nil {
-		return nil, fmt.Errorf("its %s are not list", key)
+		return nil, fmt.Errorf("its %s are not a list", key)
 	}
 	out := make([]map[string]any, len(l))
 	for i, e := range l {
@@ -203,7 +186,7 @@ func textOf(b map[string]any, key string) string {
 	return t
 }
 
-// eventHandlers are the scripts' answers to an event.
+// eventHandlers returns the scripts' handlers of an event.
 func (s *session) eventHandlers(name string) []event.Handler {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,25 +205,21 @@ func (s *session) eventHandlers(name string) []event.Handler {
 	return out
 }
 
-// patience is how long the process may take for its turns in all: more than its
-// own limit, which it keeps itself and explains better, and less than twice
-// that, by when it must be over.
-func patience(l wire.Limits) time.Duration { return l.CPU + l.CPU/2 }
+// processTime returns how long the process may run in all: more than the limit, which the
+// process enforces itself with a better error, and less than twice the limit.
+func processTime(l wire.Limits) time.Duration { return l.CPU + l.CPU/2 }
 
-// clock measures the process's turns.
-type clock struct{ left time.Duration }
-
-// request is one thing that the process is asked.
+// request is a request to the process.
 type request struct {
 	session *session
-	// event is what is being answered, "" for none; chart is whose script, -1
-	// where no one knows; where is its handler's place.
+	// event is the event that is handled, "" for none; chart is the index of the script's
+	// chart, -1 where it is not known; where is the position of its handler.
 	event string
 	chart int
 	where string
 
-	handles *handles  // nil: no refs are handed out
-	lint    *lintSink // nil: findings are not asked for
+	nodes *nodes    // nil where there is no context
+	lint  *lintSink // nil where findings are not asked for
 	// assign sets a field of the chart's metadata; nil where none may change.
 	assign func(id int64, field string, value any) error
 }
@@ -248,25 +227,24 @@ type request struct {
 // lintSink takes the findings of a pre-lint handler.
 type lintSink struct{ warn, fail func(path, text string) }
 
-// run asks m and answers what the process asks meanwhile, until it is done.
-// What it has to say about handlers is taken in. The error is an [*Error], or
-// the context's.
+// run sends m and answers the process's questions until it is done. It registers the
+// handlers that the process lists. The error is an [*Error], or the context's.
 func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error) {
 	s := r.session
-	s.talking.Lock()
-	defer s.talking.Unlock()
+	s.conversation.Lock()
+	defer s.conversation.Unlock()
 	if s.dead != nil {
 		return wire.Message{}, s.dead
 	}
 	next := &m
 	for {
-		got, err := s.turn(ctx, next)
+		got, err := s.exchange(ctx, next)
 		if errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrTooMany) || errors.Is(err, wire.ErrDepth) {
 			what := "what the scripts made is too much to take: "
 			if m.Kind == wire.Start || m.Kind == wire.Check {
 				what = "the charts' scripts are too much to take: "
 			}
-			return wire.Message{}, r.end(&Error{Message: what + err.Error(), err: err})
+			return wire.Message{}, r.stop(&Error{Message: what + err.Error(), err: err})
 		}
 		if err != nil {
 			return wire.Message{}, r.ended(ctx, err)
@@ -274,11 +252,11 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 		switch got.Kind {
 		case wire.Done:
 			if err := s.register(got); err != nil {
-				return wire.Message{}, r.rubbish(err)
+				return wire.Message{}, r.protocolErrorLocked(err)
 			}
 			return got, nil
 		case wire.Fail:
-			failed := s.failure(got, r.event, r.chart, r.place())
+			failed := s.scriptError(got, r.event, r.chart, r.position())
 			if failed.Limit != "" {
 				s.dead = failed
 				_ = s.proc.Kill()
@@ -288,10 +266,10 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 			begin := time.Now()
 			answer, err := r.answer(ctx, got)
 			if got.Kind == wire.Load {
-				s.clock.left -= time.Since(begin) // others wait for users and servers
+				s.left -= time.Since(begin) // others wait for users and servers
 			}
 			if err != nil {
-				return wire.Message{}, r.rubbish(err)
+				return wire.Message{}, r.protocolErrorLocked(err)
 			}
 			next = answer
 		}
@@ -301,33 +279,33 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 	}
 }
 
-// turn says m, if there is something to say, and waits for what the process
-// says. It kills the process when its time is over or the context done.
-func (s *session) turn(ctx context.Context, m *wire.Message) (wire.Message, error) {
+// exchange sends m, if it is not nil, and waits for the next message of the process. It
+// kills the process when its time is over or the context is done.
+func (s *session) exchange(ctx context.Context, m *wire.Message) (wire.Message, error) {
 	if err := ctx.Err(); err != nil {
 		return wire.Message{}, err
 	}
 	kill := func() { _ = s.proc.Kill() }
-	timer := time.AfterFunc(max(s.clock.left, 0), kill)
+	timer := time.AfterFunc(max(s.left, 0), kill)
 	stop := context.AfterFunc(ctx, kill)
 	begin := time.Now()
 	defer func() {
 		timer.Stop()
 		stop()
-		s.clock.left -= time.Since(begin)
+		s.left -= time.Since(begin)
 	}()
 	if m != nil {
 		if err := s.conn.Send(*m); err != nil {
-			return s.lastWord(err)
+			return s.finalMessage(err)
 		}
 	}
 	return s.conn.Receive()
 }
 
-// lastWord is what a process has said that does not listen any more, such as
-// the limit that it ended for in the middle of an answer; err where it is
-// nothing of the kind.
-func (s *session) lastWord(err error) (wire.Message, error) {
+// finalMessage returns the message of a process that cannot be written to any more, such as
+// the limit that it exceeded while it was sent an answer. The error is err where there is
+// no such message.
+func (s *session) finalMessage(err error) (wire.Message, error) {
 	var lost *fs.PathError
 	if errors.As(err, &lost) || errors.Is(err, io.ErrClosedPipe) {
 		if m, none := s.conn.Receive(); none == nil && m.Kind == wire.Fail {
@@ -337,7 +315,7 @@ func (s *session) lastWord(err error) (wire.Message, error) {
 	return wire.Message{}, err
 }
 
-// ended tells why the process is gone.
+// ended returns why the process is gone.
 func (r *request) ended(ctx context.Context, err error) error {
 	s := r.session
 	if ctx.Err() != nil {
@@ -345,15 +323,15 @@ func (r *request) ended(ctx context.Context, err error) error {
 		s.dead = ctx.Err()
 		return s.dead
 	}
-	if s.clock.left <= 0 {
-		return r.end(&Error{Limit: "cpu", Message: fmt.Sprintf("the scripts ran too long%s", s.limitText("cpu"))})
+	if s.left <= 0 {
+		return r.stop(&Error{Limit: "cpu", Message: fmt.Sprintf("the scripts ran too long%s", s.limitText("cpu"))})
 	}
 	if !errors.Is(err, io.EOF) && errors.Is(err, wire.ErrGarbled) {
-		if how := s.fate(); how == nil || !isExit(how) {
-			return r.rubbish(err)
+		if how := s.exitError(); how == nil || !isLimit(how) {
+			return r.protocolErrorLocked(err)
 		}
 	}
-	how := s.fate()
+	how := s.exitError()
 	e := &Error{err: how}
 	var limit interface{ Exceeded() string }
 	if errors.As(how, &limit) {
@@ -367,17 +345,17 @@ func (r *request) ended(ctx context.Context, err error) error {
 	default:
 		e.Message = "the scripts' process ended in the middle of its work"
 	}
-	return r.end(e)
+	return r.stop(e)
 }
 
-// isExit reports whether the process ended for a reason of its own.
-func isExit(err error) bool {
+// isLimit reports whether err names a limit that was exceeded.
+func isLimit(err error) bool {
 	var limit interface{ Exceeded() string }
 	return errors.As(err, &limit) && limit.Exceeded() != ""
 }
 
-// fate is how the process ended; one that does not end by itself is ended.
-func (s *session) fate() error {
+// exitError returns how the process ended. It ends one that does not end by itself.
+func (s *session) exitError() error {
 	how := make(chan error, 1)
 	go func() { how <- s.proc.Wait() }()
 	select {
@@ -389,37 +367,37 @@ func (s *session) fate() error {
 	return <-how
 }
 
-// rubbish ends a process that says what it must not say.
-func (r *request) rubbish(err error) error {
-	var limit *exceeded
+// protocolErrorLocked ends a process that violates the protocol.
+func (r *request) protocolErrorLocked(err error) error {
+	var limit *limitError
 	if errors.As(err, &limit) {
-		return r.end(&Error{Limit: limit.limit, Message: limit.message})
+		return r.stop(&Error{Limit: limit.limit, Message: limit.message})
 	}
-	return r.end(&Error{Message: "the scripts' process said what makes no sense: " + err.Error(), err: err})
+	return r.stop(&Error{Message: "the scripts' process violated the protocol: " + err.Error(), err: err})
 }
 
-// end makes e the last word: the process is of no more use.
-func (r *request) end(e *Error) error {
+// stop ends the process; e is the error of this request and of all that follow.
+func (r *request) stop(e *Error) error {
 	s := r.session
 	_ = s.proc.Kill()
 	e.Event = r.event
 	if r.chart >= 0 {
 		e.Chart = s.tree.charts[r.chart].name
 	}
-	e.File, e.Line = splitPlace(r.place())
+	e.File, e.Line = splitPosition(r.position())
 	s.dead = e
 	return e
 }
 
-// place is the best that is known of where the script stands that runs.
-func (r *request) place() string {
+// position returns the position of the script that runs, as far as it is known.
+func (r *request) position() string {
 	if r.where == "" && r.chart >= 0 {
 		return scriptFile
 	}
 	return r.where
 }
 
-// current is the operation that events tell about.
+// current returns the operation of the last event.
 func (s *session) current() *event.Operation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,32 +14,32 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
-// tree is a chart with all charts below it, in the order in which their
-// scripts load: what is below before what is above, the top chart last.
+// tree is a chart with all charts below it, in the order in which their scripts load:
+// subcharts before their parents, the top chart last.
 type tree struct {
-	charts []*member
-	byNode map[*chart.Chart]*member
+	charts []*treeChart
+	byNode map[*chart.Chart]*treeChart
 }
 
-// member is one chart of a tree.
-type member struct {
+// treeChart is one chart of a tree.
+type treeChart struct {
 	index  int
 	chart  *chart.Chart
 	name   string
 	path   string
 	parent int // -1 for the top chart
 	grants []string
-	// files are its scripts by their names below ext/lua.
+	// files are the scripts by their names below ext/lua.
 	files    map[string]string
 	requires map[string]int
 }
 
-// plant takes in the tree of c. The error is that of a chart's permissions.
-func plant(c *chart.Chart) (*tree, error) {
-	t := &tree{byNode: map[*chart.Chart]*member{}}
+// newTree returns the tree of c. The error is that of a chart's permissions.
+func newTree(c *chart.Chart) (*tree, error) {
+	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
 	t.add(c)
 	var err error
-	c.Walk(func(c *chart.Chart) { // the top chart first: what it has wrong is told first
+	c.Walk(func(c *chart.Chart) { // the top chart first: its errors come first
 		if err == nil {
 			t.byNode[c].grants, err = Permissions(c)
 		}
@@ -51,7 +51,7 @@ func plant(c *chart.Chart) (*tree, error) {
 	return t, nil
 }
 
-// connect finds the charts' parents and what they may require.
+// connect sets the charts' parents and what they may require.
 func (t *tree) connect() {
 	for _, m := range t.charts {
 		m.parent = -1
@@ -66,7 +66,7 @@ func (t *tree) add(c *chart.Chart) {
 	for _, d := range c.Dependencies() {
 		t.add(d)
 	}
-	m := &member{index: len(t.charts), chart: c, name: c.Name(), path: c.FullPath(), files: map[string]string{}}
+	m := &treeChart{index: len(t.charts), chart: c, name: c.Name(), path: c.FullPath(), files: map[string]string{}}
 	for _, f := range c.Files {
 		if name, ok := strings.CutPrefix(f.Name, chart.DirScripts+"/"); ok && path.Ext(name) == ".lua" {
 			m.files[name] = string(f.Data)
@@ -76,8 +76,8 @@ func (t *tree) add(c *chart.Chart) {
 	t.byNode[c] = m
 }
 
-// digest names the scripts of a chart by what they say.
-func (m *member) digest() [sha256.Size]byte {
+// digest returns a hash of the scripts of a chart.
+func (m *treeChart) digest() [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(m.files)) {
 		fmt.Fprintf(h, "%q %q\n", name, m.files[name])
@@ -85,10 +85,10 @@ func (m *member) digest() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// top is the topmost chart.
-func (t *tree) top() *member { return t.charts[len(t.charts)-1] }
+// top returns the top chart.
+func (t *tree) top() *treeChart { return t.charts[len(t.charts)-1] }
 
-// asks are what the charts want to be allowed, the top chart first.
+// asks returns the permissions that the charts ask for, the top chart first.
 func (t *tree) asks() []Ask {
 	var out []Ask
 	t.top().chart.Walk(func(c *chart.Chart) {
@@ -99,7 +99,7 @@ func (t *tree) asks() []Ask {
 	return out
 }
 
-// requirable are the charts whose files c may require.
+// requirable returns the charts whose files c may require, by name.
 func (t *tree) requirable(c *chart.Chart) map[string]int {
 	out := map[string]int{}
 	for name, of := range dependency.Named(c) {
@@ -110,8 +110,8 @@ func (t *tree) requirable(c *chart.Chart) map[string]int {
 	return out
 }
 
-// wire is what the process is told about the charts.
-func (t *tree) wire() []any {
+// message returns the charts as [wire.Start] describes them.
+func (t *tree) message() []any {
 	out := make([]any, len(t.charts))
 	for i, m := range t.charts {
 		files := make(map[string]any, len(m.files))
@@ -122,20 +122,16 @@ func (t *tree) wire() []any {
 		for name, at := range m.requires {
 			requires[name] = int64(at)
 		}
-		grants := make([]any, len(m.grants))
-		for i, g := range m.grants {
-			grants[i] = g
-		}
 		out[i] = map[string]any{
 			"name": m.name, "path": m.path, "parent": int64(m.parent), "library": m.chart.IsLibrary(),
-			"handled": true, "files": files, "requires": requires, "grants": grants,
+			"files": files, "requires": requires, "grants": texts(m.grants),
 		}
 	}
 	return out
 }
 
-// line is one line of a chart's script, "" where there is none.
-func (m *member) line(file string, n int) string {
+// line returns a line of a chart's script, "" where there is none.
+func (m *treeChart) line(file string, n int) string {
 	text, ok := m.files[strings.TrimPrefix(file, chart.DirScripts+"/")]
 	if !ok || n < 1 {
 		return ""

@@ -119,8 +119,8 @@ func (c *Cluster) heartbeatOf(m objectMeta) Heartbeat {
 	}
 	for _, label := range []string{labelCreated, labelModified} {
 		sec, err := strconv.ParseInt(m.Labels[label], 10, 64)
-		if at := time.Unix(sec, 0); err == nil && at.After(p.Changed) && !at.After(now.Add(clockSkew)) {
-			p.Changed = at
+		if t := time.Unix(sec, 0); err == nil && t.After(p.Changed) && !t.After(now.Add(clockSkew)) {
+			p.Changed = t
 		}
 	}
 	if p.Changed.After(now) {

@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// secretServer keeps Secrets by name, as an API server does.
+// secretServer stores Secrets by name, like an API server.
 type secretServer struct {
 	mu      sync.Mutex
 	secrets map[string]*recordObject
@@ -76,7 +76,7 @@ func TestUpdateKeepsForeignAnnotations(t *testing.T) {
 			r := release.New("web", "a", 1, nil)
 			r.Info.Status, r.Holder = release.PendingInstall, "me"
 			for i := range 300 {
-				r.Manifest += strconv.Itoa(i * i * 7919) // in several parts where those are small
+				r.Manifest += strconv.Itoa(i * i * 7919) // several parts if they are small
 			}
 			if err := s.Create(t.Context(), r); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -19,7 +20,7 @@ func TestSecretsOnCluster(t *testing.T)    { testCluster(t, "secrets", storage.S
 func TestConfigMapsOnCluster(t *testing.T) { testCluster(t, "configmaps", storage.ConfigMaps) }
 
 func testCluster(t *testing.T, resource string, driver func(storage.API, string) *storage.Cluster) {
-	c := storagetest.Open(t, storagetest.Kubeconfig)
+	c := storagetest.Open(t, apiserver.Kubeconfig)
 	a, b := c.Namespaces(t)
 	storetest.Run(t, a, b, func(t *testing.T) storetest.Open {
 		for _, ns := range []string{a, b} {
@@ -32,9 +33,9 @@ func testCluster(t *testing.T, resource string, driver func(storage.API, string)
 	})
 }
 
-// Whoever deletes a record's Secret by hand leaves no parts behind.
+// After a record's Secret was deleted by hand, no parts remain.
 func TestPartsAreGarbageCollected(t *testing.T) {
-	c := storagetest.Open(t, storagetest.Kubeconfig)
+	c := storagetest.Open(t, apiserver.Kubeconfig)
 	ns := c.Namespace(t)
 	rec := storetest.Large(t, storetest.Release(ns, "web", 1, release.Deployed), 5<<19)
 	if err := storetest.Create(t.Context(), storage.Secrets(c, ns), rec); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/release"
@@ -16,8 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
-// helms are the binaries of Helm to compare with, by the variable that names
-// each.
+// helms are the binaries of Helm to compare with, by their environment variable.
 func helms(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -35,7 +35,7 @@ func helms(t *testing.T) map[string]string {
 func run(t *testing.T, bin, namespace, driver string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(bin, append(args, "-n", namespace)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.Getenv(storagetest.Kubeconfig), "HELM_DRIVER="+driver)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.Getenv(apiserver.Kubeconfig), "HELM_DRIVER="+driver)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s %s: %v\n%s", filepath.Base(bin), strings.Join(args, " "), err, out)
@@ -52,7 +52,7 @@ func contains(t *testing.T, text string, words ...string) {
 	}
 }
 
-// testChart is a chart with one object and one hook.
+// testChart writes a chart with one object and one hook.
 func testChart(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func drivers() map[string]func(storage.API, string) *storage.Cluster {
 
 func TestHelmReadsRecords(t *testing.T) {
 	bins := helms(t)
-	c := storagetest.Open(t, storagetest.Kubeconfig)
+	c := storagetest.Open(t, apiserver.Kubeconfig)
 	for helm, bin := range bins {
 		for name, driver := range drivers() {
 			t.Run(helm+"/"+name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestHelmReadsRecords(t *testing.T) {
 				contains(t, run(t, bin, ns, name, "status", "web"), "STATUS: deployed", "REVISION: 2", "Thank you")
 				contains(t, run(t, bin, ns, name, "get", "all", "web"), "port: 8080", "name: web", "HOOKS:")
 				contains(t, run(t, bin, ns, name, "history", "web"), "superseded", "revision 1 of <web>", "deployed")
-				// The object that the record speaks of does not exist; an upgrade makes it.
+				// The recorded object does not exist; an upgrade creates it.
 				run(t, bin, ns, name, "upgrade", "web", testChart(t))
 				revisions, err := st.Revisions(t.Context(), "web")
 				if err != nil || len(revisions) != 3 {
@@ -111,7 +111,7 @@ func TestHelmReadsRecords(t *testing.T) {
 
 func TestReadsHelmRecords(t *testing.T) {
 	bins := helms(t)
-	c := storagetest.Open(t, storagetest.Kubeconfig)
+	c := storagetest.Open(t, apiserver.Kubeconfig)
 	for helm, bin := range bins {
 		for name, driver := range drivers() {
 			t.Run(helm+"/"+name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestReadsHelmRecords(t *testing.T) {
 					r.Labels["team"] != "blue" || len(r.Hooks) != 1 || r.Hooks[0].LastRun.Phase != release.PhaseSucceeded {
 					t.Errorf("read %+v, hook %+v", r, r.Hooks[0])
 				}
-				// Ours to change, Helm's to read again.
+				// We change it, and Helm reads it again.
 				r.Info.Status = release.Failed
 				if err := st.Update(ctx, r); err != nil {
 					t.Fatal(err)

@@ -45,7 +45,8 @@ type Record struct {
 }
 
 // Unsupported returns an [*UnreadableError] with a [*release.UnsupportedError] if the record's
-// metadata shows that a client of another generation wrote it, else nil.
+// metadata shows that a client with another record format wrote it, such as a later version of
+// Helm, else nil.
 func (r Record) Unsupported() error {
 	switch {
 	case r.Format != "":
@@ -72,8 +73,9 @@ type Heartbeat struct {
 }
 
 // isCurrent reports whether now is the same heartbeat, of a revision that is in progress.
-func (p Heartbeat) isCurrent(now Heartbeat) bool {
-	return now.Status.InProgress() && now.Status == p.Status && now.Holder == p.Holder && now.Token == p.Token
+func (p Heartbeat) isCurrent(current Heartbeat) bool {
+	return current.Status.InProgress() && current.Status == p.Status && current.Holder == p.Holder &&
+		current.Token == p.Token
 }
 
 // Query selects the records to list. The zero value selects all.
@@ -160,19 +162,19 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	now := ""
+	value := ""
 	if e.Status != "" {
-		now = fmt.Sprintf(" (its status is now %s)", e.Status)
+		value = fmt.Sprintf(" (its status is now %s)", e.Status)
 	}
 	return fmt.Sprintf("another client has changed the record of release %s%s: its change was kept and not overwritten",
-		e.Key, now)
+		e.Key, value)
 }
 
 // Is makes errors.Is(err, ErrChanged) true.
 func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
 
-// An UnreadableError is returned if a record exists but cannot be read: it is damaged, or of
-// another generation (then Err is a [*release.UnsupportedError]).
+// An UnreadableError is returned if a record exists but cannot be read: it is damaged, or in
+// a format that this version does not support (then Err is a [*release.UnsupportedError]).
 type UnreadableError struct {
 	Key
 	Err error

@@ -12,7 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Records in memory. A cluster's are storage.New(storage.Secrets(client, "shop"), "shop").
+// Records in memory. Those in a cluster are storage.New(storage.Secrets(client, "shop"),
+// "shop").
 func Example() {
 	ctx, records := context.Background(), storage.New(storage.NewMemory("shop"), "shop")
 	for revision := 1; revision <= 2; revision++ {

@@ -4,14 +4,13 @@ package storage
 
 import "time"
 
-// Clock has s tell the time by now.
+// Clock sets the clock of s.
 func Clock(s *SQL, now func() time.Time) { s.now = now }
 
-// ClusterClock has c tell the time by now.
+// ClusterClock sets the clock of c.
 func ClusterClock(c *Cluster, now func() time.Time) { c.now = now }
 
-// SmallParts is c with parts of so many bytes, which keeps tests of many of them
-// quick.
+// SmallParts returns c with small parts, which makes tests with many of them fast.
 func SmallParts(c *Cluster, limit int) *Cluster {
 	c.limit = limit
 	return c

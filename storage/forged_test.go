@@ -19,8 +19,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
-// Who may write Secrets in one namespace must not make an operation there work
-// on another release, by a record that says that it is of that one.
+// A user who may write Secrets in a namespace must not make an operation change another release
+// with a record that claims to be that one's.
 func TestKeyOverridesData(t *testing.T) {
 	ctx := t.Context()
 	memory := storage.NewMemory("mine")
@@ -73,7 +73,7 @@ func TestListUnreadableRecord(t *testing.T) {
 	}
 }
 
-// A time that has not come yet would keep a pending release locked until then.
+// A heartbeat in the future would lock a pending release until then.
 func TestFutureTimes(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestFutureTimes(t *testing.T) {
 	}
 }
 
-// A number that no other can follow hides no revision, and is shown as it is.
+// The largest revision number hides no revision, and is shown unchanged.
 func TestInvalidRevisions(t *testing.T) {
 	ctx, memory := t.Context(), storage.NewMemory("mine")
 	s := storage.New(memory, "mine")
@@ -131,8 +131,8 @@ func TestInvalidRevisions(t *testing.T) {
 	}
 }
 
-// A record that unpacks to more than a command may hold is shown as damaged, and
-// others as they are.
+// A record that exceeds the memory of a command is shown as damaged, and others are not
+// affected.
 func TestListTooLargeRecord(t *testing.T) {
 	ctx, memory := t.Context(), storage.NewMemory("mine")
 	s := storage.New(memory, "mine")

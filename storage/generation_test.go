@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
-// planted is a record as another client puts it into a place.
+// planted is a record that another client has written.
 type planted struct {
 	format string // "" for v1
 	named  string // the generation in its name, "" for v1
@@ -27,11 +27,11 @@ type planted struct {
 	data   string
 }
 
-// generations are records that a client of another generation may leave.
+// generations are records that clients of other versions may have written.
 func generations() map[string]struct {
 	planted
-	want   string // in what is said of it
-	listed string // in what lists say, where they look at less; "-" for nothing
+	want   string // part of the error
+	listed string // part of the message in lists, if it differs; "-" for none
 } {
 	text := func(json string) string { return base64.StdEncoding.EncodeToString([]byte(json)) }
 	return map[string]struct {
@@ -49,8 +49,8 @@ func generations() map[string]struct {
 	}
 }
 
-// testGenerations holds that records of other generations are shown, refused and
-// kept, wherever they are. plant writes one as another client does.
+// testGenerations checks that records of other generations are shown, rejected and kept by
+// every driver. plant writes one like another client.
 func testGenerations(t *testing.T, open func(t *testing.T) (d storage.Driver, plant func(k storage.Key, p planted))) {
 	for name, c := range generations() {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
@@ -137,7 +137,7 @@ func testClusterGenerations(t *testing.T, kind string, driver func(storage.API, 
 		api := storagetest.NewAPI(time.Now)
 		return driver(api, "a"), func(k storage.Key, p planted) {
 			if kind == "ConfigMap" && p.format != "" && p.named == "" {
-				p.named = strings.TrimPrefix(p.format, "helm.sh/release.") // they have no type
+				p.named = strings.TrimPrefix(p.format, "helm.sh/release.") // without a type
 			}
 			plantObject(t.Context(), t, api, kind, k, p)
 		}
@@ -174,7 +174,7 @@ func plantObject(ctx context.Context, t *testing.T, api storage.API, kind string
 	}
 }
 
-// What a record holds that is not known here survives that it is written again.
+// Unknown fields of a record are kept when it is written again.
 func TestUnknownFieldsSurviveAnUpdate(t *testing.T) {
 	const text = `{"name":"web","info":{"status":"deployed","paused_by":"ann"},"chart":{"metadata":{"name":"c","version":"1.0.0","kind":"next"},"future":[1]},` +
 		`"hooks":[{"name":"h","kind":"Job","manifest":"x","last_run":{"phase":"Succeeded","pod":"p"},"retries":3}],"version":1,"namespace":"a","inventory":{"n":12345678901234567890}}`

@@ -17,7 +17,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// What is recorded in another namespace would neither be found again nor be locked.
+// A record in another namespace would be neither found nor locked.
 func TestCreateRejectsOtherNamespace(t *testing.T) {
 	ctx, records := t.Context(), storage.New(storage.NewMemory(""), "shop")
 	other := storetest.Release("elsewhere", "web", 1, release.Deployed)

@@ -177,16 +177,16 @@ func timeLabels(labels map[string]string) map[string]string {
 
 // userLabels returns labels without those that every record has.
 func userLabels(labels map[string]string) map[string]string {
-	own := maps.Clone(labels)
-	for k := range own {
+	out := maps.Clone(labels)
+	for k := range out {
 		if isSystemLabel(k) {
-			delete(own, k)
+			delete(out, k)
 		}
 	}
-	if len(own) == 0 {
+	if len(out) == 0 {
 		return nil
 	}
-	return own
+	return out
 }
 
 // A LabelError is returned by [CheckLabels] for an invalid label.

@@ -167,12 +167,12 @@ func (c *Cluster) writeLarge(ctx context.Context, r Record, p parts, m objectMet
 		return "", err
 	}
 	old := newAnnotationData(r.Key, m.Annotations).parts
-	now, err := c.commitParts(ctx, r, p, m)
+	version, err := c.commitParts(ctx, r, p, m)
 	if err == nil {
-		c.cache.Store(r.Key, annotationData{p, foreignAnnotations(now.Annotations)})
+		c.cache.Store(r.Key, annotationData{p, foreignAnnotations(version.Annotations)})
 		c.deleteParts(ctx, r.Key, old)
 		c.deleteLeftovers(ctx, r.Key, p, newest)
-		return now.state(), nil
+		return version.state(), nil
 	}
 	// After other errors the first Secret may have been updated.
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
@@ -191,9 +191,9 @@ func (c *Cluster) commitParts(ctx context.Context, r Record, p parts, m objectMe
 	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
 	if apierrors.IsConflict(err) {
 		// The update may conflict with its own first attempt, whose response was lost.
-		if now, again := c.readMetadata(ctx, r.Key); again == nil {
-			if there, bad := partsOf(r.Key, now.Annotations); bad == nil && there.Generation == p.Generation {
-				return now, nil
+		if current, again := c.readMetadata(ctx, r.Key); again == nil {
+			if there, bad := partsOf(r.Key, current.Annotations); bad == nil && there.Generation == p.Generation {
+				return current, nil
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func testAPI(t *testing.T, driver func(storage.API, string) *storage.Cluster) {
 	}
 }
 
-// cutPart cuts ".generation.n" off a part's path.
+// cutPart cuts ".generation.n" from a part's path.
 func cutPart(path string) (record, rest string, ok bool) {
 	head, rev, _ := strings.Cut(path, ".v1.")
 	fields := strings.Split(rev, ".")
@@ -56,10 +56,10 @@ func cutPart(path string) (record, rest string, ok bool) {
 	return head + ".v1." + fields[0] + "." + fields[1], fields[2], true
 }
 
-// partSize is small, so that many parts are not work.
+// partSize is small, which makes tests with many parts fast.
 const partSize = 4 << 10
 
-// large is a record that takes that many Secrets.
+// large returns a record of n Secrets.
 func large(t *testing.T, status release.Status, secrets int) storage.Record {
 	t.Helper()
 	rec := storetest.Large(t, storetest.Release("a", "web", 1, status), secrets*partSize-partSize/2)
@@ -84,10 +84,9 @@ var web1 = storage.Key{Namespace: "a", Name: "web", Revision: 1}
 
 var errKilled = errors.New("killed")
 
-// kill lets n requests pass and answers none after that: so it looks to the
-// server when a client dies.
-// What comes back tells how many requests there were.
-func kill(api *storagetest.API, n int) (asked func() int) {
+// kill lets n requests pass and fails later ones, as if the client had died. It returns a
+// counter of the requests.
+func kill(api *storagetest.API, n int) (requests func() int) {
 	var count atomic.Int32
 	api.Intercept(func(string, string) error {
 		if count.Add(1) > int32(n) {
@@ -105,9 +104,9 @@ func TestUpdateKilled(t *testing.T) {
 		for n, done := 0, false; !done; n++ {
 			api := storagetest.NewAPI(time.Now)
 			create(t, api, old)
-			asked := kill(api, n)
+			requests := kill(api, n)
 			failed := storetest.Update(t.Context(), secrets(api), next)
-			done = asked() <= n
+			done = requests() <= n
 			api.Intercept(nil, nil)
 			got, err := secrets(api).Read(t.Context(), web1, "")
 			if err != nil {
@@ -140,9 +139,9 @@ func TestCreateKilled(t *testing.T) {
 	r.Holder = "someone"
 	for n, done := 0, false; !done; n++ {
 		api := storagetest.NewAPI(time.Now)
-		asked := kill(api, n)
+		requests := kill(api, n)
 		failed := storetest.Create(t.Context(), secrets(api), r)
-		done = asked() <= n
+		done = requests() <= n
 		api.Intercept(nil, nil)
 		fresh := storage.New(secrets(api), "a")
 		got, err := fresh.Get(t.Context(), "web", 0)
@@ -211,7 +210,7 @@ func TestConcurrentLargeUpdates(t *testing.T) {
 		wg.Go(func() {
 			for range 3 {
 				err := storetest.Update(t.Context(), secrets(api), wrote[i])
-				for errors.Is(err, storage.ErrChanged) { // another was quicker
+				for errors.Is(err, storage.ErrChanged) { // another writer was faster
 					err = storetest.Update(t.Context(), secrets(api), wrote[i])
 				}
 				if err != nil {
@@ -284,7 +283,7 @@ func TestTooLargeError(t *testing.T) {
 	}
 }
 
-// A user with Helm's permissions, who may not patch Secrets, sends heartbeats too.
+// Heartbeats work with the permissions that Helm needs, without patch for Secrets.
 func TestHeartbeatWithoutPatchPermission(t *testing.T) {
 	api := storagetest.NewAPI(time.Now)
 	patches := 0
@@ -317,7 +316,7 @@ func TestHeartbeatWithoutPatchPermission(t *testing.T) {
 	}
 }
 
-// An update that comes while a beat is under way is not undone by it.
+// A heartbeat does not overwrite a concurrent update.
 func TestHeartbeatDuringUpdate(t *testing.T) {
 	for _, mayPatch := range []bool{true, false} {
 		api := storagetest.NewAPI(time.Now)

@@ -10,8 +10,8 @@ import (
 )
 
 // Prune deletes the oldest revisions of a release until at most most are left. It keeps those
-// for which keep returns true (if keep is not nil), and those that a client of another
-// generation wrote; both count. To recognize the latter, it reads records without a summary
+// for which keep returns true (if keep is not nil), and those in a record format that this
+// version does not support; both count. To recognize the latter, it reads records without a summary
 // before it deletes them. If most is less than 1, it deletes nothing. A revision that another
 // client deletes at the same time counts as deleted.
 //

@@ -123,16 +123,17 @@ func (s *SQL) Update(ctx context.Context, r Record) (string, error) {
 
 // write writes a record's row, its labels and its note in one transaction and one round trip.
 // Each statement sees the results of the previous ones, and the first one locks the row.
-func (s *SQL) write(ctx context.Context, doing, statement string, r Record, version ...any) (now string, err error) {
+func (s *SQL) write(ctx context.Context, doing, statement string, r Record,
+	version ...any) (modified string, err error) {
 	if err := checkKey(r.Key); err != nil {
 		return "", err
 	}
 	err = s.db.do(ctx, doing, func(ctx context.Context) error {
 		var err error
-		now, err = s.writeRow(ctx, statement, r, version)
+		modified, err = s.writeRow(ctx, statement, r, version)
 		return err
 	})
-	return now, err
+	return modified, err
 }
 
 // writeRow is write after the tables were created. args are further arguments of the statement.
@@ -263,12 +264,12 @@ func (s *SQL) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder 
 	}
 	var next Heartbeat
 	err := s.db.do(ctx, "send a heartbeat on the record of release "+k.String(), func(ctx context.Context) error {
-		now, noted, err := s.readHeartbeat(ctx, k)
+		current, noted, err := s.readHeartbeat(ctx, k)
 		if err != nil {
 			return err
 		}
-		changed := &ChangedError{Key: k, Status: now.Status, Holder: now.Holder}
-		if !seen.isCurrent(now) {
+		changed := &ChangedError{Key: k, Status: current.Status, Holder: current.Holder}
+		if !seen.isCurrent(current) {
 			return changed
 		}
 		wrote, err := s.writeHeartbeat(ctx, k, seen, holder, noted)
@@ -339,9 +340,9 @@ func (s *SQL) Heartbeat(ctx context.Context, k Key) (Heartbeat, error) {
 func (s *SQL) changedAt(ctx context.Context, k Key, p Heartbeat, made, modified int64) (time.Time, error) {
 	now := s.now()
 	latest := now.Add(clockSkew).Unix()
-	for _, at := range []int64{modified, made} {
-		if at > 0 && at <= latest {
-			return time.Unix(min(at, now.Unix()), 0), nil
+	for _, sec := range []int64{modified, made} {
+		if sec > 0 && sec <= latest {
+			return time.Unix(min(sec, now.Unix()), 0), nil
 		}
 	}
 	if p.Holder != "" || !p.Status.InProgress() {

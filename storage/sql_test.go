@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/internal/storagetest/postgres"
 	"github.com/moonhelm/moonhelm/release"
@@ -21,7 +22,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
-// database opens a database until the test ends.
+// database opens a database for the test.
 func database(t *testing.T, connection, namespace string) *storage.SQL {
 	t.Helper()
 	db, err := storage.PostgreSQL(connection, namespace)
@@ -29,9 +30,9 @@ func database(t *testing.T, connection, namespace string) *storage.SQL {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	// Rows are told apart by the second in which they were made.
-	var asked atomic.Int64
-	storage.Clock(db, func() time.Time { return time.Now().Add(time.Duration(asked.Add(1)) * time.Second) })
+	// Rows are distinguished by the second of their creation.
+	var requests atomic.Int64
+	storage.Clock(db, func() time.Time { return time.Now().Add(time.Duration(requests.Add(1)) * time.Second) })
 	return db
 }
 
@@ -46,7 +47,7 @@ func TestPostgreSQL(t *testing.T) {
 			return func(namespace string) storage.Driver { return db.In(namespace) }
 		})
 	})
-	// The same with the tables of someone who does not let us make our own.
+	// The same without permission to create our table.
 	t.Run("contract without our table", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("short: the suite once more")
@@ -77,7 +78,7 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("helm", func(t *testing.T) { testHelmsTables(t, server) })
 }
 
-// layout asks for columns, indexes, protection and migrations of Helm's tables.
+// layout returns the columns, indexes, row security and migrations of Helm's tables.
 const layout = `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid), c.relrowsecurity
 	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 	WHERE c.relname IN ('releases_v1', 'custom_labels_v1', 'gorp_migrations') ORDER BY c.relname, a.attnum;
@@ -112,7 +113,7 @@ CREATE UNIQUE INDEX releases_v1_pkey ON public.releases_v1 USING btree (key, nam
 custom_labels
 init`
 
-// Tables are as Helm 3.22 and 4.3.1 make them.
+// The tables are the same as those of Helm 3.22 and 4.3.1.
 func testTables(t *testing.T, server *postgres.Server) {
 	connection := server.Database(t)
 	db := database(t, connection, "a")
@@ -138,11 +139,11 @@ func testTables(t *testing.T, server *postgres.Server) {
 	}
 }
 
-// Many clients begin with an empty database at once.
+// Many clients start with an empty database concurrently.
 func testTablesAreMadeOnce(t *testing.T, server *postgres.Server) {
 	for _, before := range []string{
 		"",
-		// Helm was there, before there were labels, or was stopped on the way.
+		// The tables of a Helm without labels, or of an interrupted one.
 		"CREATE TABLE gorp_migrations (id text NOT NULL PRIMARY KEY, applied_at timestamp with time zone)",
 		"CREATE TABLE custom_labels_v1 (releasekey varchar(64), releasenamespace varchar(67), key varchar(317), value varchar(63))",
 	} {
@@ -171,7 +172,7 @@ func testTablesAreMadeOnce(t *testing.T, server *postgres.Server) {
 	}
 }
 
-// What our own table says is void when someone else has changed the record.
+// The row of our own table is ignored after another client has changed the record.
 func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 	connection := server.Database(t)
 	db := database(t, connection, "a")
@@ -206,7 +207,7 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 	if after, err := db.Heartbeat(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Token == before.Token {
 		t.Errorf("a beat on a record of someone else's: %+v, %v", after, err)
 	}
-	// A time that has not come yet counts as now, and as that ever after.
+	// A time in the future counts as the current time, and keeps that value.
 	server.Run(t, postgres.Name(connection), "UPDATE releases_v1 SET createdat = 2000000000, modifiedat = 2100000000")
 	first, err := db.Heartbeat(t.Context(), key)
 	if err != nil || first.Changed.After(time.Now().Add(time.Minute)) {
@@ -218,13 +219,12 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 	server.Run(t, postgres.Name(connection), "DELETE FROM releases_v1", "SELECT count(*) FROM moonhelm_records_v1")
 }
 
-// Helm cannot keep labels for a release whose name is long; we make room.
 // testSQLGenerations is testGenerations with rows that another client has inserted.
 func testSQLGenerations(t *testing.T, server *postgres.Server) {
 	testGenerations(t, func(t *testing.T) (storage.Driver, func(storage.Key, planted)) {
 		connection := server.Database(t)
 		return database(t, connection, "a"), func(k storage.Key, p planted) {
-			if _, err := database(t, connection, "a").List(t.Context(), storage.Query{}); err != nil { // makes the tables
+			if _, err := database(t, connection, "a").List(t.Context(), storage.Query{}); err != nil {
 				t.Fatal(err)
 			}
 			if p.named == "" {
@@ -259,7 +259,7 @@ func testDatabaseErrors(t *testing.T, server *postgres.Server) {
 	}
 	refused := nobody.Addr().String()
 	nobody.Close()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never responds
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func testDatabaseErrors(t *testing.T, server *postgres.Server) {
 	}
 }
 
-// noTLS is the address of a server that refuses encryption.
+// noTLS is the address of a server without TLS.
 func noTLS(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -322,8 +322,7 @@ func noTLS(t *testing.T) string {
 
 var errGaveUp = errors.New("given up")
 
-// A call that waits for a lock ends with its context, and is not carried out
-// later.
+// A call that waits for a database lock ends with its context, and is not executed later.
 func testWaiting(t *testing.T, server *postgres.Server) {
 	connection := server.Database(t)
 	db := database(t, connection, "a")
@@ -353,11 +352,10 @@ func testWaiting(t *testing.T, server *postgres.Server) {
 	}
 }
 
-// Both Helms make the tables that we use, use those that we make, and read what
-// we write.
+// Both Helms create the tables that we use, use those that we create, and read our records.
 func testHelmsTables(t *testing.T, server *postgres.Server) {
 	bins := helms(t)
-	c := storagetest.Open(t, storagetest.Kubeconfig)
+	c := storagetest.Open(t, apiserver.Kubeconfig)
 	for helm, bin := range bins {
 		for _, first := range []string{"ours", helm} {
 			t.Run(fmt.Sprintf("%s, tables of %s", helm, first), func(t *testing.T) {

@@ -141,15 +141,15 @@ func (d *database) open(ctx context.Context) error {
 // createTables creates missing tables. It reports whether moonhelm_records_v1 exists.
 func createTables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err error) {
 	for tries := 0; ; tries++ {
-		var helms, ours bool
+		var helms, hasColumns bool
 		err := pool.QueryRow(ctx, `SELECT to_regclass('releases_v1') IS NOT NULL
 			AND to_regclass('custom_labels_v1') IS NOT NULL AND to_regclass('gorp_migrations') IS NOT NULL,
-			to_regclass('moonhelm_records_v1') IS NOT NULL`).Scan(&helms, &ours)
+			to_regclass('moonhelm_records_v1') IS NOT NULL`).Scan(&helms, &hasColumns)
 		if err == nil && !helms {
 			err = createHelmTables(ctx, pool)
 		}
-		if err == nil && !ours {
-			ours, err = createNotesTable(ctx, pool)
+		if err == nil && !hasColumns {
+			hasColumns, err = createNotesTable(ctx, pool)
 		}
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && tries < 5 {
@@ -158,7 +158,7 @@ func createTables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err erro
 				continue // another process is creating them
 			}
 		}
-		return ours, err
+		return hasColumns, err
 	}
 }
 

@@ -116,17 +116,17 @@ func (s *Storage) Update(ctx context.Context, r *release.Release) error {
 		}
 		// The cause may be a heartbeat, another client's label, or our own update whose
 		// response was lost.
-		now, err := s.driver.Read(ctx, rec.Key, "")
+		current, err := s.driver.Read(ctx, rec.Key, "")
 		if err != nil {
 			return err
 		}
-		is := now.stored()
+		is := current.stored()
 		if rec.stored().Unchanged(is) {
 			r.Stored = is
 			return nil
 		}
 		if seen.Version != "" && !seen.Unchanged(is) {
-			return &ChangedError{Key: rec.Key, Status: now.Status, Holder: now.Holder}
+			return &ChangedError{Key: rec.Key, Status: current.Status, Holder: current.Holder}
 		}
 		seen.Version = is.Version
 	}
@@ -167,7 +167,7 @@ func (s *Storage) unsupported(ctx context.Context, k Key) error {
 	return nil
 }
 
-// Deployed returns the newest revision whose status is deployed.
+// Deployed returns the newest revision whose status is deployed. Errors are those of Get.
 func (s *Storage) Deployed(ctx context.Context, name string) (*release.Release, error) {
 	return s.newest(ctx, Query{Name: name, Status: release.Deployed})
 }
@@ -217,7 +217,7 @@ func (s *Storage) Heartbeat(ctx context.Context, name string, revision int) (Hea
 }
 
 // History returns all revisions of a release, oldest first, or [ErrNotFound] if there are none.
-// If newest is positive, it returns only that many of the newest revisions. It reads the data
+// A record that cannot be decoded is not an error: its summary has Damaged set. If newest is positive, it returns only that many of the newest revisions. It reads the data
 // only of records without a summary.
 func (s *Storage) History(ctx context.Context, name string, newest int) ([]release.Summary, error) {
 	records, err := s.driver.List(ctx, Query{Name: name})

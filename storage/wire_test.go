@@ -68,7 +68,7 @@ func FuzzDecodeObject(f *testing.F) {
 	})
 }
 
-// scripted answers calls one after the other.
+// scripted returns responses one after the other.
 type scripted struct {
 	answers []func(query url.Values) (string, error)
 	asked   []string
@@ -128,7 +128,7 @@ func TestSummaryOfOtherStatusIsIgnored(t *testing.T) {
 	}
 	for text, believed := range map[string]bool{
 		`{"status":"deployed","chart":"nginx"}`:   true,
-		`{"status":"superseded","chart":"nginx"}`: false, // Helm changed the status since
+		`{"status":"superseded","chart":"nginx"}`: false, // Helm has changed the status since
 		`{`:  false,
 		`[]`: false,
 		``:   false,

@@ -24,7 +24,7 @@ func TestChoose(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		ranges string // separated by ";"
-		have   string // separated by blanks
+		have   string // separated by spaces
 		want   string // "" if no version satisfies the range
 	}{
 		{"the highest, as versions compare", "^1.0.0", "1.9.0 1.10.0 1.2.0", "1.10.0"},
@@ -54,8 +54,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// FuzzChoose holds Choose against its sentence: within all ranges, and none
-// that is within them is higher.
+// FuzzChoose checks the documentation of Choose: the result satisfies all ranges, and no higher
+// version does.
 func FuzzChoose(f *testing.F) {
 	f.Add("^1.0.0;<1.5", "1.2.0 1.6.0 1.4.9")
 	f.Add(";>=0.0.0-0", "1.0.0-rc.1 0.9 v1")

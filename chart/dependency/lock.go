@@ -190,14 +190,14 @@ func resolveNames(listed []*chart.Dependency, locked []*Locked) []*chart.Depende
 			continue
 		}
 		from := next[d.Name]
-		at := slices.IndexFunc(locked[min(from, len(locked)):], func(l *Locked) bool { return l.Name == d.Name })
-		if at < 0 {
+		index := slices.IndexFunc(locked[min(from, len(locked)):], func(l *Locked) bool { return l.Name == d.Name })
+		if index < 0 {
 			continue
 		}
-		next[d.Name] = from + at + 1
+		next[d.Name] = from + index + 1
 		if isRepositoryName(d.Repository) {
 			with := *d
-			with.Repository = locked[from+at].Repository
+			with.Repository = locked[from+index].Repository
 			out[i] = &with
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
-// What Helm 4.3.1 wrote for the chart below.
+// The lock file that Helm 4.3.1 has written for the chart below.
 const (
 	oddChart = `apiVersion: v2
 name: web
@@ -79,7 +79,7 @@ func TestLockDigestMatchesHelm(t *testing.T) {
 	if err != nil || sum != l.Digest {
 		t.Errorf("got %s, %v; Helm wrote %s", sum, err, l.Digest)
 	}
-	// What Helm does not know makes no difference.
+	// Fields that Helm does not know do not change the digest.
 	l.Dependencies[0].Content = content
 	m.Dependencies[0].DependsOn = []string{"cache"}
 	m.Libraries = nil
@@ -92,7 +92,7 @@ func TestLockDigestMatchesHelm(t *testing.T) {
 	}
 }
 
-// Helm takes a list that is not there for null.
+// For Helm a missing list is null.
 func TestLockDigestEmpty(t *testing.T) {
 	for _, tc := range []struct {
 		listed []*chart.Dependency
@@ -109,7 +109,7 @@ func TestLockDigestEmpty(t *testing.T) {
 	}
 }
 
-// Helm hashes the URL of a repository that the chart calls by its name.
+// Helm hashes the URL of a repository to which the chart refers by name.
 func TestLockDigestNamedRepositories(t *testing.T) {
 	m := metadata(t, "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: mysql, version: ^1, repository: '@st'}]")
 	l := lock(t, "dependencies: [{name: mysql, version: 1.2.0, repository: 'http://127.0.0.1:38669'}]\ndigest: sha256:1afc8aa2e0ca36ca7ad8b3fdf78a55f7800a37ce2674f6e076589b837cf82a4d")
@@ -148,7 +148,7 @@ func TestLockContentsAndLibraries(t *testing.T) {
 	if !back.Same(l) || !back.Generated.Equal(l.Generated) {
 		t.Errorf("read back as %+v from\n%s", back, text)
 	}
-	// As Helm and the rest of this program see it.
+	// The form in which Helm and other packages read it.
 	plain, err := chart.ParseLock(chart.FileLock, text)
 	if err != nil || len(plain.Dependencies) != 2 || plain.Digest != l.Digest {
 		t.Errorf("got %+v, %v", plain, err)
@@ -232,7 +232,7 @@ func TestCheckLibraries(t *testing.T) {
 	}
 }
 
-// The digest of Helm 2 is only over the list, and Helm 3 and 4 accept it.
+// The digest of Helm 2 contains only the list. Helm 3 and 4 accept it.
 func TestCheckHelm2Lock(t *testing.T) {
 	m := metadata(t, "apiVersion: v1\nname: a\nversion: 1.0.0\ndependencies: [{name: mysql, version: 1.x.x, repository: 'http://127.0.0.1:44321'}]")
 	l := lock(t, "dependencies: [{name: mysql, version: 1.2.0, repository: 'http://127.0.0.1:44321'}]\ndigest: "+helm2Digest)

@@ -15,8 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 )
 
-// with adds files to the charts of a tree, by their paths from the root:
-// templates, crds/ and others as they are, values.yaml as JSON.
+// with adds files to the charts of a tree, by their paths from the root. values.yaml is JSON.
 func with(t *testing.T, c *chart.Chart, files map[string]string) *chart.Chart {
 	t.Helper()
 	byPath := map[string]*chart.Chart{}
@@ -47,8 +46,7 @@ func with(t *testing.T, c *chart.Chart, files map[string]string) *chart.Chart {
 	return c
 }
 
-// rendered resolves and renders as an operation does, and returns what each
-// template made.
+// rendered resolves and renders like an operation and returns the output of each template.
 func rendered(t *testing.T, c *chart.Chart, user map[string]any) (map[string]string, *engine.Output, *values.Resolved) {
 	t.Helper()
 	res, err := values.Resolve(c, user)
@@ -83,7 +81,7 @@ func wantText(t *testing.T, got map[string]string, name, want string) {
 	}
 }
 
-// Of two versions of a library the definitions of one exist, for all charts.
+// All charts use the definitions of one of two versions of a library.
 func TestRenderLibraryVersions(t *testing.T) {
 	c := with(t, tree(t, `web uses common >=1.0.0
 		web/library/common 1.0.0
@@ -100,8 +98,8 @@ func TestRenderLibraryVersions(t *testing.T) {
 	wantText(t, got, "web/charts/db/templates/b.yaml", "1.6 for db db")
 }
 
-// Of a library only definitions count: nothing of it is rendered, noted,
-// installed or validated, and it has no values, whatever its type.
+// Only the definitions of a library are used, whatever its type: its templates and notes are
+// not rendered, its CRDs not installed, its schema is not used, and it has no values.
 func TestRenderLibraryDefinitions(t *testing.T) {
 	c := with(t, tree(t, `web
 		web/charts/db uses mysql
@@ -135,8 +133,8 @@ func TestRenderLibraryDefinitions(t *testing.T) {
 	}
 }
 
-// A chart's definition wins over a library's, wherever in the tree the two
-// stand, and a library's over that of a library which it uses.
+// A chart's definition replaces a library's anywhere in the tree, and a library's that of a
+// library which it uses.
 func TestRenderDefinitionPrecedence(t *testing.T) {
 	c := with(t, tree(t, `web
 		web/charts/a
@@ -152,7 +150,7 @@ func TestRenderDefinitionPrecedence(t *testing.T) {
 	wantText(t, got, "web/templates/w.yaml", "b zcommon base")
 }
 
-// A library and a subchart may have one name: each stays what it is.
+// A library and a subchart may have the same name.
 func TestRenderLibraryAndSubchartSameName(t *testing.T) {
 	root := tree(t, `web uses common
 		web/charts/common

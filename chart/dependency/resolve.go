@@ -4,6 +4,12 @@
 // available, and [Libraries] chooses one version of each library chart for a whole tree. It
 // also reads, writes and checks lock files ([Lock]).
 //
+//	newest, err := dependency.Version([]string{"1.0.0", "1.4.2", "2.0.0"}, "^1.2", false) // 1.4.2
+//	...
+//	resolved, err := values.Resolve(c, user) // package chart/values
+//	...
+//	libraries, err := dependency.Libraries(resolved.Chart)
+//
 // [Libraries] takes a chart tree from values.Resolve, which has removed disabled
 // dependencies, and leaves each library in it once, below the root. It does not change
 // dependencies, including those of type library. The package reads no files and does not

@@ -17,10 +17,10 @@ import (
 // tree builds charts from lines such as
 //
 //	web                          the root
-//	web/library/common 2.0.0     a library that is there
+//	web/library/common 2.0.0     a vendored library
 //	web/charts/db uses common ^1.0.0, base as b
 //
-// A chart follows its parent.
+// A chart's line comes after its parent's.
 func tree(t *testing.T, text string) *chart.Chart {
 	t.Helper()
 	byPath := map[string]*chart.Chart{}
@@ -36,7 +36,7 @@ func tree(t *testing.T, text string) *chart.Chart {
 		if i := strings.LastIndex(at, "/"); i >= 0 {
 			place, name = at[:i], at[i+1:]
 		}
-		name, _, _ = strings.Cut(name, "@") // web/library/common@2: a second one of that name
+		name, _, _ = strings.Cut(name, "@") // web/library/common@2: another chart with that name
 		c := &chart.Chart{Metadata: &chart.Metadata{Name: name, Version: version}, Values: map[string]any{}}
 		for _, use := range strings.Split(uses, ", ") {
 			if use == "" {
@@ -62,7 +62,7 @@ func tree(t *testing.T, text string) *chart.Chart {
 	return root
 }
 
-// paths are the places of all charts below c, with the versions of libraries.
+// paths returns the paths of all charts below c, with the versions of libraries.
 func paths(c *chart.Chart) []string {
 	var out []string
 	c.Walk(func(x *chart.Chart) {
@@ -80,8 +80,8 @@ func paths(c *chart.Chart) []string {
 func TestLibraries(t *testing.T) {
 	for _, tc := range []struct {
 		name, tree string
-		want       []string // what is below the root then
-		err        []string // parts of the error instead
+		want       []string // the charts below the root after resolving
+		err        []string // or parts of the error
 	}{
 		{
 			"a chart without libraries stays as it is",
@@ -260,7 +260,8 @@ func TestLibraries(t *testing.T) {
 			if got := paths(c); !slices.Equal(got, tc.want) {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
-			// What is resolved resolves to itself: a record's chart may be resolved again.
+			// Resolving a resolved chart changes nothing: the chart of a record may
+			// be resolved again.
 			if _, err := dependency.Libraries(c); err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +272,7 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// Every chart finds the libraries that it listed or brought, and no others.
+// Every chart finds the libraries that it has listed or vendored, and no others.
 func TestNamed(t *testing.T) {
 	c := tree(t, `web uses common as c
 		web/library/common 2.0.0 uses base
@@ -323,8 +324,7 @@ func TestLibrariesErrorTypes(t *testing.T) {
 	}
 }
 
-// Charts made so that every combination has to be tried get an answer all the
-// same, and at once.
+// Charts that would require trying every combination are resolved quickly.
 func TestSearchLimits(t *testing.T) {
 	text := func(final string) string {
 		var b strings.Builder

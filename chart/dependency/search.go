@@ -98,11 +98,11 @@ func (s *search) remove(asks []Ask) {
 
 // solve chooses versions for the libraries of the queue, beginning with index at. It reports
 // whether there is a version for each.
-func (s *search) solve(at int) bool {
-	if at == len(s.queue) {
+func (s *search) solve(n int) bool {
+	if n == len(s.queue) {
 		return true
 	}
-	name := s.queue[at]
+	name := s.queue[n]
 	ranked, err := s.rank(name)
 	if err != nil {
 		s.fail(err)
@@ -115,7 +115,7 @@ func (s *search) solve(at int) bool {
 		asks := asksOf(c)
 		s.chosen[name] = c
 		s.add(asks)
-		if s.satisfies(asks) && s.solve(at+1) {
+		if s.satisfies(asks) && s.solve(n+1) {
 			return true
 		}
 		s.remove(asks)
@@ -174,10 +174,10 @@ func (s *search) rank(name string) ([]*chart.Chart, error) {
 		return nil, err
 	}
 	var out []*chart.Chart
-	for i, at := range ranked {
+	for i, index := range ranked {
 		// Trying the same version from another directory has the same result.
-		if i == 0 || versions[at] != versions[ranked[i-1]] {
-			out = append(out, charts[at])
+		if i == 0 || versions[index] != versions[ranked[i-1]] {
+			out = append(out, charts[index])
 		}
 	}
 	return out, nil

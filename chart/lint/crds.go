@@ -35,7 +35,7 @@ func (l *linter) crd(f *chart.File) {
 			if strings.Contains(d.text, "{{") {
 				hint = " (files in crds/ are not templates; to render this file, move it to templates/)"
 			}
-			l.add(Error, f.Name, err.line, "unable to parse YAML: %s%s", err.text, hint)
+			l.add(Error, f.Name, err.line, "unable to parse YAML: %s%s%s", err.text, hint, excerpt(f, err.line))
 			continue
 		}
 		if h == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // checkValues checks values.yaml, and that the chart has at most one schema.
@@ -21,7 +22,7 @@ func (l *linter) checkValues() {
 		if _, err := values.Parse(name, f.Data); err != nil {
 			var bad *values.ParseError
 			if errors.As(err, &bad) {
-				l.add(Error, name, bad.Line, "unable to parse YAML: %s", bad.Problem)
+				l.add(Error, name, bad.Line, "unable to parse YAML: %s%s", bad.Problem, excerpt(f, bad.Line))
 			} else {
 				l.add(Error, name, 0, "unable to parse YAML: %s", err)
 			}
@@ -35,6 +36,14 @@ func (l *linter) checkValues() {
 		l.add(Error, chart.FileSchemaYAML, 0, "the chart has %s too: remove one of them (%s takes precedence)",
 			chart.FileSchema, chart.FileSchemaYAML)
 	}
+}
+
+// excerpt returns the lines of a file around a line, after a newline, or "" if the line is 0.
+func excerpt(f *chart.File, line int) string {
+	if f == nil || line == 0 {
+		return ""
+	}
+	return "\n" + yaml.Excerpt(string(f.Data), line)
 }
 
 // checkTemplates checks the files of templates/ before they are rendered: their names, and

@@ -60,7 +60,7 @@ func libraryIssues(list []*chart.Dependency) []issue {
 		}
 		if _, err := semver.NewConstraint(e.Version); e.Version != "" && err != nil {
 			out = append(out, issue{Error, at + ".version", fmt.Sprintf("library %q: '%s' is neither a "+
-				"version nor a version range", e.Name, e.Version)})
+				"version nor a version range, such as '^1.2.0'", e.Name, e.Version)})
 		}
 		for _, field := range []struct {
 			name string

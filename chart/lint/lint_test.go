@@ -18,7 +18,7 @@ func files(pairs ...string) []*chart.File {
 	return out
 }
 
-func lines(findings []Finding) []string {
+func findingLines(findings []Finding) []string {
 	out := []string{}
 	for _, f := range Sort(findings) {
 		out = append(out, f.String())
@@ -53,14 +53,14 @@ func TestChart(t *testing.T) {
 			[]string{
 				`[ERROR] Chart.yaml:1: apiVersion is "v9", must be v1 or v2`,
 				`[ERROR] Chart.yaml:2: name is "a/b", must be a plain name without slashes or dots alone`,
-				`[ERROR] Chart.yaml:3: version should be of type string but it's of type number; put it in quotes`,
-				`[WARNING] Chart.yaml:3: version '1.1' is not a valid SemVerV2`,
+				`[ERROR] Chart.yaml:3: version should be of type string but it's of type number; put it in quotes: version: "1.10"`,
+				`[WARNING] Chart.yaml:3: version '1.10' is not a valid SemVerV2`,
 				`[ERROR] Chart.yaml:4: invalid source URL 'x'`,
 				`[ERROR] Chart.yaml:5: invalid icon URL 'pic'`,
 				`[ERROR] Chart.yaml:7: each maintainer requires a name`,
 				`[ERROR] Chart.yaml:7: invalid email 'z' for maintainer ''`,
 				`[ERROR] Chart.yaml:9: invalid email 'z' for maintainer 'ann'`,
-				`[ERROR] values.yaml:1: unable to parse YAML: did not find expected node content`,
+				"[ERROR] values.yaml:1: unable to parse YAML: did not find expected node content\n\t> 1 | a: [\n\t    | ^",
 				`[ERROR] templates/x.json: file extension '.json' not valid. Valid extensions are .yaml, .yml, .tpl, or .txt`,
 			},
 		},
@@ -111,7 +111,7 @@ func TestChart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			same(t, lines(Chart(Input{Files: tt.files, Kube: KubeVersion{1, 37}})), tt.want)
+			same(t, findingLines(Chart(Input{Files: tt.files, Kube: KubeVersion{1, 37}})), tt.want)
 		})
 	}
 }
@@ -129,7 +129,7 @@ func TestDependencies(t *testing.T) {
 	c := &chart.Chart{Metadata: m}
 	c.SetDependencies(sub("db", "1.0.0"), sub("cache", "1.0.0"), sub("extra", "1.0.0"))
 	in := Input{Files: files("Chart.yaml", text, "values.yaml", "", "templates/a.yaml", ""), Chart: c, Kube: KubeVersion{1, 37}}
-	same(t, lines(Chart(in)), []string{
+	same(t, findingLines(Chart(in)), []string{
 		"[INFO] Chart.yaml:6: charts/ has version 1.0.0 of db, which is not '^2.0.0'",
 		"[WARNING] Chart.yaml:8: chart directory is missing these dependencies: mail",
 		"[ERROR] charts/extra: chart metadata is missing these dependencies: extra",
@@ -139,7 +139,7 @@ func TestDependencies(t *testing.T) {
 func TestDependsOn(t *testing.T) {
 	text := good + "dependencies:\n- name: db\n  version: 2.0.0\n  alias: store\n- name: app\n  version: 1.0.0\n  depends-on: [db, store, mail]\n"
 	in := Input{Files: files("Chart.yaml", text, "values.yaml", "", "templates/a.yaml", ""), Kube: KubeVersion{1, 37}}
-	same(t, lines(Chart(in)), []string{
+	same(t, findingLines(Chart(in)), []string{
 		`[WARNING] Chart.yaml:11: dependency "app" waits for "mail", which is not a dependency of the chart: nothing will wait for it`,
 	})
 }

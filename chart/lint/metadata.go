@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -43,8 +44,12 @@ func (l *linter) metadata() *chart.Metadata {
 	l.unknownFields(f)
 	var raw map[string]any
 	var issues []issue
+	root := yaml.Root(f.Data)
 	if yaml.Unmarshal(f.Data, &raw) == nil { // fails for values that JSON does not have, such as .inf
-		issues = rawIssues(raw)
+		issues = rawIssues(raw, root)
+	}
+	if v := written(root, "version"); v != "" && chart.ValidateVersion(v) == nil {
+		m.Version = v
 	}
 	for _, bad := range append(invalidErrors(m.CheckV3(l.in.ChartV3)), invalidErrors(m.Validate())...) {
 		issues = append(issues, issue{Error, bad.Field, sentence(bad)})
@@ -69,7 +74,7 @@ func (l *linter) firstUnder(dir string) string {
 
 // rawIssues returns the issues that ParseMetadata accepts: scalars of the wrong type, which
 // it converts into strings, and a missing apiVersion.
-func rawIssues(raw map[string]any) []issue {
+func rawIssues(raw map[string]any, root *yaml.Node) []issue {
 	var out []issue
 	if v := field(raw, "apiVersion"); v == nil || v == "" {
 		out = append(out, issue{Error, "apiVersion", `apiVersion is required; the value must be either "v1" or "v2"`})
@@ -86,9 +91,29 @@ func rawIssues(raw map[string]any) []issue {
 		}
 		out = append(out,
 			issue{Error, name,
-				fmt.Sprintf("%s should be of type string but it's of type %s; put it in quotes", name, kindOf(v))})
+				fmt.Sprintf("%s should be of type string but it's of type %s; put it in quotes%s", name, kindOf(v),
+					quoted(root, name))})
 	}
 	return out
+}
+
+// quoted returns how a field with a scalar is written in quotes.
+func quoted(root *yaml.Node, name string) string {
+	if text := written(root, name); text != "" {
+		return fmt.Sprintf(": %s: %q", name, text)
+	}
+	return ""
+}
+
+// written returns the scalar of a field as it is written, because the decoder makes "1" of 1.0. It
+// returns "" if the field has no scalar.
+func written(root *yaml.Node, name string) string {
+	n := yaml.Target(yaml.Value(root, name))
+	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" ||
+		strings.ContainsFunc(n.Value, unicode.IsControl) {
+		return ""
+	}
+	return n.Value
 }
 
 // field returns the value of a key. Like the decoder of Chart.yaml, it ignores case.
@@ -180,15 +205,16 @@ func validURL(text string) bool {
 	return err == nil && u.Scheme != ""
 }
 
-// kubeIssues returns only Infos, because Helm checks kubeVersion at install only.
+// kubeIssues checks kubeVersion. That it excludes the version is an Info only, because the chart may
+// be for other clusters.
 func kubeIssues(m *chart.Metadata, kube KubeVersion) []issue {
 	if m.KubeVersion == "" {
 		return nil
 	}
 	c, err := semver.NewConstraint(m.KubeVersion)
 	if err != nil {
-		return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' is not a version range; the "+
-			"chart cannot be installed", m.KubeVersion)}}
+		return []issue{{Error, "kubeVersion", fmt.Sprintf("kubeVersion '%s' is not a version range, such as "+
+			"'>=1.30.0-0': the chart cannot be installed", m.KubeVersion)}}
 	}
 	for patch := range uint64(50) {
 		if c.Check(semver.New(uint64(kube.Major), uint64(kube.Minor), patch, "", "")) {
@@ -199,8 +225,7 @@ func kubeIssues(m *chart.Metadata, kube KubeVersion) []issue {
 		"the chart is checked for", m.KubeVersion, kube.Major, kube.Minor)}}
 }
 
-// dependencyIssues returns no errors, because Helm checks versions only when it resolves
-// dependencies.
+// dependencyIssues checks the versions of dependencies, and what they wait for.
 func dependencyIssues(deps []*chart.Dependency) []issue {
 	var out []issue
 	for i, d := range deps {
@@ -219,8 +244,8 @@ func dependencyIssues(deps []*chart.Dependency) []issue {
 			continue
 		}
 		if _, err := semver.NewConstraint(d.Version); err != nil {
-			out = append(out, issue{Info, fmt.Sprintf("dependencies[%d].version", i),
-				fmt.Sprintf("dependency %q: '%s' is neither a version nor a version range", d.Name, d.Version)})
+			out = append(out, issue{Error, fmt.Sprintf("dependencies[%d].version", i),
+				fmt.Sprintf("dependency %q: '%s' is neither a version nor a version range, such as '^1.2.0'", d.Name, d.Version)})
 		}
 	}
 	return out
@@ -274,7 +299,7 @@ func (l *linter) locate(f *chart.File, issues []issue) {
 // invalid adds findings for an error from parsing a file.
 func (l *linter) invalid(err error, prefix string) {
 	for _, bad := range invalidErrors(err) {
-		l.add(Error, bad.File, bad.Line, "%s%s", prefix, sentence(bad))
+		l.add(Error, bad.File, bad.Line, "%s%s%s", prefix, sentence(bad), excerpt(l.files[bad.File], bad.Line))
 	}
 }
 

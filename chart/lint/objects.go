@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/lines"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -20,6 +22,9 @@ type Rendered struct {
 	Source string
 	// Content is the output.
 	Content string
+	// Incomplete is set if values that templates require were missing. The template has rendered
+	// empty text in their place.
+	Incomplete bool
 }
 
 // Objects checks the objects that a chart's own templates rendered or its scripts added. It
@@ -41,13 +46,16 @@ func Objects(files []Rendered, kube KubeVersion) []Finding {
 type objects struct {
 	file     *Rendered
 	kube     KubeVersion
+	lines    *lines.Map // nil until it is needed
 	findings []Finding
 }
 
 // add adds a finding about a line of the output.
 func (o *objects) add(s Severity, line int, format string, args ...any) {
-	o.findings = append(o.findings,
-		Finding{s, o.file.Name, sourceLine(o.file.Source, o.file.Content, line), fmt.Sprintf(format, args...)})
+	if o.lines == nil {
+		o.lines = lines.New(o.file.Source, o.file.Content)
+	}
+	o.findings = append(o.findings, Finding{s, o.file.Name, o.lines.Source(line), fmt.Sprintf(format, args...)})
 }
 
 func (o *objects) check() {
@@ -73,26 +81,36 @@ func (o *objects) check() {
 		o.selector(d, h, selector)
 		o.listItems(d, h)
 		o.annotations(d)
+		o.fields(d)
 	}
 }
 
-// syntax adds a finding that also has the line of the output, which may differ from the
-// template's.
+// syntax adds a finding with the line of the output, which may differ from the template's, and the
+// lines around it.
 func (o *objects) syntax(err *textError) {
-	line, shown := o.notBlank(err.line), ""
-	if lines := strings.Split(o.file.Content, "\n"); err.exact && line > 0 && line <= len(lines) &&
-		strings.TrimSpace(lines[line-1]) != "" {
-		shown = fmt.Sprintf(" (line %d of the output: %s)", line, cut(strings.TrimSpace(lines[line-1])))
+	line, shown, excerpt := o.notBlank(err.line), "", ""
+	if text := o.output(line); err.exact && strings.TrimSpace(text) != "" {
+		shown = fmt.Sprintf(" (line %d of the output: %s)", line, cut(strings.TrimSpace(text)))
+		excerpt = "\n" + yaml.Excerpt(o.file.Content, line)
 	}
-	o.add(Error, line, "unable to parse YAML: %s%s", err.text, shown)
+	o.add(Error, line, "unable to parse YAML: %s%s%s", err.text, shown, excerpt)
+}
+
+// output returns a line of the output, or "" if there is no such line.
+func (o *objects) output(line int) string {
+	all := strings.Split(o.file.Content, "\n")
+	if line < 1 || line > len(all) {
+		return ""
+	}
+	return all[line-1]
 }
 
 // notBlank returns the first line from line on that is not blank: parsers report the line
 // after the last one that is valid.
 func (o *objects) notBlank(line int) int {
-	lines := strings.Split(o.file.Content, "\n")
-	for n := max(line, 1); n <= len(lines); n++ {
-		if strings.TrimSpace(lines[n-1]) != "" {
+	all := strings.Split(o.file.Content, "\n")
+	for n := max(line, 1); n <= len(all); n++ {
+		if strings.TrimSpace(all[n-1]) != "" {
 			return n
 		}
 	}
@@ -119,6 +137,20 @@ func (o *objects) indent() {
 			o.add(Warning, i+1, "document starts with an illegal indent: %q, which may cause parsing problems", cut(line))
 		}
 		return
+	}
+}
+
+// fields reports fields of the wrong type.
+func (o *objects) fields(d *document) {
+	var object map[string]any
+	if yaml.Unmarshal([]byte(d.text), &object) != nil {
+		return
+	}
+	if o.file.Incomplete {
+		dropEmpty(object)
+	}
+	for _, p := range checkTypes(object) {
+		o.add(Error, d.first+max(yaml.FieldLine(d.node(), p.Field), 1)-1, "%s", p)
 	}
 }
 

@@ -3,7 +3,6 @@
 package lint
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -18,11 +17,11 @@ func TestObjects(t *testing.T) {
 		{"an object in order", configMap, []string{}},
 		{"nothing, comments, and empty documents", "# hello\n---\n---\n" + configMap + "---\n", []string{}},
 		{"every broken document of a file", "a: [\n---\n" + configMap + "---\nkind: [x]\n", []string{
-			"[ERROR] templates/x.yaml:1: unable to parse YAML: did not find expected node content (line 1 of the output: a: [)",
-			"[ERROR] templates/x.yaml:8: unable to parse YAML: kind must be a string, not a list (line 8 of the output: kind: [x])",
+			"[ERROR] templates/x.yaml:1: unable to parse YAML: did not find expected node content (line 1 of the output: a: [)\n\t> 1 | a: [\n\t    | ^\n\t  2 | ---\n\t  3 | apiVersion: v1",
+			"[ERROR] templates/x.yaml:8: unable to parse YAML: kind must be a string, not a list (line 8 of the output: kind: [x])\n\t  6 |   name: cm\n\t  7 | ---\n\t> 8 | kind: [x]\n\t    | ^",
 		}},
 		{"a separator with something behind it", configMap + "---apiVersion: v1\n", []string{
-			"[ERROR] templates/x.yaml:5: unable to parse YAML: only a comment may follow the document separator ---, not: apiVersion: v1 (line 5 of the output: ---apiVersion: v1)",
+			"[ERROR] templates/x.yaml:5: unable to parse YAML: only a comment may follow the document separator ---, not: apiVersion: v1 (line 5 of the output: ---apiVersion: v1)\n\t  3 | metadata:\n\t  4 |   name: cm\n\t> 5 | ---apiVersion: v1\n\t    | ^",
 		}},
 		{"a name that Kubernetes refuses", strings.Replace(configMap, "cm", "My_Map", 1), []string{
 			`[WARNING] templates/x.yaml:4: object name does not conform to Kubernetes naming requirements: "My_Map": must consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit (such as my-name or example.com)`,
@@ -57,6 +56,7 @@ func TestObjects(t *testing.T) {
 			`[WARNING] templates/x.yaml:2: document starts with an illegal indent: "  a: 1", which may cause parsing problems`,
 		}},
 		{"a key that stands twice", configMap + "data:\n  a: x\n  a: y\n", []string{
+			"[ERROR] templates/x.yaml:7: .data.a: expected a string, got boolean; put it in quotes",
 			`[INFO] templates/x.yaml:7: key "a" is set twice in the same map; the last one counts`,
 		}},
 		{"JSON objects, one after the other", `{"kind":"A","metadata":{"name":"x"}}` + "\n" + `{"kind":"A","metadata":{"name":"y_"}}`, []string{
@@ -66,9 +66,9 @@ func TestObjects(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			in := []Rendered{{Name: "templates/x.yaml", Source: tt.content, Content: tt.content}}
-			same(t, lines(Objects(in, KubeVersion{1, 37})), tt.want)
+			same(t, findingLines(Objects(in, KubeVersion{1, 37})), tt.want)
 			in[0].Name = "templates/NOTES.txt"
-			same(t, lines(Objects(in, KubeVersion{1, 37})), []string{})
+			same(t, findingLines(Objects(in, KubeVersion{1, 37})), []string{})
 		})
 	}
 }
@@ -109,50 +109,6 @@ func TestNameProblem(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The line of a template is found behind what it rendered.
-func TestSourceLine(t *testing.T) {
-	source := strings.Join([]string{
-		"{{- if .Values.enabled }}",              // 1
-		"{{/* over",                              // 2
-		"several lines */}}",                     // 3
-		"{{- $x := 1 }}",                         // 4
-		"apiVersion: v1",                         // 5
-		"kind: ConfigMap",                        // 6
-		"metadata:",                              // 7
-		"  name: {{ .Release.Name }}-cm",         // 8
-		"  labels:",                              // 9
-		"    {{- include \"l\" . | nindent 4 }}", // 10
-		"data:",                                  // 11
-		"  {{- range $k, $v := .Values.d }}",     // 12
-		"  key-{{ $k }}: {{ $v }}",               // 13
-		"  {{- end }}",                           // 14
-		"{{- end }}",                             // 15
-	}, "\n")
-	content := strings.Join([]string{
-		"", "apiVersion: v1", "kind: ConfigMap", "metadata:", "  name: web-cm", "  labels:",
-		"    app: web", "    tier: front", "data:", "  key-a: 1", "  key-b: 2",
-	}, "\n")
-	for rendered, want := range map[int]int{2: 5, 3: 6, 4: 7, 5: 8, 6: 9, 7: 10, 8: 10, 9: 11, 10: 13, 11: 13, 0: 0, 12: 0} {
-		if got := sourceLine(source, content, rendered); got != want {
-			t.Errorf("line %d of the output comes from line %d, want %d", rendered, got, want)
-		}
-	}
-}
-
-// A text that no lines of its template explain is placed nowhere.
-func TestSourceLineUnknown(t *testing.T) {
-	if got := sourceLine("{{ include \"a\" . }}\n{{ include \"b\" . }}\n", "kind: Pod\n", 1); got != 0 {
-		t.Errorf("got line %d, want none", got)
-	}
-	var big strings.Builder
-	for i := range 4000 {
-		fmt.Fprintf(&big, "line%d: x\n", i)
-	}
-	if got := sourceLine(big.String(), big.String(), 3000); got != 3000 {
-		t.Errorf("in a large file: got line %d, want 3000", got)
 	}
 }
 

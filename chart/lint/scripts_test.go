@@ -105,10 +105,10 @@ func TestScripts(t *testing.T) {
 				c.SetDependencies(lib, named("db", script, "", "ext/lua/names.lua", "", "ext/odd", ""))
 			}
 			tt.in.Named, tt.in.Known = direct, known
-			same(t, lines(Scripts(tt.in)), tt.want)
+			same(t, findingLines(Scripts(tt.in)), tt.want)
 		})
 	}
 	lib := named("common", "ext/lua/names.lua", "")
 	lib.Metadata.Type = chart.TypeLibrary
-	same(t, lines(Scripts(ScriptInput{Chart: lib})), []string{})
+	same(t, findingLines(Scripts(ScriptInput{Chart: lib})), []string{})
 }

@@ -128,6 +128,11 @@ type Loader struct {
 // Load reads the chart at path, a directory or an archive. In a directory, it applies
 // .helmignore and follows symbolic links, each with a warning; a link that leads out of
 // the chart is an error. The warnings are messages for the user.
+//
+// Errors, to be found with errors.Is and errors.As: [fs.ErrNotExist], [ErrNotArchive],
+// [ErrNoMetadata], [*chart.InvalidError] for Chart.yaml and lock files, [*values.ParseError]
+// for values.yaml, [*EntryError], [*LimitError], and [*SubchartError] around those of a
+// subchart.
 func (l Loader) Load(path string) (c *chart.Chart, warnings []string, err error) {
 	files, warnings, err := l.Files(path)
 	if err != nil {
@@ -141,7 +146,8 @@ func (l Loader) Load(path string) (c *chart.Chart, warnings []string, err error)
 	return c, warnings, nil
 }
 
-// LoadArchive reads a chart from an archive. Errors begin with name.
+// LoadArchive reads a chart from an archive. Errors are those of [Loader.Load] and of r, and
+// begin with name.
 func (l Loader) LoadArchive(name string, r io.Reader) (*chart.Chart, []string, error) {
 	l.Limits = l.Limits.withDefaults()
 	files, err := readArchive(r, l.Limits, &budget{total: l.Limits.Total}, new(contents))

@@ -18,9 +18,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// TestLoadArchiveInvalidEntries: an archive that reaches for something else than its own
-// directory is refused, by the reader and by who unpacks it, and nothing is
-// written.
+// TestLoadArchiveInvalidEntries checks that loading and unpacking reject an archive with paths
+// outside of its directory, and that nothing is written.
 func TestLoadArchiveInvalidEntries(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -60,7 +59,7 @@ func TestLoadArchiveInvalidEntries(t *testing.T) {
 	}
 }
 
-// In a directory such names are refused too, unless they are ignored.
+// Such names in a directory are errors too, unless they are ignored.
 func TestLoadControlCharactersInNames(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such names")
@@ -77,7 +76,7 @@ func TestLoadControlCharactersInNames(t *testing.T) {
 	}
 }
 
-// wantNothingWritten unpacks data and wants that to fail and leave no trace.
+// wantNothingWritten checks that unpacking data fails without writing a file.
 func wantNothingWritten(t *testing.T, data []byte, want string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -113,8 +112,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// bomb is a chart's archive with n more files of size zeros each. Of a file
-// beyond 16 MiB there is only the header.
+// bomb returns a chart's archive with n files of size zeros. A file of more than 16 MiB has
+// only a header.
 func bomb(t *testing.T, n int, size int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -142,7 +141,8 @@ func bomb(t *testing.T, n int, size int64) []byte {
 	return b.Bytes()
 }
 
-// TestLoadArchiveBombs: what unpacks beyond the limits is refused before it is read.
+// TestLoadArchiveBombs checks that archives whose content exceeds a limit are rejected before
+// they are read.
 func TestLoadArchiveBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -193,9 +193,9 @@ func emptyFiles(t *testing.T, n int) []byte {
 	return b.Bytes()
 }
 
-// TestLoadNestedBombs: many archives inside one share a limit.
+// TestLoadNestedBombs checks that nested archives share a limit.
 func TestLoadNestedBombs(t *testing.T) {
-	inner := bomb(t, 4, 5<<20) // 20 MiB, which by itself is fine
+	inner := bomb(t, 4, 5<<20) // 20 MiB, which is allowed
 	entries := []entry{{Name: "web/Chart.yaml", Text: metadata}}
 	for i := range 10 {
 		entries = append(entries, entry{Name: "web/charts/" + strings.Repeat("x", i+1) + ".tgz", Text: string(inner)})
@@ -211,7 +211,7 @@ func TestLoadNestedBombs(t *testing.T) {
 	}
 }
 
-// TestLoadDepth: charts in charts in charts end somewhere.
+// TestLoadDepth checks the limit for the nesting of charts.
 func TestLoadDepth(t *testing.T) {
 	var entries []entry
 	for i := range 80 {
@@ -230,7 +230,8 @@ func TestLoadDepth(t *testing.T) {
 	wantError(t, err, "more than 100 bytes")
 }
 
-// TestLoadManyLinks: directories of links to directories of links grow without bounds.
+// TestLoadManyLinks checks directories of links to directories of links, which grow
+// exponentially.
 func TestLoadManyLinks(t *testing.T) {
 	files := map[string]string{"Chart.yaml": metadata, "d30/f": "x"}
 	for i := range 30 {

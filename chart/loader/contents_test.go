@@ -17,12 +17,12 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// sameMemory reports whether a and b are one and the same bytes.
+// sameMemory reports whether a and b are the same slice.
 func sameMemory(a, b []byte) bool {
 	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }
 
-// An umbrella chart brings a library chart along in each of its services.
+// An umbrella chart whose subcharts all vendor the same library.
 func TestContentsSharesEqualFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

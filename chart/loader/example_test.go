@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-// A chart from files that a program has in memory, and its archive.
+// A chart from files in memory, and its archive.
 func Example() {
 	c, err := loader.LoadFiles([]*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.2.3\n")},
@@ -33,7 +33,7 @@ func Example() {
 	// Output: web 1.2.3 map[replicas:2] 1
 }
 
-// A chart in a directory, as its author keeps it.
+// A chart in a directory.
 func ExampleLoad() {
 	c, err := loader.Load("../../examples/networkpolicies")
 	if err != nil {

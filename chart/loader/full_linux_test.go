@@ -21,8 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// What is written to a disk that becomes full, at any place on the way, appears
-// complete or not at all.
+// A file is written completely or not at all if the disk becomes full at any point.
 func TestFullDisk(t *testing.T) {
 	c, err := LoadFiles([]*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: chart\nversion: 1.0.0\n")}, {Name: "data.bin",
@@ -84,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// noise returns a file that does not compress.
+// noise returns an incompressible file.
 func noise() []byte {
 	out := make([]byte, 40<<10)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -94,7 +93,7 @@ func noise() []byte {
 	return out
 }
 
-// listing returns the files below dir with their sizes.
+// listing returns the files in dir with their sizes.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var b bytes.Buffer

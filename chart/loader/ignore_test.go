@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-// TestIgnore lists what Helm 4.3.1 leaves out of a chart with these files.
+// TestIgnore has the files that Helm 4.3.1 excludes with these .helmignore files.
 func TestIgnore(t *testing.T) {
 	all := []string{"!bang", "#hash", "a.txt", "b.txt", "bar/foo/y", "foo/x", "sp ace", "sub/a.txt", "sub/deep/a.txt", "sub/deep/b.md", "templates/.foo", "templates/x"}
 	for _, c := range []struct{ rules, ignored string }{
@@ -68,7 +68,7 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
-// leftOut asks for the directories above a file first, as a walk does.
+// leftOut checks the directories above a file first, like a walk.
 func leftOut(rules loader.IgnoreRules, name string) bool {
 	for i, r := range name {
 		if r == '/' && rules.Ignored(name[:i], true) {

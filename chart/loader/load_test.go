@@ -82,7 +82,7 @@ func want(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// wantError wants an error that says want and no other.
+// wantError checks that the error contains want.
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -215,7 +215,7 @@ func TestLoadSymbolicLinks(t *testing.T) {
 	if data, _ := os.ReadFile(outside); string(data) != "secret" {
 		t.Error("a link's target was touched")
 	}
-	// A link to the chart itself is how many people keep a current version.
+	// A link to the current version is common.
 	dir := directory(t, map[string]string{"Chart.yaml": metadata})
 	link := filepath.Join(t.TempDir(), "current")
 	if err := os.Symlink(dir, link); err != nil {
@@ -226,8 +226,7 @@ func TestLoadSymbolicLinks(t *testing.T) {
 	}
 }
 
-// TestLoadCorpus reads every public chart of the corpus that is next to the
-// project.
+// TestLoadCorpus loads every public chart of the corpus, if it exists.
 func TestLoadCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -249,7 +248,7 @@ func TestLoadCorpus(t *testing.T) {
 	}
 }
 
-// What dependency update puts into charts/ must be loaded again, as by Helm 4.
+// Charts that dependency update writes to charts/ must be loaded again, as in Helm 4.
 func TestLoadLargeSubchartArchive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")

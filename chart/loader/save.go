@@ -53,7 +53,9 @@ func ModTime(getenv func(string) string) (time.Time, error) {
 }
 
 // Save writes c to the file <name>-<version>.tgz in dir and returns its path. It creates
-// dir if needed and replaces an existing file. The file appears complete or not at all.
+// dir if needed and replaces an existing file. The file appears complete or not at all. If
+// opts.Sign fails, the error is a [*SignError]; other errors are those of [Write] and of the
+// file system.
 func Save(c *chart.Chart, dir string, opts Options) (string, error) {
 	m, err := effectiveMetadata(c, opts)
 	if err != nil {
@@ -109,8 +111,8 @@ func (e *SignError) Unwrap() error { return e.Err }
 
 // Write writes c to w as an archive with a single top directory, entries sorted by name,
 // and fixed modes and times. A file has its original content, unless the fields of c that
-// come from it were changed. Write returns an error for a chart that [LoadArchive] would
-// reject.
+// come from it were changed. For a chart that [LoadArchive] would reject, Write returns the
+// same error: [ErrNoMetadata], [*chart.InvalidError], [*EntryError] or [*LimitError].
 func Write(w io.Writer, c *chart.Chart, opts Options) error {
 	if _, err := effectiveMetadata(c, opts); err != nil {
 		return err

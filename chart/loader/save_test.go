@@ -43,7 +43,7 @@ func write(t *testing.T, c *chart.Chart, opts loader.Options) []byte {
 	return b.Bytes()
 }
 
-// roundTrip wants a chart to come back from an archive as it went in.
+// roundTrip checks that a chart is unchanged after saving and loading.
 func roundTrip(t *testing.T, c *chart.Chart) {
 	t.Helper()
 	back, err := loader.LoadArchive(c.Name(), bytes.NewReader(write(t, c, loader.Options{})))
@@ -79,8 +79,8 @@ func example(t *testing.T) *chart.Chart {
 	return c
 }
 
-// TestSaveReproducible: equal charts make equal bytes, whatever order
-// and whichever directory they were read from; only what was asked for differs.
+// TestSaveReproducible checks that equal charts have equal archives, in whatever order and from
+// whichever directory they were read.
 func TestSaveReproducible(t *testing.T) {
 	c := example(t)
 	first := write(t, c, loader.Options{})
@@ -119,7 +119,7 @@ func TestSourceDateEpoch(t *testing.T) {
 	}
 }
 
-// TestSaveVersions, and nothing else of the text is.
+// TestSaveVersions checks that only the versions in the text change.
 func TestSaveVersions(t *testing.T) {
 	dir := t.TempDir()
 	path, err := loader.Save(example(t), dir, loader.Options{Version: "2.0.0", AppVersion: "1.10"})
@@ -155,8 +155,8 @@ func TestSaveVersions(t *testing.T) {
 	}
 }
 
-// TestSaveChangedFields: what an event handler does to a chart is in
-// its package, and the directory's texts are not where they no longer hold.
+// TestSaveChangedFields checks that the changes of an event handler are in the archive, without
+// the outdated texts of the directory.
 func TestSaveChangedFields(t *testing.T) {
 	c := example(t)
 	c.Values = map[string]any{"b": "2"}
@@ -177,7 +177,7 @@ func TestSaveChangedFields(t *testing.T) {
 	}
 }
 
-// TestSaveWithoutFiles: a chart out of a release's record has no raw files.
+// TestSaveWithoutFiles saves the chart of a release's record, which has no raw files.
 func TestSaveWithoutFiles(t *testing.T) {
 	for _, api := range []string{"v1", "v2"} {
 		t.Run(api, func(t *testing.T) {
@@ -289,8 +289,8 @@ func TestFlatten(t *testing.T) {
 	}
 }
 
-// Libraries and scripts travel as they are, wherever in the tree they stand:
-// what is chosen among libraries is chosen again when the chart is rendered.
+// Libraries and scripts are saved unchanged anywhere in the tree, because a library is chosen
+// when the chart is rendered.
 func TestSaveLibrariesAndScripts(t *testing.T) {
 	library := func(name, version string) string {
 		return "apiVersion: v2\nname: " + name + "\nversion: " + version + "\ntype: library\n"
@@ -338,7 +338,7 @@ func TestSaveLibrariesAndScripts(t *testing.T) {
 	}
 	roundTrip(t, c)
 
-	// Two versions in one directory, and one that came as an archive.
+	// Two versions in one directory, one of them from an archive.
 	c, err = loader.LoadFiles(fileList(
 		"Chart.yaml", metadata+"libraries:\n- name: common\n",
 		"library/common-1.0.0.tgz", pack(t, entry{Name: "common/Chart.yaml", Text: library("common", "1.0.0")}),

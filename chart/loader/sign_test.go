@@ -41,7 +41,7 @@ func TestSaveSigned(t *testing.T) {
 		t.Errorf("%q, %v", prov, err)
 	}
 
-	// A signature that fails leaves all as it was.
+	// After a failed signature all files are unchanged.
 	refused := errors.New("no key")
 	opts.Sign = func(string, io.Reader, *chart.Metadata) ([]byte, error) { return nil, refused }
 	opts.AppVersion = "9"
@@ -58,7 +58,7 @@ func TestSaveSigned(t *testing.T) {
 	}
 	wantFiles(t, dir, "web-2.0.0.tgz", "web-2.0.0.tgz.prov")
 
-	// Nor is there an archive whose provenance cannot be written.
+	// No archive is left if its provenance cannot be written.
 	if err := os.Mkdir(filepath.Join(dir, "web-4.0.0.tgz.prov"), 0o755); err != nil {
 		t.Fatal(err)
 	}

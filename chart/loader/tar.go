@@ -37,18 +37,18 @@ func (b *budget) take(n int64) error {
 
 func readArchive(r io.Reader, limits Limits, b *budget, shared *contents) ([]*chart.File, error) {
 	var files []*chart.File
-	at := map[string]int{}
+	indexes := map[string]int{}
 	err := unpack(r, limits, b, func(name string, size int64, body io.Reader) error {
 		data, err := shared.read(body, size)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		f := &chart.File{Name: name, Data: trimBOM(data)}
-		if i, again := at[name]; again {
+		if i, again := indexes[name]; again {
 			files[i] = f // the last of two entries with the same name wins, as in tar
 			return nil
 		}
-		at[name] = len(files)
+		indexes[name] = len(files)
 		files = append(files, f)
 		return nil
 	})

@@ -17,7 +17,7 @@ import (
 
 // LoadFiles builds a chart from its files, including those of its subcharts. Names are
 // relative to the chart's directory. The chart keeps the files, so the caller must not
-// modify them. The warnings are messages for the user.
+// modify them. The warnings are messages for the user. Errors are those of [Loader.Load].
 func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
 	l.Limits = l.Limits.withDefaults()
 	t := &tree{loader: l, limits: l.Limits, nested: &budget{total: l.Limits.Total}, pool: newPool()}
@@ -43,10 +43,10 @@ type tree struct {
 	warnings []string
 }
 
-func (t *tree) warn(at, format string, args ...any) {
+func (t *tree) warn(path, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if at != "" {
-		text = at + ": " + text
+	if path != "" {
+		text = path + ": " + text
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,13 +55,13 @@ func (t *tree) warn(at, format string, args ...any) {
 
 // build builds a chart from files, whose names are relative to the chart's directory. at
 // is the chart's path below the root, or "" for the root.
-func (t *tree) build(files []*chart.File, at string, depth int) (*chart.Chart, error) {
+func (t *tree) build(files []*chart.File, path string, depth int) (*chart.Chart, error) {
 	if depth > t.limits.Depth {
 		return nil, &LimitError{What: "the chart", Limit: int64(t.limits.Depth), Unit: "levels of subcharts"}
 	}
 	parts := split(files)
 	c := &chart.Chart{Raw: parts.own}
-	if err := t.metadata(c, at); err != nil {
+	if err := t.metadata(c, path); err != nil {
 		return nil, err
 	}
 	for _, f := range parts.own {
@@ -75,7 +75,7 @@ func (t *tree) build(files []*chart.File, at string, depth int) (*chart.Chart, e
 			c.Values, errs[i] = parseDefaultValues(c)
 			return
 		}
-		charts[i], errs[i] = t.subchart(subs[i], at, depth)
+		charts[i], errs[i] = t.subchart(subs[i], path, depth)
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -87,7 +87,7 @@ func (t *tree) build(files []*chart.File, at string, depth int) (*chart.Chart, e
 }
 
 // metadata parses Chart.yaml, requirements.yaml and the lock file.
-func (t *tree) metadata(c *chart.Chart, at string) error {
+func (t *tree) metadata(c *chart.Chart, path string) error {
 	text := c.File(chart.FileMetadata)
 	if text == nil {
 		return ErrNoMetadata
@@ -110,7 +110,7 @@ func (t *tree) metadata(c *chart.Chart, at string) error {
 			m.Libraries, libsFile = r.Libraries, f
 		}
 		if m.APIVersion != chart.APIVersionV1 {
-			t.warn(at, "dependencies are handled in %s since apiVersion v2; move them there from %s",
+			t.warn(path, "dependencies are handled in %s since apiVersion v2; move them there from %s",
 				chart.FileMetadata, f.Name)
 		}
 	}
@@ -129,7 +129,7 @@ func (t *tree) metadata(c *chart.Chart, at string) error {
 			return err
 		}
 		if name == chart.FileRequirementsLock && m.APIVersion != chart.APIVersionV1 {
-			t.warn(at, "dependencies are locked in %s since apiVersion v2; move the lock there from %s",
+			t.warn(path, "dependencies are locked in %s since apiVersion v2; move the lock there from %s",
 				chart.FileLock, name)
 		}
 	}
@@ -280,7 +280,7 @@ func isLibrary(c *chart.Chart, name string, g *group) bool {
 }
 
 // subchart loads a chart in charts/ or library/.
-func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
+func (t *tree) subchart(g *group, chartPath string, depth int) (*chart.Chart, error) {
 	files, err := g.files, error(nil)
 	if g.archive != nil {
 		if path.Ext(g.name) != ".tgz" {
@@ -292,7 +292,7 @@ func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
 	}
 	var c *chart.Chart
 	if err == nil {
-		c, err = t.build(files, path.Join(at, g.location()), depth+1)
+		c, err = t.build(files, path.Join(chartPath, g.location()), depth+1)
 	}
 	if err != nil {
 		return nil, &SubchartError{Path: g.location(), Err: err}

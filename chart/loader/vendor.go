@@ -186,10 +186,10 @@ func (f *Directory) load() error {
 }
 
 // removePath returns files without the file at the given path and those below it.
-func removePath(files []*chart.File, at string) []*chart.File {
+func removePath(files []*chart.File, path string) []*chart.File {
 	var out []*chart.File
 	for _, f := range files {
-		if f.Name != at && !strings.HasPrefix(f.Name, at+"/") {
+		if f.Name != path && !strings.HasPrefix(f.Name, path+"/") {
 			out = append(out, f)
 		}
 	}
@@ -310,8 +310,8 @@ func (f *Directory) Preview(put []NewArchive, drop []Vendored) (*chart.Chart, er
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", n.File, err)
 		}
-		at := n.Path()
-		files = append(removePath(files, at), &chart.File{Name: at, Data: data})
+		path := n.Path()
+		files = append(removePath(files, path), &chart.File{Name: path, Data: data})
 	}
 	c, _, err := f.loader.LoadFiles(files)
 	if err != nil {

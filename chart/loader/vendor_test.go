@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// packed returns the archive of a chart that has only a name.
+// packed returns the archive of a chart that has only metadata.
 func packed(t testing.TB, name, version string) []byte {
 	t.Helper()
 	c, err := LoadFiles([]*chart.File{{Name: chart.FileMetadata, Data: fmt.Appendf(nil, "apiVersion: v2\nname: %s\nversion: %s\n", name, version)}})
@@ -40,7 +40,7 @@ func newArchive(t testing.TB, dir, name, version string) NewArchive {
 	return NewArchive{Library: dir == "library", File: name + "-" + version + ".tgz", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
 }
 
-// plant makes a chart's directory with these files, written by [filetest.Write].
+// plant writes a chart's directory with [filetest.Write].
 func plant(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -51,7 +51,7 @@ func plant(t testing.TB, files map[string]string) string {
 	return root
 }
 
-// listed are the files below root, sorted, and links with their targets.
+// listed returns the sorted files in root, and links with their targets.
 func listed(t testing.TB, root string) string {
 	t.Helper()
 	var out []string
@@ -139,7 +139,7 @@ func TestOpenDirectoryInvalidLock(t *testing.T) {
 	}
 }
 
-// CVE-2025-53547: a lock that is a link is refused, its target untouched.
+// CVE-2025-53547: a lock file that is a link is an error, and its target stays unchanged.
 func TestOpenDirectoryRejectsLinkedLock(t *testing.T) {
 	for _, name := range []string{"Chart.lock", "requirements.lock"} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestOpenDirectoryRejectsLinkedLock(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := open(t, root)
-			filetest.Write(t, root, map[string]string{name: "->../target"}) // in the meantime
+			filetest.Write(t, root, map[string]string{name: "->../target"}) // created in the meantime
 			err := f.replace(t.Context(), replacement{put: []NewArchive{newArchive(t, "charts", "db", "1.0.0")}, lockName: name, lock: []byte("new")})
 			if err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
 				t.Errorf("%s: %v", name, err)
@@ -273,8 +273,7 @@ func TestReplaceErrors(t *testing.T) {
 	}
 }
 
-// Where two directories cannot be exchanged, it is two steps, and a failure of the
-// second takes the first back.
+// If directories cannot be exchanged atomically, a failure of the second step undoes the first.
 func TestSwapInTwoStepsUndo(t *testing.T) {
 	root := plant(t, map[string]string{"charts/a": "", "t/b": ""})
 	s := stage{}
@@ -298,7 +297,7 @@ func TestRecover(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(root, stagePrefix+"A"), old, old); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the first changes the directory's time
+	for range 2 { // the first changes the directory's modification time
 		if err := Recover(root); err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +313,7 @@ const (
 	newState = "Chart.yaml charts/db-2.0.0.tgz charts/hand/Chart.yaml"
 )
 
-// A kill at any step leaves charts/ as it was or as it is to be.
+// After a kill at any step charts/ has the old or the new content.
 func TestRecoverAfterKill(t *testing.T) {
 	if at := os.Getenv("KILL_AT"); at != "" {
 		replaceAndDie(t, os.Getenv("KILL_ROOT"), at)
@@ -342,7 +341,7 @@ func TestRecoverAfterKill(t *testing.T) {
 			if got := strings.Join(seen, " "); got != want {
 				t.Errorf("%s: got %s, want %s", at, got, want)
 			}
-			// What is left behind hinders no one: the next one does it all.
+			// Leftovers do not affect the next run, which completes the change.
 			if err := Recover(root); err != nil {
 				t.Error(err)
 			}

@@ -18,8 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// TestFiles: what comes out loads, and has what users of "helm create" look
-// for.
+// TestFiles checks that the chart loads and has the files that users of "helm create" expect.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	overwritten, err := create(dir, "web", "")
@@ -72,8 +71,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFilesQuotesName: the chart must bear the name that was
-// typed.
+// TestFilesQuotesName checks that the chart has exactly the given name.
 func TestFilesQuotesName(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"on", "1", "1e3", "0x1", "null", "y", "a.b", "A_b", "-x"} {
@@ -108,7 +106,7 @@ func TestValidateName(t *testing.T) {
 	}
 }
 
-// TestWriteExistingChart: files are overwritten and named, others stay.
+// TestWriteExistingChart checks that files are overwritten and reported, and others kept.
 func TestWriteExistingChart(t *testing.T) {
 	dir := t.TempDir()
 	web := filepath.Join(dir, "web")
@@ -125,8 +123,7 @@ func TestWriteExistingChart(t *testing.T) {
 	}
 }
 
-// TestWriteSymbolicLinks: a directory that was prepared to lead
-// elsewhere must not.
+// TestWriteSymbolicLinks checks that links that lead out of the directory are not followed.
 func TestWriteSymbolicLinks(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "web"), 0o755); err != nil {
@@ -154,8 +151,8 @@ func TestWriteTargetIsFile(t *testing.T) {
 	}
 }
 
-// TestStarter: the starter's files with the name filled in, a Chart.yaml of
-// their own, dependencies kept.
+// TestStarter checks that a starter's files get the new name and a new Chart.yaml, with its
+// dependencies.
 func TestStarter(t *testing.T) {
 	dir := t.TempDir()
 	starter := filepath.Join(dir, "starter")
@@ -204,7 +201,7 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-// TestFilesRoundTrip: what an event handler gets is what is written.
+// TestFilesRoundTrip checks that the files are the same after an event handler has parsed them.
 func TestFilesRoundTrip(t *testing.T) {
 	files, err := scaffold.Chart{Name: "web"}.Files()
 	if err != nil {
@@ -234,7 +231,7 @@ func TestStarterMissing(t *testing.T) {
 	}
 }
 
-// create makes a chart as `helm create` does.
+// create writes a chart like `helm create`.
 func create(dir, name, starter string) (overwritten []string, err error) {
 	files, err := scaffold.Chart{Name: name, Starter: starter}.Files()
 	if err != nil {

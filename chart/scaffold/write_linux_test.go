@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// On a disk that becomes full, at any place on the way, no half a chart is left.
+// If the disk becomes full at any point, no partial chart is left.
 func TestWriteToAFullDisk(t *testing.T) {
 	files, err := scaffold.Chart{Name: "web"}.Files()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// held is everything below dir: files with their text, directories with a slash.
+// held returns everything in dir: files with their text, directories with a slash.
 func held(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -52,7 +52,7 @@ func wantHeld(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-// A chart is written whole or not at all, whatever goes wrong on the way.
+// A chart is written completely or not at all if an error occurs.
 func TestWriteAtomic(t *testing.T) {
 	files, err := scaffold.Chart{Name: "web"}.Files()
 	if err != nil {

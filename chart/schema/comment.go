@@ -294,11 +294,11 @@ func (c *comments) split(lines []line) (marks, rest []line) {
 // beside returns the annotation after a value on its line, if there is one.
 func (s *source) beside(number int) []line {
 	text := s.lines[number-1]
-	at := strings.Index(text, annotation)
-	if at < 0 {
+	start := strings.Index(text, annotation)
+	if start < 0 {
 		return nil
 	}
-	before := strings.TrimRight(text[:at], " \t")
+	before := strings.TrimRight(text[:start], " \t")
 	from := len(strings.TrimRight(before, "#"))
 	l := line{number, strings.TrimSpace(text[from:])}
 	if from == 0 || from == len(before) || !l.isMark(annotation) || l.words() == annotation || !s.comments[l.text] {

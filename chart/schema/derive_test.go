@@ -15,8 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// derived is what Derive says of values, without the lines that every schema
-// begins with.
+// derived returns the schema of values without the lines that all schemas begin with.
 func derived(t *testing.T, vals, existing string) string {
 	t.Helper()
 	out, err := Derive([]byte(vals), []byte(existing))
@@ -513,8 +512,7 @@ type: object`,
 	}
 }
 
-// A schema that no one has written in follows values.yaml; a line by hand keeps
-// all of it.
+// A schema without manual changes follows values.yaml; a manual line is kept.
 func TestDeriveReplacesUneditedSchema(t *testing.T) {
 	first, err := Derive([]byte("port: 80\ngone: x\n"), nil)
 	if err != nil {
@@ -656,8 +654,7 @@ func TestDeriveManyValues(t *testing.T) {
 	}
 }
 
-// TestDeriveCorpus derives schemas of the public charts that are next to the project
-// where it is developed.
+// TestDeriveCorpus derives schemas of the public charts of the corpus, if it exists.
 func TestDeriveCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -677,8 +674,8 @@ func TestDeriveCorpus(t *testing.T) {
 	}
 }
 
-// FuzzDerive: whatever the values are, the answer is an error or a schema that
-// can be used, and it accepts them unless an annotation asks for more.
+// FuzzDerive checks that for any values the result is an error or a valid schema, which accepts
+// the values unless an annotation restricts them.
 func FuzzDerive(f *testing.F) {
 	f.Add("# a\na: 1\n# @schema minimum:1; enum:[1, 2]\nb: [x, {y: z}]\n", "")
 	f.Add("# @schema\n# anyOf: [{type: string}]\n# @schema\na: &x {b: ~}\nc: {<<: *x}\n", "properties: {a: {default: 1}}")

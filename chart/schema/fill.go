@@ -139,9 +139,9 @@ func fillProperties(have, cur, want *yaml.Node, depth int) bool {
 	added, after := map[int][]*yaml.Node{}, 0 // by the index to insert them at
 	for i := 0; i+1 < len(want.Content); i += 2 {
 		name, v := want.Content[i].Value, want.Content[i+1]
-		if at, exists := index[name]; exists {
-			changed = fill(cur.Content[at+1], v, depth+1) || changed
-			after = at + 2
+		if n, exists := index[name]; exists {
+			changed = fill(cur.Content[n+1], v, depth+1) || changed
+			after = n + 2
 			continue
 		}
 		if closed || slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(name) }) {

@@ -101,13 +101,13 @@ func TestValidateReferences(t *testing.T) {
 			}
 		})
 	}
-	// An $id of the author's choice moves relative references with it.
+	// Relative references are resolved against an $id of the author.
 	if err := Validate(newChart("web", `{"$id":"https://example.com/a.json","$ref":"b.json"}`), nil); !errors.Is(err, ErrOutside) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// Later drafts take formats for a remark, as Helm does.
+// Later drafts use formats only as annotations, as in Helm.
 func TestValidateFormats(t *testing.T) {
 	const rest = `"properties":{"a":{"format":"email"}}}`
 	for draft, fine := range map[string]bool{
@@ -148,7 +148,7 @@ web:
 	}
 }
 
-// Where every branch fails, the errors would fill the memory.
+// If every branch fails, the number of errors must be limited.
 func TestValidateManyBranches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -224,7 +224,8 @@ func TestValidateInvalidSchemas(t *testing.T) {
 	}
 }
 
-// As Helm does: against the whole metaschema, and each problem once.
+// As in Helm, a schema is validated against the whole metaschema, and each problem is reported
+// once.
 func TestValidateMetaschema(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"title":7}`:         "schema of chart web (values.schema.json): is not a valid JSON Schema: title: got number, want string",
@@ -243,7 +244,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add([]byte(`{"$ref":"#"}`))
 	f.Add([]byte(`{"$schema":"http://json-schema.org/draft-04/schema#","id":"x","items":[{},{}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		// Whatever the text is, the answer is nil or an error.
+		// Any text gives nil or an error.
 		_ = Validate(newChart("web", string(text)), map[string]any{"a": "x", "b": []any{float64(1)}})
 	})
 }

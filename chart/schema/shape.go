@@ -104,15 +104,15 @@ func (d *deriver) table(s *shape, table map[any]any, nodes []*yaml.Node, path st
 		if d.nodes > maxDerivedNodes {
 			return nil
 		}
-		at := e.name
+		field := e.name
 		if path != "" {
-			at = path + "." + e.name
+			field = path + "." + e.name
 		}
 		var places []*yaml.Node
 		if e.node != nil {
 			places = []*yaml.Node{e.node}
 		}
-		c, err := d.doc.commentOf(d.source, e, at)
+		c, err := d.doc.commentOf(d.source, e, field)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (d *deriver) table(s *shape, table map[any]any, nodes []*yaml.Node, path st
 				e.value = map[any]any{}
 			}
 		}
-		below, err := d.shape(e.value, places, at, depth+1)
+		below, err := d.shape(e.value, places, field, depth+1)
 		if err != nil {
 			return err
 		}
@@ -216,11 +216,11 @@ func (d *deriver) write(s *shape, path string, defaults bool) (*yaml.Node, error
 	}
 	props, required := mapping(), &yaml.Node{Kind: yaml.SequenceNode}
 	for _, name := range s.names {
-		at := name
+		field := name
 		if path != "" {
-			at = path + "." + name
+			field = path + "." + name
 		}
-		below, err := d.write(s.below[name], at, defaults)
+		below, err := d.write(s.below[name], field, defaults)
 		if err != nil {
 			return nil, err
 		}

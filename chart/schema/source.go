@@ -158,11 +158,11 @@ func (s *source) entries(table map[any]any, nodes []*yaml.Node) []entry {
 		left[fmt.Sprint(k)] = v
 	}
 	var out []entry
-	at := map[string]int{}
+	indexes := map[string]int{}
 	for _, n := range nodes {
 		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 			name := keyName(n.Content[i])
-			if j, again := at[name]; again { // the last of duplicate keys wins
+			if j, again := indexes[name]; again { // the last of duplicate keys wins
 				if n == nodes[0] {
 					out[j].key, out[j].node = n.Content[i], n.Content[i+1]
 				}
@@ -172,7 +172,7 @@ func (s *source) entries(table map[any]any, nodes []*yaml.Node) []entry {
 			if !ok {
 				continue
 			}
-			at[name] = len(out)
+			indexes[name] = len(out)
 			delete(left, name)
 			out = append(out, entry{name, v, n.Content[i], n.Content[i+1]})
 		}

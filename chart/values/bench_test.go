@@ -10,8 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// serviceValues is what one service of a large umbrella chart brings: some 300
-// lines of values.
+// serviceValues returns the values of a service in a large umbrella chart, about 300 lines.
 func serviceValues() string {
 	var b strings.Builder
 	b.WriteString("enabled: true\nreplicaCount: 1\nimage:\n  repository: nginx\n  pullPolicy: IfNotPresent\n  tag: \"\"\nsettings:\n")
@@ -50,8 +49,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkResolve shows that work grows with the tree and no faster: the time
-// per service stays.
+// BenchmarkResolve shows that the time is proportional to the number of services.
 func BenchmarkResolve(b *testing.B) {
 	for _, n := range []int{200, 1000} {
 		c := umbrella(n)

@@ -55,16 +55,16 @@ func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (ma
 	}
 	for _, d := range subcharts {
 		name := d.Name()
-		var own map[string]any
+		var vals map[string]any
 		switch v := out[name].(type) {
 		case map[string]any:
-			own = v
+			vals = v
 		case nil:
 		default:
 			return nil, fmt.Errorf("the values of %s have %s for the subchart %q, want a table", path, kind(v), name)
 		}
-		own = co.mergeGlobal(own, out, path+"."+name)
-		sub, err := co.scope(d, own, path+"."+name)
+		vals = co.mergeGlobal(vals, out, path+"."+name)
+		sub, err := co.scope(d, vals, path+"."+name)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (co *coalescer) value(over, def any, path string, keepNulls bool) any {
 	case otable && def != nil:
 		co.warn("destination for %s is a table: it replaces the chart's default, which is %s", path, kind(def))
 	}
-	return over
+	return replace(over, def)
 }
 
 // tables merges over into a copy of defaults.
@@ -145,45 +145,45 @@ func removeNulls(v any) any {
 
 // mergeGlobal returns own, the values of a subchart, with the parent's globals merged into
 // its own. If a global is not a table, it returns own unchanged.
-func (co *coalescer) mergeGlobal(own, parent map[string]any, path string) map[string]any {
+func (co *coalescer) mergeGlobal(vals, parent map[string]any, path string) map[string]any {
 	global, ok := parent[Global].(map[string]any)
 	if _, exists := parent[Global]; exists && !ok {
 		co.warn("the global of the chart above %s is %s, must be a table", path, kind(parent[Global]))
-		return own
+		return vals
 	}
-	mine, ok := own[Global].(map[string]any)
-	if _, exists := own[Global]; exists && !ok {
-		co.warn("%s.global is %s, must be a table", path, kind(own[Global]))
-		return own
+	globals, ok := vals[Global].(map[string]any)
+	if _, exists := vals[Global]; exists && !ok {
+		co.warn("%s.global is %s, must be a table", path, kind(vals[Global]))
+		return vals
 	}
-	out := make(map[string]any, len(own)+1)
-	maps.Copy(out, own)
+	out := make(map[string]any, len(vals)+1)
+	maps.Copy(out, vals)
 	switch {
-	case len(mine) == 0 && global != nil:
+	case len(globals) == 0 && global != nil:
 		out[Global] = global
-	case len(mine) == 0:
+	case len(globals) == 0:
 		out[Global] = map[string]any{}
 	case len(global) > 0:
-		out[Global] = co.globals(global, mine, path+"."+Global)
+		out[Global] = co.globals(global, globals, path+"."+Global)
 	}
 	return out
 }
 
 // globals merges a parent's globals into mine, the globals of a subchart. If a key is a
 // table in only one of them, the subchart's value stays.
-func (co *coalescer) globals(global, mine map[string]any, path string) map[string]any {
-	out := maps.Clone(mine)
+func (co *coalescer) globals(global, local map[string]any, path string) map[string]any {
+	out := maps.Clone(local)
 	for k, v := range global {
-		own, exists := mine[k]
+		value, exists := local[k]
 		gt, gtable := v.(map[string]any)
-		ot, otable := own.(map[string]any)
+		ot, otable := value.(map[string]any)
 		switch {
 		case gtable && otable:
 			out[k] = co.tables(gt, ot, join(path, k), true)
 		case exists && gtable != otable:
-			co.warn("%s is %s and stays so, although it is %s in the chart above", join(path, k), kind(own), kind(v))
+			co.warn("%s is %s and stays so, although it is %s in the chart above", join(path, k), kind(value), kind(v))
 		default:
-			out[k] = v
+			out[k] = replace(v, value)
 		}
 	}
 	return out

@@ -9,8 +9,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
-// FuzzDocument holds [Parse] against the full parser as Helm uses it, on
-// generated texts: what Helm reads is read, and is the same.
+// FuzzDocument compares [Parse] with the full parser as Helm uses it on generated texts: Parse
+// reads all texts that Helm reads, with the same result.
 func FuzzDocument(f *testing.F) {
 	for _, seed := range yamltest.Seeds() {
 		f.Add(seed)
@@ -18,8 +18,7 @@ func FuzzDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed []byte) { compareHelm(t, yamltest.Document(yamltest.AnyMap, seed)) })
 }
 
-// compareHelm fails where Helm reads text and [Parse] does not, or reads it as
-// something else.
+// compareHelm fails the test if Helm reads text and [Parse] does not, or with another result.
 func compareHelm(t *testing.T, text string) {
 	t.Helper()
 	want, wantErr := yamltest.Values(text)

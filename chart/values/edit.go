@@ -8,8 +8,8 @@ import "github.com/moonhelm/moonhelm/internal/yaml"
 // It changes as little as possible: keys that stay keep their position, their comments and
 // their formatting. A file with several documents or with YAML that Edit cannot edit may
 // be replaced by a single document without comments.
-func Edit(raw []byte, now map[string]any) ([]byte, error) {
-	out, err := yaml.Edit(string(raw), now, yaml.Rules{
+func Edit(raw []byte, vals map[string]any) ([]byte, error) {
+	out, err := yaml.Edit(string(raw), vals, yaml.Rules{
 		Decode: func(text string) (map[string]any, error) { return Parse("values.yaml", []byte(text)) },
 		Values: true,
 	})

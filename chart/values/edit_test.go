@@ -88,7 +88,7 @@ func TestEdit(t *testing.T) {
 }
 
 func TestEditBlockLastLine(t *testing.T) {
-	const raw = "a: |+\n  x\n\nb: 2" // the last line has no end
+	const raw = "a: |+\n  x\n\nb: 2" // the last line has no line feed
 	want := map[string]any{"a": "x\n\n"}
 	got, err := Edit([]byte(raw), want)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestEditBlockLastLine(t *testing.T) {
 	}
 }
 
-// asFloats makes all numbers float64; a negative zero is a zero.
+// asFloats converts all numbers to float64, and a negative zero to zero.
 func asFloats(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

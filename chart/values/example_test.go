@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// What -f staging.yaml --set image.tag=2 come to.
+// The result of -f staging.yaml --set image.tag=2.
 func Example() {
 	vals, err := values.Parse("staging.yaml", []byte("image: {repository: web, tag: 1}\nreplicas: 1\n"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// FuzzParse holds the quick way through a document against the YAML parser.
+// FuzzParse compares the fast path with the YAML parser.
 func FuzzParse(f *testing.F) {
 	for _, d := range documents {
 		f.Add(d)
@@ -31,8 +31,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzApply tries expressions in all modes: none may panic or take long, and an
-// error is always a *SetError.
+// FuzzApply applies expressions in all modes: none may panic or take long, and an error is
+// always a *SetError.
 func FuzzApply(f *testing.F) {
 	for _, exprs := range [][]string{oddExpressions, jsonExpressions, literalExpressions} {
 		for i, e := range exprs {

@@ -43,7 +43,7 @@ func (im *importer) run(n *node, path string) error {
 		if !n.listed {
 			name = e.Name // the alias was not applied
 		}
-		own, _ := vals[name].(map[string]any)
+		childVals, _ := vals[name].(map[string]any)
 		for i, iv := range e.ImportValues {
 			from, to, err := importPaths(iv)
 			if err != nil {
@@ -52,7 +52,7 @@ func (im *importer) run(n *node, path string) error {
 			if n.listed { // relist has copied the entry
 				e.ImportValues[i] = map[string]any{"child": from, "parent": to}
 			}
-			table, err := tableAt(own, from)
+			table, err := tableAt(childVals, from)
 			if err != nil {
 				im.warnings = append(im.warnings, fmt.Sprintf("nothing imported from %s into %s: %s", name, path, err))
 				continue

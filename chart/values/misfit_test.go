@@ -9,8 +9,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// A chart of charts/ in a version that no entry of the list wants is used under
-// its own name, as Helm does (test/compat runs Helm on these).
+// A chart in charts/ with a version that matches no dependency is used under its own name, as
+// in Helm (test/compat compares with Helm).
 func TestResolveMisfits(t *testing.T) {
 	const off = "x: {a: false}"
 	dep := func(version, alias string) *chart.Dependency {
@@ -28,7 +28,7 @@ func TestResolveMisfits(t *testing.T) {
 		subs     []grove
 		user     string
 		want     string
-		warnings string // parts of the warnings, in their order, with "; " between
+		warnings string // parts of the warnings in order, separated by "; "
 	}{
 		{"it fits", []*chart.Dependency{dep("^1", "")}, versions("1.0.0"), "", "root root.db", ""},
 		{"on", []*chart.Dependency{dep("2.0.0", "")}, versions("1.0.0"), "", "root root.db", `the chart db in charts/ has version 1.0.0, but Chart.yaml wants "2.0.0"`},

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// All parsers keep the information for scripts that a float64 does not have.
+// All parsers keep the details of numbers for scripts that a float64 does not have.
 func TestParseNumbers(t *testing.T) {
 	want := map[string]any{
 		"port": 8080.0, "limit": 9007199254740992.0, "beyond": Long(9007199254740993), "even": 9007199254740994.0,
@@ -74,7 +74,7 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// Records and output show what Helm shows.
+// Records and output have the same numbers as Helm's.
 func TestEncodeExactNumbers(t *testing.T) {
 	exact := map[string]any{"big": Long(9007199254740993), "huge": Long(9223372036854775807), "one": Real(1), "e": Real(1e21), "l": []any{Real(2e3)}}
 	for name, write := range map[string]func(any) ([]byte, error){
@@ -113,7 +113,7 @@ func TestResolveExact(t *testing.T) {
 			t.Errorf("%v %v %v: rounded %v", c.root, c.sub, c.user, got)
 		}
 		if !c.want {
-			// What a script has put in is not known of.
+			// Numbers from scripts have no details.
 			if got := r.Rounded(one); reflect.DeepEqual(got, one) {
 				t.Errorf("not rounded: %v", got)
 			}

@@ -23,18 +23,29 @@ type Options struct {
 //
 // Build calls read for every file, including "-" and URLs.
 func (o Options) Build(read func(path string) ([]byte, error)) (map[string]any, error) {
+	out := map[string]any{}
+	if err := o.build(read, out, false); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// build merges the user's values into out. If trace is set, the leaves are traced.
+func (o Options) build(read func(path string) ([]byte, error), out map[string]any, trace bool) error {
 	if read == nil {
 		read = func(string) ([]byte, error) { return nil, errors.New("files cannot be read here") }
 	}
-	out := map[string]any{}
 	for _, name := range o.Files {
 		data, err := read(name)
 		if err != nil {
-			return nil, fmt.Errorf("read values: %w", err)
+			return fmt.Errorf("read values: %w", err)
 		}
 		layer, err := Parse(name, data)
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if trace {
+			layer = traceFile(name, data, layer)
 		}
 		mergeInto(out, layer)
 	}
@@ -43,10 +54,14 @@ func (o Options) Build(read func(path string) ([]byte, error)) (map[string]any, 
 		exprs []string
 	}{{SetJSON, o.JSON}, {Set, o.Set}, {SetString, o.String}, {SetFile, o.File}, {SetLiteral, o.Literal}} {
 		for _, expr := range kind.exprs {
-			if err := Apply(out, kind.mode, expr, read); err != nil {
-				return nil, err
+			apply := Apply
+			if trace {
+				apply = applyTraced
+			}
+			if err := apply(out, kind.mode, expr, read); err != nil {
+				return err
 			}
 		}
 	}
-	return out, nil
+	return nil
 }

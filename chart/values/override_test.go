@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What Helm 3.22 and 4.3.1 record as the user's values when an upgrade reuses
-// the old ones; observed with charts of one ConfigMap.
+// The user's values that Helm 3.22 and 4.3.1 record if an upgrade reuses the old ones; observed
+// with charts of one ConfigMap.
 func TestOverride(t *testing.T) {
 	type table = map[string]any
 	for _, test := range []struct {
@@ -56,7 +56,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// The last key that a null takes away leaves a table, as it does in Helm.
+// If a null removes the last key, an empty table remains, as in Helm.
 func TestOverrideEmptyTable(t *testing.T) {
 	got := Override(map[string]any{"m": map[string]any{"x": 1}}, map[string]any{"m": map[string]any{"x": nil}})
 	if fmt.Sprint(got) != "map[m:map[]]" {

@@ -96,18 +96,18 @@ func wholeLines(data []byte) []byte {
 // its number of lines, and the rest of data.
 func cut(data []byte) (doc []byte, lines int, rest []byte) {
 	directives := bytes.HasPrefix(data, []byte("%"))
-	for at := 0; ; {
-		end := bytes.IndexByte(data[at:], '\n')
+	for pos := 0; ; {
+		end := bytes.IndexByte(data[pos:], '\n')
 		if end < 0 {
 			return data, lines, nil
 		}
-		at += end + 1
+		pos += end + 1
 		lines++
-		if !bytes.HasPrefix(data[at:], []byte("---")) {
+		if !bytes.HasPrefix(data[pos:], []byte("---")) {
 			continue
 		}
 		if !directives {
-			return data[:at], lines, data[at:]
+			return data[:pos], lines, data[pos:]
 		}
 		directives = false
 	}

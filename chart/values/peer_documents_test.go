@@ -13,8 +13,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
-// TestPeerDocuments lays generated files over each other and over the defaults of
-// a chart, with flags behind: what Helm reads is read, and comes to the same.
+// TestPeerDocuments merges generated files with each other, the defaults of a chart and flags,
+// and compares the result with Helm's.
 func TestPeerDocuments(t *testing.T) {
 	bin := peer(t)
 	dir, files := dumpChart(t), t.TempDir()

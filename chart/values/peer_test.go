@@ -18,9 +18,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
-// The tests of this file run Helm beside this package and compare what
-// templates see. MOONHELM_PEER names Helm's binary; MOONHELM_PEER_ROUNDS how
-// many random cases to try.
+// The tests of this file compare the values of templates with those of Helm. MOONHELM_PEER is
+// Helm's binary; MOONHELM_PEER_ROUNDS is the number of random cases.
 
 func peer(t *testing.T) string {
 	t.Helper()
@@ -50,7 +49,7 @@ const dumpTemplate = `
 {{- end -}}
 `
 
-// dump writes a value as dumpTemplate does.
+// dump returns a value in the format of dumpTemplate.
 func dump(v any) string {
 	switch v := v.(type) {
 	case Long:
@@ -79,7 +78,7 @@ func dump(v any) string {
 	return fmt.Sprintf("%T(%v)", v, v)
 }
 
-// peerDump is what Helm shows templates of a chart without defaults.
+// peerDump returns the values that templates of a chart without defaults have in Helm.
 func peerDump(bin, dir string, args ...string) (string, error) {
 	c := peertest.Command{Bin: bin, Args: append([]string{"template", "r", dir}, args...), Dir: dir}
 	for _, arg := range args {
@@ -139,9 +138,9 @@ var literalExpressions = []string{
 	strings.Repeat("a.", 29) + "a=1", strings.Repeat("a.", 30) + "a=1", strings.Repeat("a.", 31) + "a=1", "a[65536]=1",
 }
 
-// better reports that we knowingly differ: Helm ignores an index that is not
-// closed and an empty key below an index, stops at nothing when lists nest,
-// takes "[1]" for nothing, and cannot put anything below a null.
+// better reports whether a difference is intended: Helm ignores an unclosed index and an empty
+// key after an index, has no limit for nested lists, ignores "[1]", and cannot set a value
+// below a null.
 func better(mode Mode, expr string, err error, perr error) bool {
 	switch {
 	case err == nil && perr != nil:
@@ -157,7 +156,7 @@ func better(mode Mode, expr string, err error, perr error) bool {
 	return false
 }
 
-// TestPeerSet compares what single expressions make of an empty map.
+// TestPeerSet compares the results of single expressions for an empty map.
 func TestPeerSet(t *testing.T) {
 	bin := peer(t)
 	dir := dumpChart(t)
@@ -225,15 +224,14 @@ var documents = []string{
 	"true: a\nyes: b\nno: c\non: d\n", "1.0: a\n1e3: b\n0x10: c\n010: d\n-1: e\n1.5: f\n0.1: g\n100000000000000000000: h\n1e21: i\n3.14159265358979: j\n9223372036854775808: k\n", "a.b: 1\n", "\"\": x\n", "'a b': c\n", "a b: c\n", "\"a\\nb\": c\n", "[a]: 1\n", "- a: 1\n  b: 2\n", "a:\n- b: 1\n  c: 2\n- - x\n  - y\n-\n- {}\n- []\n", "a:\n  - b\n c: 1\n", "a:\n   b: 1\n  c: 2\n", "a: \"<>&\u2028\"\n", "a: -0.0\nb: -0\nc: 0.0\n", "a: 1.0\nb: 1.10\nc: 100000000000000000000000.0\nd: 1e21\n", "a: =\n", "a: <<\n", "- &a x\n", "a: - \n", "a: -\n", "a: --- b\n", "a: b ---\n", "a:\n---\nb: 1\n", "a: 'x' y\n", "a: \"x\" # c\n", "a: [x] y\n", "a: !!str 'x'\n", "? |\n  block key\n: - one\n  - two\n",
 }
 
-// ours are documents that we read and Helm does not (directives, content behind
-// dashes, escapes that only JSON knows), or reads now so and now otherwise.
+// ours are documents that we read and Helm does not (directives, content after dashes, escapes
+// of JSON only), or that Helm reads differently each time.
 var ours = map[string]bool{
 	"%YAML 1.1\n---\na: 1\n": true, "--- {a: 1}\n": true, "1: a\n\"1\": b\n": true,
 	"{\"a\": {\"b\": [1, 2.5, null, true, \"x\\u00e9\\/\"]}}": true, "{\"a\":\"\\ud83d\\ude00\"}": true,
 }
 
-// TestPeerParse compares how documents are read, as chart defaults and as files
-// of the user.
+// TestPeerParse compares how documents are read, as a chart's defaults and as the user's files.
 func TestPeerParse(t *testing.T) {
 	bin := peer(t)
 	dir := dumpChart(t)

@@ -18,8 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// forest makes random chart trees that use little else than what subcharts and
-// values have to do with each other.
+// forest generates random chart trees with features that affect the values of subcharts.
 type forest struct {
 	*rand.Rand
 	nulls, conflicts, imports, conditions, aliases, globals bool
@@ -35,7 +34,7 @@ func (f *forest) chance(percent int) bool { return f.Intn(100) < percent }
 
 func (f *forest) pick(from []string) string { return from[f.Intn(len(from))] }
 
-// leaf is a value that is not a table.
+// leaf returns a value that is not a table.
 func (f *forest) leaf() any {
 	switch f.Intn(6) {
 	case 0:
@@ -54,8 +53,8 @@ func (f *forest) leaf() any {
 	return "w" + strconv.Itoa(f.Intn(100))
 }
 
-// value is what is under key. Without conflicts the key decides whether it
-// is a table, so that no two layers contradict each other.
+// value returns a value for key. Without conflicts the key determines whether it is a table, so
+// that layers do not contradict each other.
 func (f *forest) value(key string, depth int) any {
 	table := key == "b" || key == "c"
 	if f.conflicts && f.chance(15) {
@@ -82,12 +81,12 @@ func (f *forest) table(depth int, keys []string) map[string]any {
 	return t
 }
 
-// values are those of a chart or of a user: keys of its own, globals, exports,
-// tags and tables for subcharts.
+// values returns the values of a chart or a user: other keys, globals, exports, tags and tables
+// for subcharts.
 func (f *forest) values(depth int) map[string]any {
 	t := f.table(0, treeKeys)
 	if f.globals && f.chance(50) {
-		t["global"] = f.table(3, treeKeys) // flat: Helm lets tables within globals leak upwards
+		t["global"] = f.table(3, treeKeys) // flat, because Helm copies tables within globals to parents
 		if f.conflicts && f.chance(10) {
 			t["global"] = f.leaf()
 		} else if f.nulls && f.chance(10) {
@@ -141,8 +140,8 @@ func (f *forest) dependency(name string, nth int) *chart.Dependency {
 	if !f.imports || !f.chance(60) {
 		return d
 	}
-	// One chart imports once into its top, and else into places that nothing
-	// else goes to: Helm writes a second import into the child of the first.
+	// A chart imports to its top level once, and otherwise to paths that have no other
+	// import, because Helm writes a second import into the subchart of the first.
 	from := f.pick([]string{"b", "c", "b.c", "exports.data", "nope", "global", "u1.b", "."})
 	switch {
 	case nth > 0:
@@ -156,7 +155,7 @@ func (f *forest) dependency(name string, nth int) *chart.Dependency {
 	return d
 }
 
-// tree makes a chart with its subcharts.
+// tree generates a chart with its subcharts.
 func (f *forest) tree(name string, depth int) *chart.Chart {
 	c := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: name, Version: "0.1.0"}, Values: f.values(depth)}
 	var subs []*chart.Chart
@@ -171,7 +170,7 @@ func (f *forest) tree(name string, depth int) *chart.Chart {
 			}
 			d := f.dependency(s, len(c.Metadata.Dependencies))
 			if f.aliases && f.chance(25) && len(subs[len(subs)-1].Dependencies()) == 0 {
-				// Helm mixes up the subcharts of a chart that is there twice.
+				// Helm confuses the subcharts of a chart that exists twice.
 				second := f.dependency(s, len(c.Metadata.Dependencies))
 				second.Alias = fmt.Sprint("al", depth)
 				if f.chance(50) || aliased(c) {
@@ -199,7 +198,7 @@ func aliased(c *chart.Chart) bool {
 	return false
 }
 
-// save writes a chart as a directory, and reads its values back as a loader would.
+// save writes a chart to a directory and reads its values like a loader.
 func save(t *testing.T, c *chart.Chart, dir string) {
 	t.Helper()
 	md := map[string]any{"apiVersion": "v2", "name": c.Name(), "version": "0.1.0"}
@@ -253,7 +252,7 @@ func scopes(output string) map[string]string {
 	return out
 }
 
-// differences are the paths at which two values differ.
+// differences returns the paths at which two values differ.
 func differences(ours, theirs any, path string) string {
 	a, aok := ours.(map[string]any)
 	b, bok := theirs.(map[string]any)
@@ -298,7 +297,7 @@ func compareTrees(t *testing.T, seed int64, f *forest) (same bool) {
 	r, err := resolve(root, user, &importer{parentWins: true})
 	var b strings.Builder
 	if perr != nil && strings.Contains(perr.Error(), "%!t(<nil>)") {
-		return true // Helm cannot take a null for a subchart's table, we can
+		return true // Helm does not support a null for a subchart's table
 	}
 	if (err != nil) != (perr != nil) {
 		fmt.Fprintf(&b, " ours: %v\n peer: %v\n", err, perr)

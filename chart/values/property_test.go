@@ -11,12 +11,12 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// wild is a forest with everything in it.
+// wild returns a forest with all features.
 func wild(seed int64) *forest {
 	return &forest{Rand: rand.New(rand.NewSource(seed)), nulls: true, conflicts: true, imports: true, conditions: true, aliases: true, globals: true}
 }
 
-// trees calls fn with many random trees and users.
+// trees calls fn with many random trees and user values.
 func trees(t *testing.T, fn func(seed int64, c *chart.Chart, user map[string]any)) {
 	for seed := range int64(300) {
 		f := wild(seed)
@@ -55,9 +55,9 @@ func TestMergeProperties(t *testing.T) {
 	}
 }
 
-// contradict reports that somewhere tables and other values are in one place,
-// where layers cannot be grouped at will: a scalar between two tables hides the
-// lower one.
+// contradict reports whether a path has a table in one layer and another value in another. Then
+// layers cannot be merged in any order, because a scalar between two tables hides the lower
+// one.
 func contradict(layers ...map[string]any) bool {
 	kinds := map[string]map[bool]bool{}
 	var walk func(path string, m map[string]any)
@@ -113,7 +113,7 @@ func TestResolveProperties(t *testing.T) {
 	}
 }
 
-// dumpTree writes all that Resolve might change in a tree.
+// dumpTree returns everything in a tree that Resolve may change.
 func dumpTree(c *chart.Chart) string {
 	var b strings.Builder
 	c.Walk(func(c *chart.Chart) {
@@ -157,7 +157,7 @@ func TestResolveSubchartIsolation(t *testing.T) {
 		if err != nil || len(before.Chart.Dependencies()) < 2 {
 			return
 		}
-		// What stands for one subchart, or for the root alone, is nothing to another.
+		// Values of one subchart or of the root do not affect others.
 		first := before.Chart.Dependencies()[0]
 		other := Merge(user, map[string]any{first.Name(): map[string]any{"only-here": "x"}, "only-root": "y"})
 		after, err := Resolve(c, other)
@@ -197,7 +197,7 @@ func TestResolveGlobals(t *testing.T) {
 			global, _ := Scope(r.Values, c)[Global].(map[string]any)
 			for up := c; up.Parent() != nil; up = up.Parent() {
 				if _, table := Scope(r.Values, up)[Global].(map[string]any); !table {
-					return // some default in between says that global is not a table
+					return // a default in between sets global to another type
 				}
 			}
 			if global == nil {
@@ -216,7 +216,7 @@ func TestResolveGlobals(t *testing.T) {
 	})
 }
 
-// onTheWay reports whether a chart of that name, or its alias, is c or above it.
+// onTheWay reports whether c or a chart above it has that name or alias.
 func onTheWay(c *chart.Chart, name string) bool {
 	for ; c != nil; c = c.Parent() {
 		if c.Name() == name || strings.HasPrefix(c.Name(), "al") {

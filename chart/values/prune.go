@@ -49,15 +49,15 @@ func (p *pruner) prune(n *node, vals, tags map[string]any, path string) {
 	n.relist(off)
 	p.warnMisfits(n, off, path)
 	for _, k := range n.children {
-		var own map[string]any // a library has none
+		var childVals map[string]any // a library has none
 		if !k.chart.FromLibrary {
-			own, _ = vals[k.chart.Name()].(map[string]any)
+			childVals, _ = vals[k.chart.Name()].(map[string]any)
 		}
 		under := tags
 		if defaults, ok := k.chart.Values["tags"].(map[string]any); ok {
 			under = Merge(defaults, tags)
 		}
-		p.prune(k, own, under, join(path, k.chart.Name()))
+		p.prune(k, childVals, under, join(path, k.chart.Name()))
 	}
 }
 
@@ -90,7 +90,7 @@ func (p *pruner) isEnabled(e *chart.Dependency, vals, tags map[string]any, path 
 		if err != nil {
 			continue
 		}
-		switch v := v.(type) {
+		switch v := untraced(v).(type) {
 		case bool:
 			return v
 		case map[string]any, nil:
@@ -101,7 +101,7 @@ func (p *pruner) isEnabled(e *chart.Dependency, vals, tags map[string]any, path 
 	}
 	on, off := false, false
 	for _, tag := range e.Tags {
-		switch v := tags[tag].(type) {
+		switch v := untraced(tags[tag]).(type) {
 		case bool:
 			on, off = on || v, off || !v
 		case nil:

@@ -11,10 +11,10 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// grove is a chart as a test writes it down, with the charts below it.
+// grove describes a chart and its subcharts.
 type grove struct {
 	name    string
-	version string // 0.1.0 where it is left out
+	version string // 0.1.0 if empty
 	values  string
 	deps    []*chart.Dependency
 	subs    []grove
@@ -52,7 +52,7 @@ func parse(t *testing.T, text string) map[string]any {
 	return vals
 }
 
-// The examples of the documents, word for word.
+// The examples of the documentation.
 func TestResolveDocumentedExamples(t *testing.T) {
 	t.Run("exports", func(t *testing.T) {
 		c := grove{name: "parent", deps: []*chart.Dependency{{Name: "subchart", Version: "0.1.0", ImportValues: []any{"data"}}}, subs: []grove{
@@ -134,7 +134,7 @@ func TestResolveNulls(t *testing.T) {
 	}
 }
 
-// names lists the charts of a tree.
+// names returns the names of all charts in a tree.
 func names(c *chart.Chart) string {
 	var out []string
 	c.Walk(func(c *chart.Chart) { out = append(out, c.ChartPath()) })
@@ -235,7 +235,8 @@ func TestResolveVersions(t *testing.T) {
 		c.Dependencies()[1].Metadata.Version = "2.0.0"
 		return c
 	}
-	// A chart that no entry fits comes first, and its defaults so count (Helm).
+	// A chart that matches no dependency comes first, and its defaults have precedence, as
+	// in Helm.
 	for want, tc := range map[string]struct {
 		v     any
 		names string
@@ -265,7 +266,7 @@ func TestMissing(t *testing.T) {
 	if got := strings.Join(Missing(c), " "); got != "a c" {
 		t.Errorf("got %q", got)
 	}
-	resolved(t, c, "") // what is missing is not Resolve's to judge
+	resolved(t, c, "") // missing dependencies are not errors of Resolve
 }
 
 func TestResolveNestedImports(t *testing.T) {
@@ -286,7 +287,7 @@ func TestResolveNestedImports(t *testing.T) {
 	if got := dump(resolved(t, c, "s: {b: {x: 3}}").Values["from"]); got != `{"s":{"k":float64(1),"x":float64(2),},}` {
 		t.Errorf("got %s", got)
 	}
-	// The first import of several wins, and none writes into the subchart.
+	// The first of several imports has precedence, and none modifies the subchart.
 	c = grove{name: "root", deps: imports("s", map[string]any{"child": "a", "parent": "i"}, map[string]any{"child": "b", "parent": "i"}), subs: []grove{{name: "s", values: "a: {x: 1, t: {a: 1}}\nb: {x: 2, t: {b: 1}}"}}}.chart(t)
 	r = resolved(t, c, "")
 	if got := dump(r.Values["i"]); got != `{"t":{"a":float64(1),"b":float64(1),},"x":float64(1),}` {
@@ -295,7 +296,7 @@ func TestResolveNestedImports(t *testing.T) {
 	if got, _ := Path(r.Values, "s.a.t"); dump(got) != `{"a":float64(1),}` {
 		t.Errorf("the subchart was written to: %s", dump(got))
 	}
-	// The resolved list names both ends of each import, as in a record of Helm's.
+	// The resolved list has both ends of each import, as in Helm's records.
 	c = grove{name: "root", deps: imports("s", "data", "none"), subs: []grove{{name: "s", values: "exports: {data: {a: 1}}"}}}.chart(t)
 	r = resolved(t, c, "")
 	want := []any{map[string]any{"child": "exports.data", "parent": "."}, map[string]any{"child": "exports.none", "parent": "."}}

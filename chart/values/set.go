@@ -123,7 +123,7 @@ func mergeInto(dst, over map[string]any) {
 				continue
 			}
 		}
-		dst[k] = v
+		dst[k] = replace(v, dst[k])
 	}
 }
 

@@ -121,7 +121,7 @@ func TestApplyErrors(t *testing.T) {
 	}
 }
 
-// CVE-2022-23524 and CVE-2022-36055: neither depth nor indexes take the process down.
+// CVE-2022-23524 and CVE-2022-36055: depth and indexes are limited.
 func TestApplyLimits(t *testing.T) {
 	for _, expr := range []string{
 		strings.Repeat("a.", 5000) + "a=1", "a" + strings.Repeat("[0]", 100000) + "=1", strings.Repeat("a[0].", 100000) + "a=1",

@@ -84,7 +84,7 @@ func Merge(base, over map[string]any) map[string]any {
 				continue
 			}
 		}
-		out[k] = v
+		out[k] = replace(v, out[k])
 	}
 	return out
 }
@@ -92,18 +92,18 @@ func Merge(base, over map[string]any) map[string]any {
 // Path returns the value at a path such as "image.tag". It returns an error that names the
 // missing step if there is none.
 func Path(vals map[string]any, path string) (any, error) {
-	var at any = vals
+	var v any = vals
 	steps := strings.Split(path, ".")
 	for i, step := range steps {
-		table, ok := at.(map[string]any)
+		table, ok := v.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("values have no %q: %q is %s", path, strings.Join(steps[:i], "."), kind(at))
+			return nil, fmt.Errorf("values have no %q: %q is %s", path, strings.Join(steps[:i], "."), kind(v))
 		}
-		if at, ok = table[step]; !ok {
+		if v, ok = table[step]; !ok {
 			return nil, fmt.Errorf("values have no %q: there is no %q", path, strings.Join(steps[:i+1], "."))
 		}
 	}
-	return at, nil
+	return v, nil
 }
 
 // Scope returns the values of chart c from vals, the root's final values. It returns an
@@ -115,8 +115,8 @@ func Scope(vals map[string]any, c *chart.Chart) map[string]any {
 	if c.FromLibrary {
 		return map[string]any{}
 	}
-	if own, ok := Scope(vals, c.Parent())[c.Name()].(map[string]any); ok {
-		return own
+	if scope, ok := Scope(vals, c.Parent())[c.Name()].(map[string]any); ok {
+		return scope
 	}
 	return map[string]any{}
 }

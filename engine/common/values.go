@@ -37,18 +37,18 @@ func (v Values) AsMap() map[string]any {
 
 // Table returns the table at a path such as "image.pull".
 func (v Values) Table(name string) (Values, error) {
-	at := v
+	table := v
 	for _, step := range strings.Split(name, ".") {
-		switch t := at[step].(type) {
+		switch t := table[step].(type) {
 		case map[string]any:
-			at = t
+			table = t
 		case Values:
-			at = t
+			table = t
 		default:
 			return Values{}, &missingTableError{step}
 		}
 	}
-	return at, nil
+	return table, nil
 }
 
 // PathValue returns the value at a path such as "image.tag", which must not be a table.
@@ -57,14 +57,14 @@ func (v Values) PathValue(name string) (any, error) {
 		return nil, errEmptyPath
 	}
 	steps := strings.Split(name, ".")
-	at, last := v, steps[len(steps)-1]
+	m, last := v, steps[len(steps)-1]
 	if len(steps) > 1 {
 		var err error
-		if at, err = v.Table(strings.Join(steps[:len(steps)-1], ".")); err != nil {
+		if m, err = v.Table(strings.Join(steps[:len(steps)-1], ".")); err != nil {
 			return nil, &missingValueError{last}
 		}
 	}
-	found, ok := at[last]
+	found, ok := m[last]
 	if _, table := found.(map[string]any); !ok || table {
 		return nil, &missingValueError{last}
 	}

@@ -65,7 +65,7 @@ func TestAPIListing(t *testing.T) {
 	}
 }
 
-// compare returns the lines that are only in one of two listings.
+// compare returns the lines that are in only one of two listings.
 func compare(want, got string) (added, removed []string) {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for _, line := range b {

@@ -16,17 +16,24 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Kubeconfig is the environment variable with the path of the kubeconfig of a disposable
-// cluster. test/with-cluster.sh sets it.
-const Kubeconfig = "MOONHELM_TEST_KUBECONFIG"
+// Environment variables with the paths of kubeconfigs of a disposable cluster: an
+// administrator's, and one of a user without permissions. test/with-cluster.sh sets them.
+const (
+	Kubeconfig           = "MOONHELM_TEST_KUBECONFIG"
+	RestrictedKubeconfig = "MOONHELM_TEST_RESTRICTED_KUBECONFIG"
+)
+
+const namespaces = "/api/v1/namespaces"
 
 // Client is a client of an API server. It is safe for concurrent use.
 type Client struct {
@@ -56,7 +63,7 @@ func Connect(t testing.TB) *Client {
 	t.Helper()
 	path := os.Getenv(Kubeconfig)
 	if path == "" {
-		t.Skip("no cluster: test/with-cluster.sh brings one up (" + Kubeconfig + ")")
+		t.Skip("no cluster: test/with-cluster.sh starts one (" + Kubeconfig + ")")
 	}
 	c, err := Open(path)
 	if err != nil {
@@ -86,6 +93,32 @@ func Open(path string) (*Client, error) {
 	}
 	c.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
 	return c, nil
+}
+
+// Namespace creates a namespace that is deleted after the test. Its name is random and begins
+// with prefix.
+func (c *Client) Namespace(t testing.TB, prefix string) string {
+	t.Helper()
+	name := fmt.Sprintf("%s-%08x", prefix, rand.Uint32())
+	text, status, err := c.Call(t.Context(), http.MethodPost, namespaces, "", `{"metadata":{"name":"`+name+`"}}`)
+	if err != nil || status != http.StatusCreated {
+		t.Fatalf("create namespace %s: %d %s, %v", name, status, text, err)
+	}
+	t.Cleanup(func() {
+		_, _, _ = c.Call(context.Background(), http.MethodDelete, namespaces+"/"+name, "", "")
+	})
+	return name
+}
+
+// Eventually reports whether holds returns true within half a minute.
+func Eventually(holds func() bool) bool {
+	for range 300 {
+		if holds() {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false
 }
 
 // Call makes a request and returns the body and the status of the response. Without a

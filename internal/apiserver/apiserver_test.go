@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,13 +22,11 @@ const kubeconfig = `clusters: [{name: x, cluster: {server: "%s/", certificate-au
 users: [{name: x, user: {token: secret}}]
 `
 
-func TestCall(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.WriteHeader(http.StatusTeapot)
-		fmt.Fprintf(w, "%s %s %s %s %s", r.Method, r.URL, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), body)
-	}))
-	defer server.Close()
+// connect starts a server with the handler and returns a client for it.
+func connect(t *testing.T, handler http.HandlerFunc) *apiserver.Client {
+	t.Helper()
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	filetest.WriteFile(t, path, fmt.Sprintf(kubeconfig, server.URL, base64.StdEncoding.EncodeToString(ca)))
@@ -35,6 +34,15 @@ func TestCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return client
+}
+
+func TestCall(t *testing.T) {
+	client := connect(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "%s %s %s %s %s", r.Method, r.URL, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), body)
+	})
 	for _, tc := range []struct{ name, method, contentType, want string }{
 		{"JSON", http.MethodPost, "", "POST /a?b=c Bearer secret application/json {}"},
 		{"merge patch", http.MethodPatch, "", "PATCH /a?b=c Bearer secret application/merge-patch+json {}"},
@@ -52,6 +60,27 @@ func TestCall(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestNamespaceIsDeleted(t *testing.T) {
+	var got []string
+	client := connect(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, r.Method+" "+r.URL.Path+string(body))
+		w.WriteHeader(http.StatusCreated)
+	})
+	name := ""
+	t.Run("test", func(t *testing.T) { name = client.Namespace(t, "web") })
+	if !strings.HasPrefix(name, "web-") {
+		t.Errorf("got %q, want a name with the prefix web-", name)
+	}
+	want := []string{
+		"POST /api/v1/namespaces" + `{"metadata":{"name":"` + name + `"}}`,
+		"DELETE /api/v1/namespaces/" + name,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got the requests %q, want %q", got, want)
 	}
 }
 

@@ -189,7 +189,7 @@ func libraries() []Attack {
 	}
 }
 
-// source are scripts whose text is too much.
+// source returns scripts with excessive source text.
 func source() []Attack {
 	var out []Attack
 	add := func(name, text string) { out = append(out, Attack{Name: name, Script: text}) }

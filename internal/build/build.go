@@ -15,8 +15,8 @@ var (
 	gitState  = ""
 )
 
-// helm4 is the release of Helm whose behaviour this has. The version begins with
-// it, because scripts and plugins compare it; our own follows the plus.
+// helm4 is the version of Helm with which this program is compatible. Versions begin with it,
+// because scripts and plugins compare them; our own version follows the plus sign.
 const helm4 = "v4.3.1"
 
 // helm3 is the release of Helm 3 whose flags and files this takes.

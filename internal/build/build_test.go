@@ -43,7 +43,7 @@ func TestHelmHasHelmsOwnNumber(t *testing.T) {
 	}
 }
 
-// Scripts and plugins compare the version: it must read as Helm's.
+// Scripts and plugins compare the version: its format must be Helm's.
 func TestTheVersionIsOneThatScriptsCanCompare(t *testing.T) {
 	info := Current()
 	v, err := semver.NewVersion(info.Version)

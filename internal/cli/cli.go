@@ -24,6 +24,7 @@ import (
 	envcmd "github.com/moonhelm/moonhelm/internal/cli/env"
 	"github.com/moonhelm/moonhelm/internal/cli/get"
 	"github.com/moonhelm/moonhelm/internal/cli/graph"
+	"github.com/moonhelm/moonhelm/internal/cli/help"
 	"github.com/moonhelm/moonhelm/internal/cli/history"
 	"github.com/moonhelm/moonhelm/internal/cli/install"
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
@@ -43,6 +44,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/test"
 	"github.com/moonhelm/moonhelm/internal/cli/uninstall"
 	"github.com/moonhelm/moonhelm/internal/cli/upgrade"
+	valuescmd "github.com/moonhelm/moonhelm/internal/cli/values"
 	"github.com/moonhelm/moonhelm/internal/cli/verify"
 	"github.com/moonhelm/moonhelm/internal/cli/version"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
@@ -95,6 +97,7 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		if errors.As(err, &exit) {
 			return exit.Code
 		}
+		err = withNearby(ctx, f, err)
 		f.Close() // ends the progress display, so that the error is the last output
 		if errors.Is(err, context.Canceled) && !changesReleases(cmd) {
 			err = &interruptedError{Err: err, Cause: context.Cause(ctx)}
@@ -146,15 +149,15 @@ func commands() []command {
 	return []command{
 		{"completion", completion.New, true}, {"create", create.New, false}, {"dependency", dependency.New, false},
 		{"diff", diff.New, true}, {"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
-		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false}, {"lint", lint.New, false}, {"list", list.New,
-			false},
+		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
+		{"lint", lint.New, false}, {"list", list.New, false},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
 		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
 			schema.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
 			false},
 		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
-		{"verify", verify.New, false}, {"version", version.New, false},
+		{"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
 	}
 }
 
@@ -165,22 +168,25 @@ func newRoot(f *cmdutil.Factory) *cobra.Command {
 		Short: "The Kubernetes package manager",
 		Long: `Install charts, packages of Kubernetes objects, into a cluster.
 
-  helm repo add NAME URL         add a chart repository
-  helm search repo web           search it for a chart
-  helm install web NAME/web      install it as the release "web"
-
-  helm create web                create a chart
-  helm template web ./web        render it
-  helm install web ./web         install it
-  helm list                      list releases
-  helm status web                show the release's status
-  helm diff upgrade web ./web    preview an upgrade
-  helm upgrade web ./web         upgrade it
-  helm rollback web              roll back to the previous revision
-  helm uninstall web             uninstall it
-
 Files are stored in $HELM_CACHE_HOME, $HELM_CONFIG_HOME and $HELM_DATA_HOME, which
 follow the XDG base directories; "helm env" prints all variables.`,
+		Example: `  # Find a chart in a repository and install it as the release "web"
+  helm repo add example https://charts.example.com
+  helm search repo web
+  helm install web example/web
+
+  # Write a chart and install it
+  helm create mychart
+  helm template blog ./mychart
+  helm install blog ./mychart
+
+  # Look at what is installed, change it, and remove it
+  helm list
+  helm status blog
+  helm diff upgrade blog ./mychart --set replicaCount=3
+  helm upgrade blog ./mychart --set replicaCount=3
+  helm rollback blog
+  helm uninstall blog`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -210,40 +216,18 @@ follow the XDG base directories; "helm env" prints all variables.`,
 	_ = root.RegisterFlagCompletionFunc("color",
 		cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(ui.Modes(), cobra.ShellCompDirectiveNoFileComp))
-	root.SetHelpCommand(helpCommand(root))
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		_ = help.Show(f, cmd) // standard output is gone: there is no one to tell
+	})
+	root.SetUsageFunc(help.ShowUsage)
+	root.SetHelpCommand(help.New(f, root, func(word string, near []string) error {
+		err := unknownCommand(root, word)
+		if e := (*unknownCommandError)(nil); errors.As(err, &e) && e.Instead == "" && len(e.Similar) == 0 && len(near) > 0 {
+			e.Similar = []string{"help " + near[0]}
+		}
+		return err
+	}))
 	return root
-}
-
-// helpCommand returns `helm help`. Unlike Cobra's it reports an unknown command, rather than
-// showing the root's help.
-func helpCommand(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Show help for a command",
-		RunE: func(_ *cobra.Command, args []string) error {
-			cmd, rest, err := root.Find(args)
-			if err != nil {
-				return err
-			}
-			if cmd == root && len(rest) > 0 {
-				return unknownCommand(root, rest[0])
-			}
-			return cmd.Help()
-		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-			cmd, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var names []string
-			for _, c := range cmd.Commands() {
-				if (c.IsAvailableCommand() || c.Name() == "help") && strings.HasPrefix(c.Name(), toComplete) {
-					names = append(names, c.Name()+"\t"+c.Short)
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-	}
 }
 
 // checkCommand returns an error if args name an unknown command. Cobra would report an unknown flag
@@ -266,8 +250,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	if instead := removedCommand(name); instead != "" {
 		return &unknownCommandError{Name: name, Instead: instead}
 	}
-	cmd.SuggestionsMinimumDistance = 2
-	return &unknownCommandError{Name: name, Similar: cmd.SuggestionsFor(name)}
+	return &unknownCommandError{Name: name, Similar: cmdutil.SimilarCommands(cmd, name)}
 }
 
 // An unknownCommandError is returned if there is no command called Name.

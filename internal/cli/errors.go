@@ -15,7 +15,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/registry"
 )
 
@@ -31,10 +33,24 @@ func explain(err error, f *cmdutil.Factory) string {
 	for _, h := range hints(err) {
 		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), indented(h))
 	}
-	if f.Settings.Debug {
-		b.WriteString(st.Dim(chain(err)))
+	text := redactPasswords(b.String())
+	if term.IsTerminal(f.Err) && isWaitError(err) {
+		columns, _ := term.Size(f.Err)
+		text = ui.Fold(text, columns)
 	}
-	return redactPasswords(b.String())
+	if f.Settings.Debug {
+		text += redactPasswords(st.Dim(chain(err)))
+	}
+	return text
+}
+
+// isWaitError reports whether err lists objects that a wait was for.
+func isWaitError(err error) bool {
+	var (
+		pending *wait.PendingError
+		failed  *wait.FailedError
+	)
+	return errors.As(err, &pending) || errors.As(err, &failed)
 }
 
 // indented returns text for a terminal in which every line but the first begins with a blank. So

@@ -139,7 +139,7 @@ func TestRunExitCode(t *testing.T) {
 		"version --short": {0, "v", ""},
 		"fly":             {1, "", "Error: unknown command \"fly\" for \"helm\"\nhint: "},
 		"status":          {1, "", "hint: usage: helm status NAME"},
-		"list --nonsense": {1, "", "called with an unknown flag: --nonsense"},
+		"list --nonsense": {1, "", "Error: unknown flag: --nonsense\nhint: helm list --help"},
 		"list --color x":  {1, "", "--color is \"x\""},
 		"":                {0, "The Kubernetes package manager", ""},
 	} {

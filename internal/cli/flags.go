@@ -11,22 +11,56 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
-// flagError returns a usage error for a command's flags that suggests similar flags.
+// A flagUseError is returned if a flag of a command does not exist, or has no value or an invalid one.
+type flagUseError struct {
+	Command string // "helm upgrade"
+	Problem string
+	Err     error // of package pflag
+}
+
+func (e *flagUseError) Error() string { return e.Problem }
+
+func (e *flagUseError) Unwrap() error { return e.Err }
+
+// Hint names the command that lists the flags.
+func (e *flagUseError) Hint() string {
+	return e.Command + " --help shows the flags and examples"
+}
+
+// flagError returns a [*flagUseError] for a problem with a command's flags. It suggests similar flags
+// and values.
 func flagError(cmd *cobra.Command, err error) error {
-	problem := "was called wrongly: " + err.Error()
+	problem := err.Error()
 	var (
 		unknown *pflag.NotExistError
 		invalid *pflag.InvalidValueError
+		bare    *pflag.ValueRequiredError
 	)
 	switch {
 	case errors.As(err, &unknown):
-		problem = "was called with an " + err.Error() + insteadOf(cmd, unknown)
+		problem += insteadOf(cmd, unknown)
 	case errors.As(err, &invalid):
-		problem = "was called with an " + invalidValue(invalid)
+		problem = invalidValue(invalid)
+	case errors.As(err, &bare):
+		problem = missingValue(bare)
 	}
-	return &cmdutil.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: problem}
+	return &flagUseError{Command: cmd.CommandPath(), Problem: problem, Err: err}
+}
+
+// missingValue describes a flag without a value: "flag --set needs a value, such as --set replicas=2".
+func missingValue(err *pflag.ValueRequiredError) string {
+	name := "--" + err.GetSpecifiedName()
+	if err.GetSpecifiedShortnames() != "" {
+		name = "-" + err.GetSpecifiedName()
+	}
+	text := "flag " + name + " needs a value"
+	if value := cmdutil.ExampleValue(err.GetFlag()); value != "" {
+		return text + ", such as " + name + " " + value
+	}
+	return text + ": " + err.GetFlag().Usage
 }
 
 // invalidValue describes an invalid flag value without the names of Go functions.
@@ -63,24 +97,41 @@ func insteadOf(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 // are none.
 func similarFlags(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	name := unknown.GetSpecifiedName()
-	if unknown.GetSpecifiedShortnames() != "" || len(name) < 2 {
-		return ""
+	if unknown.GetSpecifiedShortnames() != "" {
+		return singleHyphen(cmd, unknown.GetSpecifiedShortnames())
 	}
 	if name == "version" && !cmd.HasParent() {
 		return `; "helm version" shows the version`
 	}
-	// Cobra suggests similar commands; here the commands stand for flags.
-	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+	near := suggest.Nearest(flagNames(cmd), name)
+	if len(near) == 0 {
+		return ""
+	}
+	for i, name := range near {
+		near[i] = "--" + name
+	}
+	return "; did you mean " + cmdutil.Enumerate(near, "or") + "?"
+}
+
+// singleHyphen returns the end of a sentence for -wait, of which the letters are not flags, or "" if
+// there is no flag --wait either.
+func singleHyphen(cmd *cobra.Command, letters string) string {
+	name, _, _ := strings.Cut(letters, "=")
+	if f := cmd.Flags().Lookup(name); f == nil || f.Hidden || len(name) < 2 {
+		return ""
+	}
+	return "; did you mean --" + name + "?"
+}
+
+// flagNames returns the names of the flags that help shows.
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
 	add := func(f *pflag.Flag) {
 		if !f.Hidden && len(f.Name) > 2 {
-			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+			names = append(names, f.Name)
 		}
 	}
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	near := flags.SuggestionsFor(name)
-	if len(near) == 0 {
-		return ""
-	}
-	return ", did you mean --" + strings.Join(near[:min(len(near), 3)], ", --") + "?"
+	return names
 }

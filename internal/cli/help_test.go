@@ -8,7 +8,9 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/internal/cli/help"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
@@ -28,6 +30,50 @@ func TestShortTexts(t *testing.T) {
 			}
 		})
 	})
+}
+
+// The help of each command is as wide as the terminal, and names all its flags and the global ones.
+func TestHelpFits(t *testing.T) {
+	for path, cmd := range exampleCommands() {
+		t.Run(path, func(t *testing.T) {
+			for _, columns := range []int{0, 60, 110, 200} {
+				text := help.Text(cmd, columns, term.Style{})
+				for line := range strings.Lines(text) {
+					if n := len(strings.TrimSuffix(line, "\n")); columns > 0 && n > columns {
+						t.Errorf("at %d columns a line has %d: %s", columns, n, line)
+					}
+				}
+				check := func(f *pflag.Flag) {
+					if !f.Hidden && !strings.Contains(text, "--"+f.Name) {
+						t.Errorf("at %d columns --%s is missing", columns, f.Name)
+					}
+				}
+				cmd.LocalFlags().VisitAll(check)
+				cmd.InheritedFlags().VisitAll(check)
+			}
+		})
+	}
+}
+
+// Examples of values that an error names are accepted by the flags.
+func TestExampleValues(t *testing.T) {
+	examples := 0
+	for path, cmd := range exampleCommands() {
+		visit := func(f *pflag.Flag) {
+			value := strings.Trim(cmdutil.ExampleValue(f), "'")
+			if value == "" || f.NoOptDefVal != "" {
+				return
+			}
+			examples++
+			if err := f.Value.Set(value); err != nil {
+				t.Errorf("%s --%s %s: %v", path, f.Name, value, err)
+			}
+		}
+		cmd.LocalFlags().VisitAll(visit)
+	}
+	if examples < 100 {
+		t.Errorf("%d flags have an example, want 100 or more", examples)
+	}
 }
 
 // walk calls visit for a command and all its subcommands.

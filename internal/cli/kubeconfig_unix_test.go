@@ -96,6 +96,7 @@ var commandUses = map[string]struct {
 	"test":                  {cluster, "a"},
 	"uninstall":             {cluster, "a"},
 	"upgrade":               {cluster, "a chart"},
+	"values":                {namespace, "chart"},
 	"verify":                {offline, "out/chart-0.1.0.tgz"},
 	"version":               {offline, ""},
 }

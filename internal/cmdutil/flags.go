@@ -15,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -124,13 +125,23 @@ func Group(cmd *cobra.Command, args []string) error {
 		}
 	}
 	problem := fmt.Sprintf("has no command %q", args[0])
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	if near := SimilarCommands(cmd, args[0]); len(near) > 0 {
 		problem += fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return &UsageError{
 		Command: cmd.CommandPath(), Usage: fmt.Sprintf("%s %s", cmd.CommandPath(), strings.Join(has, "|")), Problem: problem,
 	}
+}
+
+// SimilarCommands returns the commands below cmd, or their aliases, that word may be a misspelling of.
+func SimilarCommands(cmd *cobra.Command, word string) []string {
+	var names, aliases []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names, aliases = append(names, c.Name()), append(aliases, c.Aliases...)
+		}
+	}
+	return suggest.Nearest(append(names, aliases...), word)
 }
 
 // A UsageError is returned when a command was called with the wrong arguments.
@@ -191,6 +202,7 @@ type WaitFlags struct {
 	Strategy string
 	Jobs     bool
 	Timeout  time.Duration
+	GiveUp   GiveUpFlag
 }
 
 // Wait reports whether to wait for objects, not only for hooks.
@@ -198,7 +210,8 @@ func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy =
 
 // WaitOptions returns the flags as options of package action.
 func (w *WaitFlags) WaitOptions() action.WaitOptions {
-	return action.WaitOptions{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout}
+	return action.WaitOptions{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout,
+		GiveUpAfter: w.GiveUp.After}
 }
 
 type waitStrategy struct{ to *string }
@@ -219,13 +232,53 @@ func (s waitStrategy) Set(v string) error {
 	return nil
 }
 
-// Bind registers --wait and --timeout, and --wait-for-jobs if jobs is true.
+// GiveUpFlag is the flag that says how long failing pods may take to recover.
+type GiveUpFlag struct {
+	// After is 0 for the defaults, and negative for ever, as in [action.WaitOptions].
+	After time.Duration
+}
+
+// Bind registers --give-up-after.
+func (g *GiveUpFlag) Bind(fs *pflag.FlagSet) {
+	fs.Var(giveUpAfter{&g.After}, "give-up-after", "how long failing pods may take to recover before a wait "+
+		"fails, or never (default 20s if a pod or container cannot start, 30s if one keeps crashing)")
+}
+
+type giveUpAfter struct{ to *time.Duration }
+
+func (g giveUpAfter) Type() string { return "time" }
+
+func (g giveUpAfter) String() string {
+	switch {
+	case g.to == nil || *g.to == 0:
+		return ""
+	case *g.to < 0:
+		return "never"
+	}
+	return g.to.String()
+}
+
+func (g giveUpAfter) Set(v string) error {
+	if v == "never" {
+		*g.to = -1
+		return nil
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("must be a duration such as 90s or 5m, or never")
+	}
+	*g.to = d
+	return nil
+}
+
+// Bind registers --wait, --timeout and --give-up-after, and --wait-for-jobs if jobs is true.
 func (w *WaitFlags) Bind(fs *pflag.FlagSet, jobs bool) {
 	w.Strategy = "hookOnly"
 	fs.Var(waitStrategy{&w.Strategy}, "wait",
 		"wait until the objects are ready (or deleted): watcher, legacy, or hookOnly")
 	fs.Lookup("wait").NoOptDefVal = "watcher"
 	fs.DurationVar(&w.Timeout, "timeout", 5*time.Minute, "time to wait for each step: a hook, or all objects")
+	w.GiveUp.Bind(fs)
 	if jobs {
 		fs.BoolVar(&w.Jobs, "wait-for-jobs", false, "with --wait, wait until Jobs are complete too")
 	}

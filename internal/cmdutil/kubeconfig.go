@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
 )
@@ -207,7 +208,47 @@ func (e *KubeconfigError) Error() string {
 
 func (e *KubeconfigError) Unwrap() error { return e.Err }
 
-// Hint says how to select another kubeconfig.
+// Hint says how to select another kubeconfig, or another context of it.
 func (e *KubeconfigError) Hint() string {
+	if unknown := (*ContextError)(nil); errors.As(e.Err, &unknown) {
+		return unknown.Hint()
+	}
 	return "set KUBECONFIG or --kubeconfig to your cluster's file, or select a context with --kube-context"
+}
+
+// A ContextError is returned if the kubeconfig has no context Name.
+type ContextError struct {
+	Name     string
+	Contexts []string // those that it has
+}
+
+func (e *ContextError) Error() string { return fmt.Sprintf("context %q does not exist", e.Name) }
+
+// Hint suggests a similar context, and lists those that there are.
+func (e *ContextError) Hint() string {
+	const most = 20
+	var hints []string
+	if near := suggest.Nearest(e.Contexts, e.Name); len(near) > 0 {
+		hints = append(hints, "did you mean "+Enumerate(near, "or")+"?")
+	}
+	switch n := len(e.Contexts); {
+	case n == 0:
+		hints = append(hints, "the kubeconfig has no contexts: set KUBECONFIG or --kubeconfig to your cluster's file")
+	case n == 1:
+		hints = append(hints, "the only context is "+e.Contexts[0])
+	case n > most:
+		hints = append(hints, fmt.Sprintf("the contexts are %s and %d more", strings.Join(e.Contexts[:most], ", "), n-most))
+	default:
+		hints = append(hints, "the contexts are "+Enumerate(e.Contexts, "and"))
+	}
+	return strings.Join(hints, "\n")
+}
+
+// Enumerate joins words as in a sentence, with a conjunction before the last: "a", "a or b", "a, b or c".
+func Enumerate(words []string, conjunction string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }

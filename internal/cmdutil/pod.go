@@ -3,10 +3,11 @@
 package cmdutil
 
 import (
-	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -89,7 +90,7 @@ func (s *Settings) namesCluster(config clientapi.Config) (bool, error) {
 		cluster := config.Clusters[context.Cluster]
 		return cluster != nil && cluster.Server != "", nil
 	case name != "":
-		return false, fmt.Errorf("context %q does not exist", name)
+		return false, &ContextError{Name: name, Contexts: slices.Sorted(maps.Keys(config.Contexts))}
 	}
 	return false, nil
 }

@@ -39,9 +39,14 @@ func (v *ValueFlags) Bind(fs *pflag.FlagSet) {
 
 // Build reads the files and computes the user's values.
 func (v *ValueFlags) Build(ctx context.Context, f *Factory) (map[string]any, error) {
+	return v.Sources().Build(func(path string) ([]byte, error) { return f.ReadSource(ctx, path) })
+}
+
+// Sources returns the flags' values.
+func (v *ValueFlags) Sources() values.Options {
 	o := v.options
 	o.Files = v.files
-	return o.Build(func(path string) ([]byte, error) { return f.ReadSource(ctx, path) })
+	return o
 }
 
 // maxSource is the size of the largest values file, in bytes.

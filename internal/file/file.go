@@ -135,9 +135,9 @@ func ReadIn(dir, name string, limit int64) ([]byte, error) {
 
 // withoutPath returns the Err of a [*fs.PathError].
 func withoutPath(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
 	}
 	return err
 }

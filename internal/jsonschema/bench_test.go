@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// corpus returns the schemas of the public charts beside the project, with the charts'
-// values; the largest schema first.
+// corpus returns the schemas of the public charts of the corpus with the charts' values, the
+// largest schema first.
 func corpus(tb testing.TB) (schemas []string, values []any) {
 	files, err := filepath.Glob("../../../shared/corpus/charts/*/values.schema.json")
 	if err != nil {
@@ -43,8 +43,8 @@ func corpus(tb testing.TB) (schemas []string, values []any) {
 	return schemas, values
 }
 
-// TestCorpus holds public charts' values, as they are and with one member changed,
-// against their schemas.
+// TestCorpus validates public charts' values, unchanged and with one member changed, against
+// their schemas.
 func TestCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -67,7 +67,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// The largest schema of the corpus, and the values of its chart.
+// The largest schema of the corpus with the values of its chart.
 func BenchmarkLargest(b *testing.B) {
 	schemas, values := corpus(b)
 	schema, v := schemas[0], values[0]
@@ -121,7 +121,7 @@ func compileReference(schema string) (*reference.Schema, error) {
 	return c.Compile("chart:///s.json")
 }
 
-// BenchmarkMetaschema measures compiling the first schema of a draft.
+// BenchmarkMetaschema measures the compilation of the first schema of a draft.
 func BenchmarkMetaschema(b *testing.B) {
 	for _, d := range []*draft{draft4, draft7, draft2019, draft2020} {
 		b.Run(fmt.Sprint(d.version), func(b *testing.B) {

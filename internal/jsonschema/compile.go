@@ -110,7 +110,7 @@ func once(found []Violation) []Violation {
 
 // dialectAt returns the dialect for text, the value of $schema in the schema where of the
 // document at.
-func (c *compilation) dialectAt(text, where, at string) (*dialect, error) {
+func (c *compilation) dialectAt(text, where, pointer string) (*dialect, error) {
 	text, _, _ = strings.Cut(text, "#")
 	if _, err := url.Parse(text); err != nil {
 		return nil, fmt.Errorf("invalid $schema in %q: %w", where, err)
@@ -118,7 +118,7 @@ func (c *compilation) dialectAt(text, where, at string) (*dialect, error) {
 	if d := draftOf(text); d != nil {
 		return &dialect{draft: d}, nil
 	}
-	if text == at {
+	if text == pointer {
 		return nil, fmt.Errorf("draft %q is not supported", text)
 	}
 	if slices.Contains(c.loading, text) {
@@ -141,7 +141,7 @@ func (c *compilation) dialectAt(text, where, at string) (*dialect, error) {
 }
 
 // choose returns the dialect with the vocabularies that a metaschema declares.
-func choose(d *draft, at string, meta map[string]any) (*dialect, error) {
+func choose(d *draft, pointer string, meta map[string]any) (*dialect, error) {
 	declared, ok := meta["$vocabulary"].(map[string]any)
 	if !ok || d.version < 2019 {
 		return &dialect{draft: d}, nil
@@ -151,9 +151,9 @@ func choose(d *draft, at string, meta map[string]any) (*dialect, error) {
 		if required, _ := declared[name].(bool); !required {
 			continue
 		}
-		known, ours := strings.CutPrefix(name, d.prefix+"vocab/")
-		if !ours || !slices.Contains(d.vocabularies, known) {
-			return nil, fmt.Errorf("unsupported vocabulary %q in %q", name, at)
+		known, found := strings.CutPrefix(name, d.prefix+"vocab/")
+		if !found || !slices.Contains(d.vocabularies, known) {
+			return nil, fmt.Errorf("unsupported vocabulary %q in %q", name, pointer)
 		}
 		chosen = append(chosen, known)
 	}

@@ -137,7 +137,7 @@ func (s *scope) keywords() string {
 
 // schema validates v against s. If marks is not nil, it records the members and items that
 // the keywords of s evaluated.
-func (e *evaluation) schema(s *Schema, v any, at scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) schema(s *Schema, v any, sc scope, marks *evaluated, found *[]Violation) bool {
 	switch {
 	case s.always != nil && *s.always:
 		return true
@@ -156,22 +156,22 @@ func (e *evaluation) schema(s *Schema, v any, at scope, marks *evaluated, found 
 	if e.depth++; e.depth > maxDepth {
 		e.err = ErrTooSlow
 	}
-	ok := e.marked(s, v, at, marks, found)
+	ok := e.marked(s, v, sc, marks, found)
 	e.depth--
 	return ok
 }
 
 // marked validates v against the keywords of s, and records the evaluated members and items
 // if s has unevaluatedProperties or unevaluatedItems.
-func (e *evaluation) marked(s *Schema, v any, at scope, marks *evaluated, found *[]Violation) bool {
-	at.schema = s
+func (e *evaluation) marked(s *Schema, v any, sc scope, marks *evaluated, found *[]Violation) bool {
+	sc.schema = s
 	if s.unevaluatedProperties == nil && s.unevaluatedItems == nil {
-		return e.keywords(s, v, &at, marks, found)
+		return e.keywords(s, v, &sc, marks, found)
 	}
-	var own evaluated
-	ok := e.keywords(s, v, &at, &own, found)
+	var inner evaluated
+	ok := e.keywords(s, v, &sc, &inner, found)
 	if ok && marks != nil {
-		marks.merge(&own)
+		marks.merge(&inner)
 	}
 	return ok
 }
@@ -207,7 +207,7 @@ func (e *evaluation) otherMeta(s *Schema, v any) *Schema {
 }
 
 // keywords validates v against the keywords of s, in the order of the reported violations.
-func (e *evaluation) keywords(s *Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) keywords(s *Schema, v any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	t := typeOf(v)
 	if t == 0 {
 		return e.fail(found, "invalid jsonType %T", v)
@@ -221,32 +221,32 @@ func (e *evaluation) keywords(s *Schema, v any, at *scope, marks *evaluated, fou
 		ok = ok && met
 		return (ok || found != nil) && e.err == nil
 	}
-	if r := s.refs.ref; r != nil && !also(e.reference("$ref", r, v, at, marks, found)) {
+	if r := s.refs.ref; r != nil && !also(e.reference("$ref", r, v, sc, marks, found)) {
 		return false
 	}
-	if !also(e.typed(s, v, at, marks, found)) {
+	if !also(e.typed(s, v, sc, marks, found)) {
 		return false
 	}
-	if s.refs.recursive != nil && !also(e.reference("$recursiveRef", at.recursiveTarget(s), v, at, marks, found)) {
+	if s.refs.recursive != nil && !also(e.reference("$recursiveRef", sc.recursiveTarget(s), v, sc, marks, found)) {
 		return false
 	}
-	if s.refs.dynamic != nil && !also(e.reference("$dynamicRef", at.dynamicTarget(s), v, at, marks, found)) {
+	if s.refs.dynamic != nil && !also(e.reference("$dynamicRef", sc.dynamicTarget(s), v, sc, marks, found)) {
 		return false
 	}
-	if !s.logic.isZero() && !also(e.logic(&s.logic, v, at, marks, found)) {
+	if !s.logic.isZero() && !also(e.logic(&s.logic, v, sc, marks, found)) {
 		return false
 	}
-	also(e.unevaluated(s, v, at, marks, found))
+	also(e.unevaluated(s, v, sc, marks, found))
 	return ok
 }
 
 // typed validates v against the keywords for its type.
-func (e *evaluation) typed(s *Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) typed(s *Schema, v any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		return s.object == nil || e.object(s.object, v, at, marks, found)
+		return s.object == nil || e.object(s.object, v, sc, marks, found)
 	case []any:
-		return s.array == nil || e.array(s.array, v, at, marks, found)
+		return s.array == nil || e.array(s.array, v, sc, marks, found)
 	case string:
 		return s.text == nil || e.text(s.text, v, found)
 	case nil, bool:
@@ -257,30 +257,30 @@ func (e *evaluation) typed(s *Schema, v any, at *scope, marks *evaluated, found 
 
 // inPlace applies a schema to the current value. It records the evaluated members and items
 // if the value is valid.
-func (e *evaluation) inPlace(s *Schema, v any, at scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) inPlace(s *Schema, v any, sc scope, marks *evaluated, found *[]Violation) bool {
 	if marks == nil {
-		return e.schema(s, v, at, nil, found)
+		return e.schema(s, v, sc, nil, found)
 	}
-	var own evaluated
-	ok := e.schema(s, v, at, &own, found)
+	var inner evaluated
+	ok := e.schema(s, v, sc, &inner, found)
 	if ok {
-		marks.merge(&own)
+		marks.merge(&inner)
 	}
 	return ok
 }
 
 // member applies a schema to a member of an object.
-func (e *evaluation) member(s *Schema, name string, v any, at scope, found *[]Violation) bool {
+func (e *evaluation) member(s *Schema, name string, v any, sc scope, found *[]Violation) bool {
 	e.path = append(e.path, token{name: name})
-	ok := e.schema(s, v, at, nil, found)
+	ok := e.schema(s, v, sc, nil, found)
 	e.path = e.path[:len(e.path)-1]
 	return ok
 }
 
 // item applies a schema to an item of an array.
-func (e *evaluation) item(s *Schema, i int, v any, at scope, found *[]Violation) bool {
+func (e *evaluation) item(s *Schema, i int, v any, sc scope, found *[]Violation) bool {
 	e.path = append(e.path, token{index: i, isIndex: true})
-	ok := e.schema(s, v, at, nil, found)
+	ok := e.schema(s, v, sc, nil, found)
 	e.path = e.path[:len(e.path)-1]
 	return ok
 }
@@ -293,12 +293,12 @@ type references struct {
 
 // reference applies the target of a reference. It ignores a reference that is already being
 // applied to the same value.
-func (e *evaluation) reference(keyword string, to *Schema, v any, at *scope, marks *evaluated,
+func (e *evaluation) reference(keyword string, to *Schema, v any, sc *scope, marks *evaluated,
 	found *[]Violation) bool {
-	for s := at; s != nil; s = s.up {
+	for s := sc; s != nil; s = s.up {
 		if s.schema == to {
 			return found != nil && e.fail(found, "both %s and %s resolve to %q causing reference cycle",
-				at.keywords()+"/"+keyword, s.keywords(), to.address())
+				sc.keywords()+"/"+keyword, s.keywords(), to.address())
 		}
 		if s.descends {
 			break
@@ -307,7 +307,7 @@ func (e *evaluation) reference(keyword string, to *Schema, v any, at *scope, mar
 			return false
 		}
 	}
-	return e.inPlace(to, v, at.next(keyword, ""), marks, found)
+	return e.inPlace(to, v, sc.next(keyword, ""), marks, found)
 }
 
 // recursiveTarget returns the target of $recursiveRef: the outermost schema with
@@ -393,7 +393,7 @@ func (m *evaluated) merge(o *evaluated) {
 
 // unevaluated validates members and items that no other keyword evaluated against the schema
 // for them.
-func (e *evaluation) unevaluated(s *Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) unevaluated(s *Schema, v any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	ok := true
 	switch v := v.(type) {
 	case map[string]any:
@@ -404,7 +404,7 @@ func (e *evaluation) unevaluated(s *Schema, v any, at *scope, marks *evaluated, 
 			if marks.members[name] {
 				continue
 			}
-			if !e.member(s.unevaluatedProperties, name, v[name], at.below("unevaluatedProperties", ""), found) {
+			if !e.member(s.unevaluatedProperties, name, v[name], sc.below("unevaluatedProperties", ""), found) {
 				if ok = false; found == nil {
 					return false
 				}
@@ -419,7 +419,7 @@ func (e *evaluation) unevaluated(s *Schema, v any, at *scope, marks *evaluated, 
 			if marks.items[i] {
 				continue
 			}
-			if !e.item(s.unevaluatedItems, i, v[i], at.below("unevaluatedItems", ""), found) {
+			if !e.item(s.unevaluatedItems, i, v[i], sc.below("unevaluatedItems", ""), found) {
 				if ok = false; found == nil {
 					return false
 				}

@@ -190,14 +190,14 @@ func inOrder(s, units string) error {
 			return errors.New("missing unit")
 		}
 		unit := rest[:1]
-		at := strings.Index(left, unit)
+		i := strings.Index(left, unit)
 		switch {
 		case !strings.Contains(units, unit):
 			return fmt.Errorf("invalid unit %q", rune(rest[0]))
-		case at < 0:
+		case i < 0:
 			return fmt.Errorf("unit '%s' out of order", unit)
 		}
-		left, s = left[at+1:], rest[1:]
+		left, s = left[i+1:], rest[1:]
 	}
 	return nil
 }
@@ -232,11 +232,11 @@ func validEmail(s string) error {
 	if len(s) > 255 {
 		return errors.New("more than 255 characters long")
 	}
-	at := strings.LastIndexByte(s, '@')
-	if at < 0 {
+	i := strings.LastIndexByte(s, '@')
+	if i < 0 {
 		return errors.New("missing @")
 	}
-	local, domain := s[:at], s[at+1:]
+	local, domain := s[:i], s[i+1:]
 	if len(local) > 64 {
 		return errors.New("local part more than 64 characters long")
 	}

@@ -15,9 +15,8 @@ import (
 	"testing"
 )
 
-// FuzzReference makes schemas of all keywords and drafts, and values that
-// have to do with them, out of a fuzzer's bytes, and holds this package against the
-// library that Helm uses.
+// FuzzReference generates schemas with all keywords and drafts, and values for them, and
+// compares this package with the library that Helm uses.
 func FuzzReference(f *testing.F) {
 	for seed := range 200 {
 		f.Add([]byte{byte(seed), byte(seed >> 8), byte(seed * 7), byte(seed * 31)})
@@ -25,7 +24,7 @@ func FuzzReference(f *testing.F) {
 	f.Fuzz(func(t *testing.T, choices []byte) { compareCase(t, choices) })
 }
 
-// TestReferenceGenerated runs the fuzzer's check on as many cases as a test run has time for.
+// TestReferenceGenerated runs the fuzz test on as many cases as fit into a test run.
 func TestReferenceGenerated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -63,7 +62,7 @@ func compareCase(t *testing.T, choices []byte) {
 	t.Errorf("schema %s\nvalue %s\nothers %s\nours\n%s\nreference\n%s", c.schema, c.value, c.others, got, want)
 }
 
-// madeCase is a schema, a value, and the documents that the schema may refer to.
+// madeCase has a schema, a value, and the documents to which the schema may refer.
 type madeCase struct {
 	schema, value string
 	others        map[string]string
@@ -80,12 +79,12 @@ func (c *madeCase) outcomes() (got, want outcome) {
 	return ours(decode(c.schema), decode(c.value), c.load), theirs(decode(c.schema), decode(c.value), c.load)
 }
 
-// wrapped finds a count that the reference has read as a negative one, because it has more
-// than 63 bits (docs/differences.md).
+// wrapped matches a count that the reference reads as a negative one, because it has more than
+// 63 bits (docs/differences.md).
 var wrapped = regexp.MustCompile(`-\d{18,}`)
 
-// differs reports whether the two disagree. The reference knows no bounds, so that cases
-// that take long are left out.
+// differs reports whether the two disagree. The reference has no limits, so cases that exceed
+// ours are ignored.
 func (c *madeCase) differs() bool {
 	limited := Compiler{Load: c.load, Limits: Limits{Steps: 20_000}}
 	if s, err := limited.Compile("chart:///s.json", decode(c.schema)); err == nil {
@@ -95,7 +94,7 @@ func (c *madeCase) differs() bool {
 	}
 	got, want := c.outcomes()
 	if got.schema != "" && want.schema != "" && !sameDocument(got.schema, want.schema) {
-		return false // of several errors, either may come first
+		return false // the order of several errors is random
 	}
 	if slices.ContainsFunc(want.violations, wrapped.MatchString) {
 		return false
@@ -103,7 +102,7 @@ func (c *madeCase) differs() bool {
 	return !got.equal(want)
 }
 
-// shrink takes away what makes no difference.
+// shrink reduces a case as long as the results differ.
 func (c *madeCase) shrink() {
 	texts := []*string{&c.schema, &c.value}
 	for _, url := range sortedKeys(c.others) {
@@ -133,7 +132,7 @@ func (c *madeCase) shrink() {
 	}
 }
 
-// reductions are copies of v with one thing less.
+// reductions returns copies of v with one element less.
 func reductions(v any) []any {
 	var out []any
 	switch v := v.(type) {
@@ -166,8 +165,8 @@ func without(v map[string]any, key string, instead any) map[string]any {
 	return out
 }
 
-// sameDocument reports whether two errors are both of one document's check against its
-// metaschema.
+// sameDocument reports whether two errors are of the validation of the same document against
+// its metaschema.
 func sameDocument(a, b string) bool {
 	a, _, _ = strings.Cut(a, " ")
 	b, _, _ = strings.Cut(b, " ")
@@ -184,13 +183,13 @@ func decode(text string) any {
 	return v
 }
 
-// maker makes schemas and values from choices; when these are used up, from a hash of
+// maker generates schemas and values from choices; when these are exhausted, from a hash of
 // them.
 type maker struct {
 	choices []byte
 	rest    *rand.Rand
 	draft   *draft
-	named   int // identifiers given
+	named   int // number of identifiers so far
 }
 
 func newMaker(choices []byte) *maker {
@@ -208,7 +207,7 @@ func (m *maker) pick(n int) int {
 	return int(c) % n
 }
 
-// one is true once in n times.
+// one returns true once in n times.
 func (m *maker) one(n int) bool              { return m.pick(n) == 0 }
 func (m *maker) of(choices ...string) string { return choices[m.pick(len(choices))] }
 
@@ -276,7 +275,7 @@ func (m *maker) root(schema string) map[string]any {
 		m.draft = draftOf(strings.TrimSuffix(schema, "#"))
 	}
 	s := m.object(2)
-	// Where references lead, mostly.
+	// Mostly names that exist.
 	m.named = 3
 	if m.one(2) {
 		s["$anchor"], s["properties"] = "x", map[string]any{"a": map[string]any{"$anchor": "y", "type": "string"}}
@@ -357,7 +356,7 @@ func (m *maker) ref() string {
 		"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/meta/core", "#/$defs/a", "#/definitions/b", "#/definitions/c")
 }
 
-// object makes a schema that is not a bool.
+// object generates a schema that is not a boolean.
 func (m *maker) object(depth int) map[string]any {
 	s := map[string]any{}
 	for range 1 + m.pick(4) {

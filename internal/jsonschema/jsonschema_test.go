@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// check compiles a schema and returns the violations of a value, one a line.
+// check compiles a schema and returns the violations of a value, one per line.
 func check(t *testing.T, schema string, v any) string {
 	t.Helper()
 	var c Compiler
@@ -62,8 +62,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestReference holds cases that were written by hand against the library that
-// Helm uses.
+// TestReference compares manual cases with the library that Helm uses.
 func TestReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -85,7 +84,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// Values come from YAML and from --set too.
+// Values may come from YAML and --set.
 func TestGoTypes(t *testing.T) {
 	type odd struct{}
 	const number = `{"type":"integer","minimum":1,"maximum":300}`
@@ -137,7 +136,7 @@ func TestBadSchemas(t *testing.T) {
 	}
 }
 
-// A schema inside of another may be of another draft, and is checked by its own.
+// An embedded schema may have another draft, and is validated with it.
 func TestDraftsInOneDocument(t *testing.T) {
 	const schema = `{"$ref":"old","$defs":{"old":{"$id":"old","$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}}}`
 	if got, want := check(t, schema, []any{1}), "[0]: got number, want string"; got != want {
@@ -150,7 +149,7 @@ func TestDraftsInOneDocument(t *testing.T) {
 	}
 }
 
-// A metaschema of an author chooses which vocabularies count.
+// An author's metaschema chooses the vocabularies.
 func TestVocabularies(t *testing.T) {
 	c := Compiler{Load: func(url string) (any, error) {
 		return decode(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$vocabulary":{
@@ -166,7 +165,7 @@ func TestVocabularies(t *testing.T) {
 	}
 }
 
-// A schema is checked by the core vocabulary and by those that were chosen.
+// A schema is validated with the core vocabulary and the chosen ones.
 func TestVocabulariesMetaschema(t *testing.T) {
 	c := Compiler{Load: func(string) (any, error) {
 		return decode(`{"$vocabulary":{"https://json-schema.org/draft/2020-12/vocab/applicator":true}}`), nil

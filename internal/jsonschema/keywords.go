@@ -105,33 +105,33 @@ func (l *logic) isZero() bool {
 	return l.not == nil && l.allOf == nil && l.anyOf == nil && l.oneOf == nil && l.condition == nil
 }
 
-func (e *evaluation) logic(l *logic, v any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) logic(l *logic, v any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	ok := true
-	if l.not != nil && e.inPlace(l.not, v, at.next("not", ""), marks, nil) {
+	if l.not != nil && e.inPlace(l.not, v, sc.next("not", ""), marks, nil) {
 		ok = e.fail(found, "'not' failed")
 	}
 	for i, s := range l.allOf {
 		if !ok && found == nil || e.err != nil {
 			return false
 		}
-		ok = e.inPlace(s, v, at.next("allOf", strconv.Itoa(i)), marks, found) && ok
+		ok = e.inPlace(s, v, sc.next("allOf", strconv.Itoa(i)), marks, found) && ok
 	}
 	if len(l.anyOf) > 0 && (ok || found != nil) {
-		ok = e.anyOf(l.anyOf, v, at, marks, found) && ok
+		ok = e.anyOf(l.anyOf, v, sc, marks, found) && ok
 	}
 	if len(l.oneOf) > 0 && (ok || found != nil) {
-		ok = e.oneOf(l.oneOf, v, at, marks, found) && ok
+		ok = e.oneOf(l.oneOf, v, sc, marks, found) && ok
 	}
 	if l.condition != nil && (ok || found != nil) {
-		ok = e.condition(l, v, at, marks, found) && ok
+		ok = e.condition(l, v, sc, marks, found) && ok
 	}
 	return ok
 }
 
-func (e *evaluation) anyOf(branches []*Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) anyOf(branches []*Schema, v any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	matched := false
 	for i, s := range branches {
-		if e.inPlace(s, v, at.next("anyOf", strconv.Itoa(i)), marks, nil) {
+		if e.inPlace(s, v, sc.next("anyOf", strconv.Itoa(i)), marks, nil) {
 			if matched = true; marks == nil {
 				return true
 			}
@@ -140,13 +140,13 @@ func (e *evaluation) anyOf(branches []*Schema, v any, at *scope, marks *evaluate
 	if matched || found == nil || e.err != nil {
 		return matched
 	}
-	return e.fail(found, "'anyOf' failed%s", e.reasons("anyOf", branches, v, at))
+	return e.fail(found, "'anyOf' failed%s", e.reasons("anyOf", branches, v, sc))
 }
 
-func (e *evaluation) oneOf(branches []*Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) oneOf(branches []*Schema, v any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	first := -1
 	for i, s := range branches {
-		if !e.inPlace(s, v, at.next("oneOf", strconv.Itoa(i)), marks, nil) {
+		if !e.inPlace(s, v, sc.next("oneOf", strconv.Itoa(i)), marks, nil) {
 			continue
 		}
 		if first >= 0 {
@@ -157,14 +157,14 @@ func (e *evaluation) oneOf(branches []*Schema, v any, at *scope, marks *evaluate
 	if first >= 0 || found == nil || e.err != nil {
 		return first >= 0
 	}
-	return e.fail(found, "'oneOf' failed, none matched%s", e.reasons("oneOf", branches, v, at))
+	return e.fail(found, "'oneOf' failed, none matched%s", e.reasons("oneOf", branches, v, sc))
 }
 
 // reasons returns the violations of all branches for a message.
-func (e *evaluation) reasons(keyword string, branches []*Schema, v any, at *scope) string {
+func (e *evaluation) reasons(keyword string, branches []*Schema, v any, sc *scope) string {
 	var found []Violation
 	for i, s := range branches {
-		e.schema(s, v, at.next(keyword, strconv.Itoa(i)), nil, &found)
+		e.schema(s, v, sc.next(keyword, strconv.Itoa(i)), nil, &found)
 	}
 	if len(found) == 0 {
 		return ""
@@ -180,11 +180,11 @@ func (e *evaluation) reasons(keyword string, branches []*Schema, v any, at *scop
 	return " (" + strings.Join(texts, "; or ") + ")"
 }
 
-func (e *evaluation) condition(l *logic, v any, at *scope, marks *evaluated, found *[]Violation) bool {
-	if e.inPlace(l.condition, v, at.next("if", ""), marks, nil) {
-		return l.then == nil || e.inPlace(l.then, v, at.next("then", ""), marks, found)
+func (e *evaluation) condition(l *logic, v any, sc *scope, marks *evaluated, found *[]Violation) bool {
+	if e.inPlace(l.condition, v, sc.next("if", ""), marks, nil) {
+		return l.then == nil || e.inPlace(l.then, v, sc.next("then", ""), marks, found)
 	}
-	return l.otherwise == nil || e.inPlace(l.otherwise, v, at.next("else", ""), marks, found)
+	return l.otherwise == nil || e.inPlace(l.otherwise, v, sc.next("else", ""), marks, found)
 }
 
 // objectKeywords are the keywords for objects. A limit of -1 means no limit.
@@ -220,10 +220,10 @@ func (o *objectKeywords) isZero() bool {
 		o.propertyNames == nil && o.dependencies == nil && o.dependentSchemas == nil && o.dependentRequired == nil
 }
 
-func (e *evaluation) object(o *objectKeywords, v map[string]any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) object(o *objectKeywords, v map[string]any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	ok := e.objectSize(o, v, found)
 	for _, d := range o.dependencies {
-		ok = e.dependency(d, v, at, marks, found) && ok
+		ok = e.dependency(d, v, sc, marks, found) && ok
 	}
 	if !ok && found == nil {
 		return false
@@ -232,11 +232,11 @@ func (e *evaluation) object(o *objectKeywords, v map[string]any, at *scope, mark
 		for _, name := range o.names {
 			if m, has := v[name]; has {
 				marks.mark(name)
-				ok = e.member(o.properties[name], name, m, at.below("properties", name), found) && ok
+				ok = e.member(o.properties[name], name, m, sc.below("properties", name), found) && ok
 			}
 		}
 	} else {
-		ok = e.members(o, v, at, marks, found) && ok
+		ok = e.members(o, v, sc, marks, found) && ok
 	}
 	if !ok && found == nil {
 		return false
@@ -248,11 +248,11 @@ func (e *evaluation) object(o *objectKeywords, v map[string]any, at *scope, mark
 	}
 	for _, name := range sortedKeys(o.dependentSchemas) {
 		if _, has := v[name]; has {
-			ok = e.inPlace(o.dependentSchemas[name], v, at.next("dependentSchemas", name), marks, found) && ok
+			ok = e.inPlace(o.dependentSchemas[name], v, sc.next("dependentSchemas", name), marks, found) && ok
 		}
 	}
 	for _, d := range o.dependentRequired {
-		ok = e.dependency(d, v, at, marks, found) && ok
+		ok = e.dependency(d, v, sc, marks, found) && ok
 	}
 	return ok
 }
@@ -286,19 +286,19 @@ func absent(names []string, v map[string]any) []string {
 	return missing
 }
 
-func (e *evaluation) dependency(d dependency, v map[string]any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) dependency(d dependency, v map[string]any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	if _, has := v[d.name]; !has {
 		return true
 	}
 	if d.schema != nil {
-		return e.inPlace(d.schema, v, at.next("dependencies", d.name), marks, found)
+		return e.inPlace(d.schema, v, sc.next("dependencies", d.name), marks, found)
 	}
 	missing := absent(d.required, v)
 	return missing == nil || e.fail(found, "properties %s required, if %s exists", quoteAll(missing), quote(d.name))
 }
 
 // members validates every member of an object against the schemas for its name.
-func (e *evaluation) members(o *objectKeywords, v map[string]any, at *scope, marks *evaluated,
+func (e *evaluation) members(o *objectKeywords, v map[string]any, sc *scope, marks *evaluated,
 	found *[]Violation) bool {
 	ok := true
 	var extra []string
@@ -309,12 +309,12 @@ func (e *evaluation) members(o *objectKeywords, v map[string]any, at *scope, mar
 		s := o.properties[name]
 		known := s != nil
 		if known {
-			ok = e.member(s, name, v[name], at.below("properties", name), found) && ok
+			ok = e.member(s, name, v[name], sc.below("properties", name), found) && ok
 		}
 		for _, p := range o.patterns {
 			if p.pattern.MatchString(name) {
 				known = true
-				ok = e.member(p.schema, name, v[name], at.below("patternProperties", p.source), found) && ok
+				ok = e.member(p.schema, name, v[name], sc.below("patternProperties", p.source), found) && ok
 			}
 		}
 		switch {
@@ -324,7 +324,7 @@ func (e *evaluation) members(o *objectKeywords, v map[string]any, at *scope, mar
 		case o.additional.always != nil && !*o.additional.always:
 			extra = append(extra, quote(name))
 		default:
-			ok = e.member(o.additional, name, v[name], at.below("additionalProperties", ""), found) && ok
+			ok = e.member(o.additional, name, v[name], sc.below("additionalProperties", ""), found) && ok
 		}
 		marks.mark(name)
 	}
@@ -361,7 +361,7 @@ func (a *arrayKeywords) isZero() bool {
 	return a.least < 0 && a.most < 0 && !a.unique && a.prefix == nil && a.rest == nil && a.contains == nil
 }
 
-func (e *evaluation) array(a *arrayKeywords, v []any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) array(a *arrayKeywords, v []any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	ok := true
 	if a.least >= 0 && len(v) < a.least {
 		ok = e.fail(found, "minItems: got %d, want %d", len(v), a.least)
@@ -375,9 +375,9 @@ func (e *evaluation) array(a *arrayKeywords, v []any, at *scope, marks *evaluate
 	if !ok && found == nil {
 		return false
 	}
-	ok = e.items(a, v, at, marks, found) && ok
+	ok = e.items(a, v, sc, marks, found) && ok
 	if a.contains != nil && (ok || found != nil) {
-		ok = e.contains(a, v, at, marks, found) && ok
+		ok = e.contains(a, v, sc, marks, found) && ok
 	}
 	return ok
 }
@@ -397,14 +397,14 @@ func (e *evaluation) unique(v []any, found *[]Violation) bool {
 	return true
 }
 
-func (e *evaluation) items(a *arrayKeywords, v []any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) items(a *arrayKeywords, v []any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	ok := true
 	n := min(len(a.prefix), len(v))
 	for i := range n {
 		if !ok && found == nil {
 			return false
 		}
-		ok = e.item(a.prefix[i], i, v[i], at.below(a.prefixWord, strconv.Itoa(i)), found) && ok
+		ok = e.item(a.prefix[i], i, v[i], sc.below(a.prefixWord, strconv.Itoa(i)), found) && ok
 	}
 	marks.markFirst(n)
 	if a.rest == nil {
@@ -421,15 +421,15 @@ func (e *evaluation) items(a *arrayKeywords, v []any, at *scope, marks *evaluate
 		if !ok && found == nil || e.err != nil {
 			return false
 		}
-		ok = e.item(a.rest, i, v[i], at.below(a.restWord, ""), found) && ok
+		ok = e.item(a.rest, i, v[i], sc.below(a.restWord, ""), found) && ok
 	}
 	return ok
 }
 
-func (e *evaluation) contains(a *arrayKeywords, v []any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) contains(a *arrayKeywords, v []any, sc *scope, marks *evaluated, found *[]Violation) bool {
 	var matched []int
 	for i, item := range v {
-		if e.item(a.contains, i, item, at.below("contains", ""), nil) {
+		if e.item(a.contains, i, item, sc.below("contains", ""), nil) {
 			matched = append(matched, i)
 			if a.marksContained {
 				marks.markItem(i)
@@ -439,10 +439,10 @@ func (e *evaluation) contains(a *arrayKeywords, v []any, at *scope, marks *evalu
 	ok := true
 	if least := a.leastContained; least >= 0 {
 		if len(matched) < least {
-			ok = e.notContained(a, v, matched, at, found)
+			ok = e.notContained(a, v, matched, sc, found)
 		}
 	} else if len(matched) == 0 {
-		ok = e.notContained(a, v, matched, at, found)
+		ok = e.notContained(a, v, matched, sc, found)
 	}
 	if a.mostContained >= 0 && len(matched) > a.mostContained {
 		ok = e.fail(found, "max %s items required to match contains schema, but matched %s items at %s",
@@ -453,13 +453,13 @@ func (e *evaluation) contains(a *arrayKeywords, v []any, at *scope, marks *evalu
 
 // notContained adds the violation for too few matching items, with the violations of the items
 // that do not match.
-func (e *evaluation) notContained(a *arrayKeywords, v []any, matched []int, at *scope, found *[]Violation) bool {
+func (e *evaluation) notContained(a *arrayKeywords, v []any, matched []int, sc *scope, found *[]Violation) bool {
 	if found == nil {
 		return false
 	}
 	before := len(*found)
 	for i, item := range v {
-		e.item(a.contains, i, item, at.below("contains", ""), found)
+		e.item(a.contains, i, item, sc.below("contains", ""), found)
 	}
 	switch {
 	case len(*found) > before:

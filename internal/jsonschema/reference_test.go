@@ -16,9 +16,9 @@ import (
 	"golang.org/x/text/message"
 )
 
-// outcome is what came of a schema and a value.
+// outcome is the result for a schema and a value.
 type outcome struct {
-	schema     string // what is wrong with the schema, "" if nothing
+	schema     string // the problem of an invalid schema, or ""
 	violations []string
 }
 
@@ -30,7 +30,7 @@ func (o outcome) equal(p outcome) bool {
 	return o.schema == p.schema && slices.Equal(o.violations, p.violations)
 }
 
-// sorted makes outcomes comparable: the reference walks members in no order.
+// sorted sorts the violations of an outcome: the reference walks members in random order.
 func sorted(found []Violation) []string {
 	var out []string
 	for _, v := range found {
@@ -43,7 +43,7 @@ func sorted(found []Violation) []string {
 	return out
 }
 
-// ours asks this package.
+// ours returns the outcome of this package.
 func ours(doc, v any, load func(string) (any, error)) outcome {
 	c := Compiler{Load: load}
 	s, err := c.Compile("chart:///s.json", doc)
@@ -73,7 +73,7 @@ type loader func(string) (any, error)
 
 func (l loader) Load(url string) (any, error) { return l(url) }
 
-// theirs asks the library that Helm uses.
+// theirs returns the outcome of the library that Helm uses.
 func theirs(doc, v any, load func(string) (any, error)) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -100,7 +100,7 @@ func explainReference(err error) string {
 	var schema *reference.SchemaValidationError
 	var invalid *reference.ValidationError
 	if errors.As(err, &schema) && errors.As(schema.Err, &invalid) {
-		// Where a metaschema is of some vocabularies only, it may say a thing twice.
+		// With a metaschema of some vocabularies, an error may occur twice.
 		return schema.URL + " " + strings.Join(slices.Compact(sorted(flatten(invalid))), "\n")
 	}
 	var load *reference.LoadURLError
@@ -110,9 +110,8 @@ func explainReference(err error) string {
 	return err.Error()
 }
 
-// flatten turns the library's tree of causes into violations: its leaves are what is
-// wrong. Of the branches of anyOf and oneOf, of which one would have sufficed, all are
-// told in one sentence.
+// flatten converts the library's tree of causes to violations, which are its leaves. The
+// branches of anyOf and oneOf, of which one would have sufficed, are in one message.
 func flatten(e *reference.ValidationError) []Violation {
 	printer := message.NewPrinter(language.English)
 	var out []Violation
@@ -162,8 +161,7 @@ func alternatives(e *reference.ValidationError, printer *message.Printer) string
 	return text + " (" + strings.Join(reasons, "; or ") + ")"
 }
 
-// problem is the library's sentence, but with numbers as people type them: its own
-// printing groups digits.
+// problem returns the library's message with plain numbers instead of grouped digits.
 func problem(k reference.ErrorKind, printer *message.Printer) string {
 	bound := func(word string, got, want any) string { return fmt.Sprintf("%s: got %v, want %v", word, got, want) }
 	plain := func(r *big.Rat) string {

@@ -81,24 +81,24 @@ func eachSchema(d *draft, pointer string, obj map[string]any, fn func(pointer st
 		if p == 0 {
 			continue
 		}
-		at := pointer + "/" + escape(keyword)
+		path := pointer + "/" + escape(keyword)
 		switch v := obj[keyword].(type) {
 		case map[string]any:
 			if p&one != 0 {
-				if err := fn(at, v); err != nil {
+				if err := fn(path, v); err != nil {
 					return err
 				}
 			}
 			if p&table != 0 {
 				for _, name := range sortedKeys(v) {
-					if err := fn(at+"/"+escape(name), v[name]); err != nil {
+					if err := fn(path+"/"+escape(name), v[name]); err != nil {
 						return err
 					}
 				}
 			}
 		case []any:
 			for i := 0; p&list != 0 && i < len(v); i++ {
-				if err := fn(at+"/"+strconv.Itoa(i), v[i]); err != nil {
+				if err := fn(path+"/"+strconv.Itoa(i), v[i]); err != nil {
 					return err
 				}
 			}
@@ -137,19 +137,19 @@ func (c *compilation) identify(res *resource, pointer string, obj map[string]any
 		return res, err
 	}
 	// If the schema has its own draft, use that draft's keyword.
-	own := res.dialect
+	dialect := res.dialect
 	if text, ok := obj["$schema"].(string); ok {
 		d, err := c.dialectAt(text, doc.url+"#"+pointer, doc.url)
 		if err != nil {
 			return nil, err
 		}
-		own = d
+		dialect = d
 	}
 	probe := *res
-	probe.dialect = own
+	probe.dialect = dialect
 	id, err := identifier(&probe, pointer, obj)
 	if err == nil && id == "" { // no identifier by its own draft: use the draft of the schema around it
-		own = res.dialect
+		dialect = res.dialect
 		id, err = identifier(res, pointer, obj)
 	}
 	if err != nil || id == "" {
@@ -158,7 +158,7 @@ func (c *compilation) identify(res *resource, pointer string, obj map[string]any
 	if other := doc.byURL[id]; other != nil && other.pointer != pointer {
 		return nil, fmt.Errorf("duplicate id %q in %q at %q and %q", id, doc.url, other.pointer, pointer)
 	}
-	made := newResource(doc, pointer, id, own)
+	made := newResource(doc, pointer, id, dialect)
 	doc.byURL[id] = made
 	return made, nil
 }
@@ -230,8 +230,8 @@ func (r *resource) noteAnchors(pointer string, obj map[string]any) error {
 }
 
 func (r *resource) note(name, pointer string) error {
-	if at, dup := r.anchors[name]; dup && at != pointer {
-		return fmt.Errorf("duplicate anchor %q in %q at %q and %q", name, r.url, at, pointer)
+	if other, dup := r.anchors[name]; dup && other != pointer {
+		return fmt.Errorf("duplicate anchor %q in %q at %q and %q", name, r.url, other, pointer)
 	}
 	r.anchors[name] = pointer
 	return nil
@@ -286,9 +286,9 @@ func (doc *document) find(pointer string) (v any, canonical string, res *resourc
 		if !valid {
 			return nil, "", nil, false, false
 		}
-		switch at := v.(type) {
+		switch node := v.(type) {
 		case map[string]any:
-			if v, ok = at[token]; !ok {
+			if v, ok = node[token]; !ok {
 				return nil, "", nil, false, false
 			}
 			switch {
@@ -301,10 +301,10 @@ func (doc *document) find(pointer string) (v any, canonical string, res *resourc
 			}
 		case []any:
 			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(at) {
+			if err != nil || i < 0 || i >= len(node) {
 				return nil, "", nil, false, false
 			}
-			token, v = strconv.Itoa(i), at[i]
+			token, v = strconv.Itoa(i), node[i]
 			known, inKeyword = known && inKeyword && holds&list != 0, false
 		default:
 			return nil, "", nil, false, false

@@ -175,19 +175,19 @@ func (s *Server) answer(r *http.Request, body []byte) (any, error) {
 		return map[string]any{"kind": "APIResourceList", "groupVersion": groupVersion(path),
 			"resources": resources(path)}, nil
 	}
-	at, ok := locate(r.URL.Path)
+	loc, ok := locate(r.URL.Path)
 	if !ok {
 		return nil, notFound(r.URL.Path)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Method == http.MethodGet {
-		return s.read(r, at)
+		return s.read(r, loc)
 	}
 	if r.URL.Query().Get("dryRun") == "" {
 		s.writes = append(s.writes, r.Method+" "+r.URL.Path)
 	}
-	return s.write(r, at, body)
+	return s.write(r, loc, body)
 }
 
 func groupVersion(path string) string {
@@ -243,27 +243,27 @@ func locate(path string) (location, bool) {
 		if !ok {
 			continue
 		}
-		at := location{kind: k, collection: prefix(k)}
+		loc := location{kind: k, collection: prefix(k)}
 		parts := strings.Split(rest, "/")
 		if len(parts) >= 3 && parts[0] == "namespaces" && !k.cluster {
-			at.namespace, parts = parts[1], parts[2:]
-			at.collection += "/namespaces/" + at.namespace
+			loc.namespace, parts = parts[1], parts[2:]
+			loc.collection += "/namespaces/" + loc.namespace
 		}
 		if parts[0] != k.plural || len(parts) > 2 {
 			continue
 		}
-		at.collection += "/" + k.plural
+		loc.collection += "/" + k.plural
 		if len(parts) == 2 {
-			at.name = parts[1]
+			loc.name = parts[1]
 		}
-		return at, true
+		return loc, true
 	}
 	return location{}, false
 }
 
-func (s *Server) read(r *http.Request, at location) (any, error) {
-	if at.name != "" {
-		if o := s.objects[at.collection+"/"+at.name]; o != nil {
+func (s *Server) read(r *http.Request, loc location) (any, error) {
+	if loc.name != "" {
+		if o := s.objects[loc.collection+"/"+loc.name]; o != nil {
 			return clone(o), nil
 		}
 		return nil, notFound(r.URL.Path)
@@ -271,13 +271,13 @@ func (s *Server) read(r *http.Request, at location) (any, error) {
 	items := []any{}
 	for path, o := range s.objects {
 		found, _ := locate(path)
-		if found.kind == at.kind && (at.namespace == "" || found.namespace == at.namespace) &&
+		if found.kind == loc.kind && (loc.namespace == "" || found.namespace == loc.namespace) &&
 			matchesSelector(o, r.URL.Query().Get("labelSelector")) {
 			items = append(items, clone(o))
 		}
 	}
 	return map[string]any{
-		"apiVersion": at.groupVersion, "kind": at.kind.kind + "List",
+		"apiVersion": loc.groupVersion, "kind": loc.kind.kind + "List",
 		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)}, "items": items,
 	}, nil
 }
@@ -295,14 +295,14 @@ func matchesSelector(o map[string]any, selector string) bool {
 	return true
 }
 
-func (s *Server) write(r *http.Request, at location, body []byte) (any, error) {
+func (s *Server) write(r *http.Request, loc location, body []byte) (any, error) {
 	dry := r.URL.Query().Get("dryRun") != ""
 	if r.Method == http.MethodPost {
-		return s.create(at, body, dry)
+		return s.create(loc, body, dry)
 	}
-	path := at.collection + "/" + at.name
+	path := loc.collection + "/" + loc.name
 	old := s.objects[path]
-	if old == nil || at.name == "" {
+	if old == nil || loc.name == "" {
 		return nil, notFound(r.URL.Path)
 	}
 	if r.Method == http.MethodDelete {
@@ -321,22 +321,22 @@ func (s *Server) write(r *http.Request, at location, body []byte) (any, error) {
 	return clone(s.store(path, next)), nil
 }
 
-func (s *Server) create(at location, body []byte, dry bool) (any, error) {
+func (s *Server) create(loc location, body []byte, dry bool) (any, error) {
 	var o map[string]any
 	if err := json.Unmarshal(body, &o); err != nil {
 		return nil, err
 	}
 	meta, _ := o["metadata"].(map[string]any)
 	name, _ := meta["name"].(string)
-	if name == "" || at.name != "" {
+	if name == "" || loc.name != "" {
 		return nil, &statusError{http.StatusUnprocessableEntity, "Invalid", "metadata.name: Required value"}
 	}
-	if at.namespace != "" {
-		meta["namespace"] = at.namespace
+	if loc.namespace != "" {
+		meta["namespace"] = loc.namespace
 	}
-	path := at.collection + "/" + name
+	path := loc.collection + "/" + name
 	if s.objects[path] != nil {
-		return nil, &statusError{http.StatusConflict, "AlreadyExists", at.plural + " \"" + name + "\" already exists"}
+		return nil, &statusError{http.StatusConflict, "AlreadyExists", loc.plural + " \"" + name + "\" already exists"}
 	}
 	if dry {
 		return o, nil

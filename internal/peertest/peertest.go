@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package peertest caches the output of Helm's binary for tests that compare it with Moonhelm. The
-// output is the same as long as the binary and the files it reads are unchanged, and Helm takes six
-// times as long to start as Moonhelm.
+// Package peertest builds the programs that tests compare Moonhelm with, and caches their
+// output. The output is the same as long as the binary and the files it reads are unchanged, and
+// Helm takes six times as long to start as Moonhelm.
 //
+//	helm, err := peertest.Helm(peertest.Helm4)
+//	...
 //	answer, err := peertest.Command{Bin: helm, Args: []string{"lint", chart}, Reads: []string{chart}}.Run()
 //
-// The cache is in the user's cache directory. MOONHELM_PEER_ANSWERS=off disables it.
+// Both are in the user's cache directory. MOONHELM_PEER_ANSWERS=off disables the cache of output.
 package peertest
 
 import (
@@ -131,21 +133,21 @@ func hashBinary(h hash.Hash, path string) error {
 
 // hashTree hashes the names, types and contents of all files in path.
 func hashTree(h hash.Hash, path string) error {
-	return filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(path, at)
+		name, err := filepath.Rel(path, file)
 		if err != nil {
 			return err
 		}
 		switch {
 		case d.Type()&fs.ModeSymlink != 0:
-			to, err := os.Readlink(at)
+			to, err := os.Readlink(file)
 			fmt.Fprintf(h, "%q -> %q\n", name, to)
 			return err
 		case d.Type().IsRegular():
-			text, err := os.ReadFile(at)
+			text, err := os.ReadFile(file)
 			fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(text))
 			return err
 		}

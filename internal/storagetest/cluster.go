@@ -7,8 +7,6 @@ package storagetest
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,13 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
-)
-
-// Environment variables with the paths of kubeconfigs of a disposable cluster: an
-// administrator's, and one of a user without permissions.
-const (
-	Kubeconfig           = apiserver.Kubeconfig
-	RestrictedKubeconfig = "MOONHELM_TEST_RESTRICTED_KUBECONFIG"
 )
 
 // A Cluster is a client of a real API server. It does not use package kube, so that tests do
@@ -37,7 +28,7 @@ func Open(t *testing.T, variable string) Cluster {
 	t.Helper()
 	path := os.Getenv(variable)
 	if path == "" {
-		t.Skip("needs a cluster: set " + variable + " to a kubeconfig (see test/cluster)")
+		t.Skip("no cluster: test/with-cluster.sh starts one (" + variable + ")")
 	}
 	c, err := Connect(path)
 	if err != nil {
@@ -74,19 +65,7 @@ func (c Cluster) Call(ctx context.Context, method, path string, query url.Values
 }
 
 // Namespace creates a namespace that is deleted after the test.
-func (c Cluster) Namespace(t *testing.T) string {
-	t.Helper()
-	name := fmt.Sprintf("storage-%06x", rand.Uint32()&0xffffff)
-	body := `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + name + `"}}`
-	if _, err := c.Call(t.Context(), http.MethodPost, "/api/v1/namespaces", nil,
-		http.Header{"Content-Type": {"application/json"}}, []byte(body)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = c.Call(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil, nil)
-	})
-	return name
-}
+func (c Cluster) Namespace(t *testing.T) string { t.Helper(); return c.server.Namespace(t, "storage") }
 
 // Namespaces creates two namespaces and returns their names sorted.
 func (c Cluster) Namespaces(t *testing.T) (a, b string) {

@@ -57,6 +57,7 @@ type Board struct {
 
 	mu      sync.Mutex
 	wait    wait
+	plain   plainWait
 	loads   transfers
 	closed  bool
 	stop    chan struct{} // closing it ends the drawing goroutine; nil if there is none
@@ -98,10 +99,15 @@ func (b *Board) Report(e progress.Event) {
 	changed := b.wait.update(e, now)
 	if changed && b.tables() {
 		b.stale = true
+	}
+	if changed && (b.tables() || b.chatty && !b.closed) {
 		b.startDrawing()
 	}
-	if changed && !b.tables() && b.chatty || b.verbose && e.Kind == progress.Ready {
+	switch {
+	case changed && b.chatty && b.closed, b.tables() && b.verbose && e.Kind == progress.Ready:
 		line = b.change(e)
+	case changed && b.chatty && !b.tables():
+		line = b.plainChange(e, now)
 	}
 	if line != "" {
 		b.printAbove(line+"\n", now)
@@ -115,7 +121,7 @@ func (b *Board) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.close()
-	b.wait, b.loads = wait{}, transfers{}
+	b.wait, b.plain, b.loads = wait{}, plainWait{}, transfers{}
 	b.closed = true
 }
 
@@ -156,22 +162,30 @@ func (a above) Write(p []byte) (int, error) {
 
 func (b *Board) tables() bool { return b.size != nil && !b.closed }
 
-// settle ends the wait: it replaces the table with a summary.
+// settle ends the wait: it replaces the table with a summary, which is the last line of a plain wait
+// too.
 func (b *Board) settle(now time.Time) {
 	over := b.wait
 	b.close()
-	b.wait = wait{}
+	b.wait, b.plain = wait{}, plainWait{}
 	if len(b.loads.list) > 0 && b.tables() {
 		b.startDrawing()
 	}
-	if !b.tables() || len(over.objects) == 0 {
+	if len(over.objects) == 0 || !b.tables() && (!b.chatty || b.closed) {
 		return
 	}
 	paint := b.style.Green
-	if over.done() < len(over.objects) {
+	if over.done() < over.all() {
 		paint = b.style.Yellow
 	}
 	b.write(paint(over.summary(now)) + "\n")
+	columns := 0
+	if b.tables() {
+		columns, _ = b.size()
+	}
+	for _, line := range over.slowest(now, columns) {
+		b.write(b.style.Dim(line) + "\n")
+	}
 }
 
 // printAbove writes whole lines, above the table if there is one.
@@ -186,8 +200,8 @@ func (b *Board) printAbove(text string, now time.Time) {
 	b.draw(now)
 }
 
-// startDrawing starts the goroutine that draws the table. It draws first after minInterval, so that
-// a short wait shows no table.
+// startDrawing starts the goroutine that draws the table, or writes the lines instead. It draws first
+// after minInterval, so that a short wait shows no table.
 func (b *Board) startDrawing() {
 	if b.stop != nil {
 		return
@@ -203,8 +217,12 @@ func (b *Board) startDrawing() {
 				return
 			case now := <-tick.C:
 				b.mu.Lock()
-				if b.stop == stop {
+				switch {
+				case b.stop != stop:
+				case b.tables():
 					b.draw(now)
+				default:
+					b.plainTick(now)
 				}
 				b.mu.Unlock()
 			}

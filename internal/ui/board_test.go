@@ -118,6 +118,32 @@ func TestWaitInPipe(t *testing.T) {
 	})
 }
 
+// A controller that changes its mind, and a container that crashes again, have no line each time.
+func TestPlainWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := NewBoard(term.Streams{Err: &out}, Plain, false)
+		for i := range 40 {
+			b.Report(progress.Event{Kind: progress.Waiting, Object: "Job/x", Text: fmt.Sprintf("%d of 40 completed", i), Total: 3})
+			b.Report(progress.Event{Kind: progress.Failing, Object: "Pod/a", Text: fmt.Sprintf("crashed (%d restarts)", i), Total: 3})
+			b.Report(progress.Event{Kind: progress.Waiting, Object: "Pod/a", Text: "running, not ready", Total: 3})
+			time.Sleep(990 * time.Millisecond) // not when a line is due
+		}
+		b.Report(progress.Event{Kind: progress.Ready, Object: "Job/x", Text: "complete", Total: 3})
+		b.Report(progress.Event{Kind: progress.Settled})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		want := `   0s  0 of 3  trouble with Pod/a: crashed (0 restarts)
+  30s  0 of 3  waiting for Job/x: 30 of 40 completed; Pod/a: running, not ready
+  39s  1 of 3  complete Job/x
+1 of 3 objects complete after 39s
+`
+		if got := out.String(); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
 func waiting(object, text string) progress.Event {
 	return progress.Event{Kind: progress.Waiting, Object: object, Text: text}
 }
@@ -175,6 +201,13 @@ func TestDrawInterval(t *testing.T) {
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := onScreen(t, 80, 24)
+		b.Report(waiting("Pod/a", "x"))
+		time.Sleep(time.Second)
+		b.Report(progress.Event{Kind: progress.Settled})
+		if got, want := s.String(), "Pod/a not ready after 1s\n"; got != want {
+			t.Errorf("got\n%s", got)
+		}
+		s.lines, s.row = nil, 0
 		b.Report(waiting("Pod/a", "x"))
 		time.Sleep(time.Second)
 		b.Report(progress.Event{Kind: progress.Warning, Text: "first"})

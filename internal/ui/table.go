@@ -54,7 +54,7 @@ func (w *wait) table(st term.Style, columns, height int, now time.Time) []string
 	if left > 0 && height > 1 { // a single line shows the count
 		lines = append(lines, st.Dim(fit(fmt.Sprintf("  and %d more", left), columns)))
 	}
-	count := fmt.Sprintf("%d of %d %s, %s", w.done(), len(w.objects), w.verb(), elapsed(now.Sub(w.start)))
+	count := fmt.Sprintf("%d of %d %s, %s", w.done(), w.all(), w.verb(), elapsed(now.Sub(w.start)))
 	return append(lines, st.Dim(fit(count, columns)))
 }
 

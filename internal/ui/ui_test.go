@@ -32,8 +32,7 @@ func TestModesInAPipe(t *testing.T) {
 		silent = "kept Secret/s: of another release\nWarning: old chart\n"
 		lines  = `creating 2 objects
 kept Secret/s: of another release
-waiting for Deployment/web: 0 of 1 ready
-ready Deployment/web
+   0s  1 of 1  ready Deployment/web
 hook Job/setup: pre-install
 Warning: old chart
 `
@@ -73,8 +72,8 @@ func TestVerbose(t *testing.T) {
 created Service/web
 deleted Service/old
 kept Secret/s: of another release
-waiting for Deployment/web: 0 of 1 ready
-ready Deployment/web
+   0s  0 of 1  waiting for Deployment/web: 0 of 1 ready
+   0s  1 of 1  ready Deployment/web
 hook Job/setup: pre-install
 Warning: old chart
 downloaded 5 B: chart

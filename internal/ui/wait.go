@@ -4,6 +4,7 @@ package ui
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -36,6 +37,7 @@ type wait struct {
 	objects []*awaitedObject // in the order of their first events
 	byName  map[string]*awaitedObject
 	noticed bool // whether any object had to be waited for
+	total   int  // number of all objects, or 0 if it is not known
 }
 
 // update handles an event, and reports whether anything shown has changed.
@@ -54,6 +56,7 @@ func (w *wait) update(e progress.Event, now time.Time) bool {
 	if w.byName == nil {
 		w.byName, w.start = map[string]*awaitedObject{}, now
 	}
+	w.total = max(w.total, int(min(e.Total, math.MaxInt32)))
 	o := w.byName[e.Object]
 	switch {
 	case o == nil:
@@ -69,6 +72,9 @@ func (w *wait) update(e progress.Event, now time.Time) bool {
 	}
 	return o.noticed
 }
+
+// all returns the number of objects.
+func (w *wait) all() int { return max(w.total, len(w.objects)) }
 
 // done returns the number of objects that are ready.
 func (w *wait) done() (n int) {
@@ -101,7 +107,9 @@ func (w *wait) verb() string {
 // summary describes a finished wait in one line.
 func (w *wait) summary(now time.Time) string {
 	took := elapsed(now.Sub(w.start))
-	switch n, all := w.done(), len(w.objects); {
+	switch n, all := w.done(), w.all(); {
+	case n < all && all == 1:
+		return fmt.Sprintf("%s not %s after %s", term.SafeLine(w.objects[0].name), w.verb(), took)
 	case n < all:
 		return fmt.Sprintf("%d of %s %s after %s", n, objects(all), w.verb(), took)
 	case all == 1:

@@ -42,7 +42,7 @@ func plain(v any) (any, error) {
 			return nil, errors.New("not a finite number")
 		}
 	case string:
-		return string([]rune(v)), nil // UTF-8, whatever a !!binary holds
+		return string([]rune(v)), nil // UTF-8, as any string
 	}
 	return v, nil
 }
@@ -59,7 +59,7 @@ func TestQuickMatchesParser(t *testing.T) {
 	}
 }
 
-// What toJson writes behind a key is read without the full parser.
+// The output of toJson as a value is read without the full parser.
 func TestQuickReadsJSON(t *testing.T) {
 	text := "metadata: {\"annotations\":{\"v\":\"1\"},\"name\":\"x\",\"finalizers\":[],\"n\":[1,null,true,{\"a\":1.5}]}\n"
 	if !compareQuick(t, text) {
@@ -67,8 +67,8 @@ func TestQuickReadsJSON(t *testing.T) {
 	}
 }
 
-// compareQuick reports whether Quick took the text, and fails where it took it
-// wrongly.
+// compareQuick reports whether Quick supports the text, and fails the test if its result is
+// wrong.
 func compareQuick(t *testing.T, text string) bool {
 	t.Helper()
 	got, ok := Quick(text, nil)

@@ -25,8 +25,8 @@ type Rules struct {
 // a removed key is removed with the comments directly above it, and a new key is the last in
 // its map. Parts of the text that Edit cannot edit, in the worst case all of it, are
 // rewritten. It returns an error for a value that cannot be written as YAML.
-func Edit(raw string, now map[string]any, rules Rules) (string, error) {
-	goal, err := normalize(now, rules.Values)
+func Edit(raw string, want map[string]any, rules Rules) (string, error) {
+	goal, err := normalize(want, rules.Values)
 	if err != nil {
 		return "", err
 	}
@@ -78,11 +78,11 @@ func encodeAll(goal map[string]any, rules Rules) string {
 
 // headComments returns the comments and empty lines at the beginning of text.
 func headComments(text string) string {
-	at := 0
-	for at < len(text) && (text[at] == '#' || text[at] == '\n') {
-		at = min(lineEnd(text, at)+1, len(text))
+	pos := 0
+	for pos < len(text) && (text[pos] == '#' || text[pos] == '\n') {
+		pos = min(lineEnd(text, pos)+1, len(text))
 	}
-	return text[:at]
+	return text[:pos]
 }
 
 // rewrite edits text. If whole is set, it rewrites every top-level value that changes. It
@@ -147,16 +147,16 @@ func (x *editor) replace(from, to int, text string) {
 func (x *editor) result() (string, bool) {
 	slices.SortStableFunc(x.changes, func(a, b change) int { return a.from - b.from })
 	var b strings.Builder
-	at := 0
+	pos := 0
 	for _, c := range x.changes {
-		if c.from < at || c.to < c.from || c.to > len(x.text) {
+		if c.from < pos || c.to < c.from || c.to > len(x.text) {
 			return "", false
 		}
-		b.WriteString(x.text[at:c.from])
+		b.WriteString(x.text[pos:c.from])
 		b.WriteString(c.text)
-		at = c.to
+		pos = c.to
 	}
-	b.WriteString(x.text[at:])
+	b.WriteString(x.text[pos:])
 	return b.String(), true
 }
 

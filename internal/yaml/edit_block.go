@@ -58,14 +58,14 @@ func (x *editor) table(p *part, old, goal map[string]any) {
 	w.indent(p.column)
 	table(w, added, p.column, level)
 	w.newline()
-	at := x.entryEnd(p, len(p.entries)-1)
-	x.replace(at, at, string(w.text))
+	pos := x.entryEnd(p, len(p.entries)-1)
+	x.replace(pos, pos, string(w.text))
 }
 
 // lineBegin returns the offset of the first character on at's line that is not a space.
-func (x *editor) lineBegin(at int) int {
-	begin := lineStart(x.text, at)
-	for begin < at && x.text[begin] == ' ' {
+func (x *editor) lineBegin(pos int) int {
+	begin := lineStart(x.text, pos)
+	for begin < pos && x.text[begin] == ' ' {
 		begin++
 	}
 	return begin
@@ -104,22 +104,22 @@ func (x *editor) drop(p *part, i int) {
 
 // commentStart returns the beginning of an entry's line, or of the comments directly above it.
 func (x *editor) commentStart(p *part, i int) int {
-	at, bound := lineStart(x.text, p.entries[i].start), 0
+	pos, bound := lineStart(x.text, p.entries[i].start), 0
 	if i > 0 {
 		bound = x.entryEnd(p, i-1)
 	} else if x.lineBegin(p.entries[0].start) < p.entries[0].start {
-		return at // after a dash
+		return pos // after a dash
 	}
-	for at > bound {
-		above := lineStart(x.text, at-1)
-		line := x.text[above : at-1]
+	for pos > bound {
+		above := lineStart(x.text, pos-1)
+		line := x.text[above : pos-1]
 		trimmed := strings.TrimLeft(line, " ")
 		if above < bound || !strings.HasPrefix(trimmed, "#") || len(line)-len(trimmed) != p.column {
 			break
 		}
-		at = above
+		pos = above
 	}
-	return at
+	return pos
 }
 
 // entryEnd returns the end of an entry, including the comments below it that are indented
@@ -127,15 +127,15 @@ func (x *editor) commentStart(p *part, i int) int {
 func (x *editor) entryEnd(p *part, i int) int {
 	e := p.entries[i]
 	stop := min(lineEnd(x.text, e.value.end)+1, len(x.text))
-	for at := stop; at < len(x.text); {
-		end := lineEnd(x.text, at)
-		line := strings.TrimRight(x.text[at:end], "\r")
+	for pos := stop; pos < len(x.text); {
+		end := lineEnd(x.text, pos)
+		line := strings.TrimRight(x.text[pos:end], "\r")
 		trimmed := strings.TrimLeft(line, " ")
-		at = min(end+1, len(x.text))
+		pos = min(end+1, len(x.text))
 		switch {
 		case trimmed == "":
 		case trimmed[0] == '#' && len(line)-len(trimmed) > p.column:
-			stop = at
+			stop = pos
 		default:
 			return stop
 		}
@@ -231,13 +231,13 @@ func (x *editor) rewriteValue(p *part, i int, goal any) {
 // lineComment returns the comment on the line of an entry's key, with the space before it.
 func (x *editor) lineComment(e entry) string {
 	end := lineEnd(x.text, e.after)
-	at := e.after
+	pos := e.after
 	if v := e.value; v.start < end && v.end <= end && v.quote != '|' && v.quote != '>' {
-		at = max(at, v.end)
+		pos = max(pos, v.end)
 	} else if v.start < end {
 		return ""
 	}
-	rest := strings.TrimRight(x.text[at:end], " \r")
+	rest := strings.TrimRight(x.text[pos:end], " \r")
 	if trimmed := strings.TrimLeft(rest, " "); len(trimmed) < len(rest) && trimmed[0] == '#' {
 		return rest
 	}

@@ -128,7 +128,7 @@ func (x *editor) list(p *part, old, goal []any) bool {
 	}
 	x.depth++
 	defer func() { x.depth-- }()
-	at := x.commentStart(p, 0) // the offset for a new item
+	pos := x.commentStart(p, 0) // the offset for a new item
 	for _, c := range pairs {
 		switch {
 		case c.old < 0:
@@ -136,14 +136,14 @@ func (x *editor) list(p *part, old, goal []any) bool {
 			w.indent(p.column)
 			list(w, goal[c.goal:c.goal+1], p.column)
 			w.newline()
-			x.replace(at, at, string(w.text))
+			x.replace(pos, pos, string(w.text))
 			continue
 		case c.goal < 0:
 			x.drop(p, c.old)
 		case !x.same(old[c.old], goal[c.goal]):
 			x.value(p, c.old, old[c.old], goal[c.goal])
 		}
-		at = x.entryEnd(p, c.old)
+		pos = x.entryEnd(p, c.old)
 	}
 	return true
 }

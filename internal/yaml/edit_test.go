@@ -83,7 +83,7 @@ func TestEdit(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		edit     func(o object)
-		old, new string // what becomes what; all else stays
+		old, new string // the expected replacement; the rest is unchanged
 	}{
 		{"nothing", func(object) {}, "", ""},
 		{"a number", func(o object) { at(o, "spec").(object)["replicas"] = int64(3) }, "replicas: 1\n", "replicas: 3\n"},
@@ -275,7 +275,7 @@ uint: 7
 	}
 }
 
-// mutator changes a document here and there, as a seed has it.
+// mutator makes random changes to a document.
 type mutator struct {
 	*rand.Rand
 	words []string
@@ -395,7 +395,7 @@ func FuzzEdit(f *testing.F) {
 			return
 		}
 		if normalized, err := normalize(goal, false); err != nil || !sameValue(normalized, goal, false) {
-			return // !!binary makes text that is not text
+			return // !!binary may contain invalid UTF-8
 		}
 		got, err := edit(raw, goal)
 		if err != nil {

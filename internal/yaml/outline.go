@@ -104,108 +104,108 @@ func (o *outliner) need(ok bool) {
 	}
 }
 
-func (o *outliner) is(at int, c byte) bool { return at < len(o.text) && o.text[at] == c }
+func (o *outliner) is(pos int, c byte) bool { return pos < len(o.text) && o.text[pos] == c }
 
 // offset returns the offset of a node.
 func (o *outliner) offset(n *Node) int {
 	o.need(n.Line >= 1 && n.Line <= len(o.lines))
-	at := o.lines[n.Line-1]
+	pos := o.lines[n.Line-1]
 	for range n.Column - 1 {
-		o.need(at < len(o.text))
-		_, size := utf8.DecodeRuneInString(o.text[at:])
-		at += size
+		o.need(pos < len(o.text))
+		_, size := utf8.DecodeRuneInString(o.text[pos:])
+		pos += size
 	}
-	o.need(at <= len(o.text))
-	return at
+	o.need(pos <= len(o.text))
+	return pos
 }
 
 // blank skips white space, line feeds and comments.
-func (o *outliner) blank(at int) int {
-	for at < len(o.text) {
-		switch c := o.text[at]; {
+func (o *outliner) blank(pos int) int {
+	for pos < len(o.text) {
+		switch c := o.text[pos]; {
 		case c == ' ', c == '\n', c == '\r':
-			at++
-		case c == '#' && (at == 0 || strings.IndexByte(" \n", o.text[at-1]) >= 0):
-			at = lineEnd(o.text, at)
+			pos++
+		case c == '#' && (pos == 0 || strings.IndexByte(" \n", o.text[pos-1]) >= 0):
+			pos = lineEnd(o.text, pos)
 		default:
-			return at
+			return pos
 		}
 	}
-	return at
+	return pos
 }
 
-func (o *outliner) spaces(at int) int {
-	for o.is(at, ' ') {
-		at++
+func (o *outliner) spaces(pos int) int {
+	for o.is(pos, ' ') {
+		pos++
 	}
-	return at
+	return pos
 }
 
 // column returns the number of bytes before at on its line.
-func (o *outliner) column(at int) int { return at - lineStart(o.text, at) }
+func (o *outliner) column(pos int) int { return pos - lineStart(o.text, pos) }
 
-func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
+func lineStart(text string, pos int) int { return strings.LastIndexByte(text[:pos], '\n') + 1 }
 
 func (o *outliner) part(n *Node, around int, flow bool) *part {
 	o.depth++
 	o.need(o.depth < maxDepth)
 	defer func() { o.depth-- }()
 	p := &part{start: o.offset(n)}
-	at := p.start
-	for o.is(at, '&') || o.is(at, '!') {
+	pos := p.start
+	for o.is(pos, '&') || o.is(pos, '!') {
 		p.marked = true
-		for at < len(o.text) && strings.IndexByte(" \n\r,", o.text[at]) < 0 {
-			at++
+		for pos < len(o.text) && strings.IndexByte(" \n\r,", o.text[pos]) < 0 {
+			pos++
 		}
-		at = o.blank(at)
+		pos = o.blank(pos)
 	}
-	o.need(at < len(o.text))
+	o.need(pos < len(o.text))
 	switch n.Kind {
 	case MappingNode, SequenceNode:
-		switch c := o.text[at]; {
+		switch c := o.text[pos]; {
 		case c == '{' && n.Kind == MappingNode && n.Style&FlowStyle != 0:
 			p.shape = flowMap
-			o.flow(p, n, at, '}')
+			o.flow(p, n, pos, '}')
 		case c == '[' && n.Kind == SequenceNode && n.Style&FlowStyle != 0:
 			p.shape = flowList
-			o.flow(p, n, at, ']')
+			o.flow(p, n, pos, ']')
 		default:
 			o.need(!flow && n.Style&FlowStyle == 0 && len(n.Content) > 0)
-			o.block(p, n, at)
+			o.block(p, n, pos)
 		}
 	case AliasNode:
-		o.need(o.text[at] == '*')
+		o.need(o.text[pos] == '*')
 		p.quote = '*'
-		for p.end = at; p.end < len(o.text) && strings.IndexByte(" \n\r,[]{}", o.text[p.end]) < 0; {
+		for p.end = pos; p.end < len(o.text) && strings.IndexByte(" \n\r,[]{}", o.text[p.end]) < 0; {
 			p.end++
 		}
 	case ScalarNode:
-		o.scalar(p, n, at, around)
+		o.scalar(p, n, pos, around)
 	default:
 		panic(lost{})
 	}
 	return p
 }
 
-func (o *outliner) block(p *part, n *Node, at int) {
+func (o *outliner) block(p *part, n *Node, pos int) {
 	if n.Kind == SequenceNode {
-		p.shape, p.column = blockList, o.column(at)
+		p.shape, p.column = blockList, o.column(pos)
 		for i, c := range n.Content {
 			if i > 0 {
-				at = o.blank(p.end)
+				pos = o.blank(p.end)
 			}
-			o.need(o.is(at, '-') && o.column(at) == p.column)
-			e := entry{start: at, after: at + 1}
+			o.need(o.is(pos, '-') && o.column(pos) == p.column)
+			e := entry{start: pos, after: pos + 1}
 			e.value = o.value(c, e.after, p.column, false)
 			p.entries = append(p.entries, e)
 			p.end = e.value.end
 		}
 		return
 	}
-	p.shape, p.column = blockMap, o.column(at)
+	p.shape, p.column = blockMap, o.column(pos)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		e := o.key(p, n.Content[i], false)
-		o.need(o.column(e.start) == p.column && (i > 0 || e.start == at))
+		o.need(o.column(e.start) == p.column && (i > 0 || e.start == pos))
 		e.value = o.value(n.Content[i+1], e.after, p.column, false)
 		o.learn(p.column, e)
 		p.entries = append(p.entries, e)
@@ -227,13 +227,13 @@ func (o *outliner) learn(column int, e entry) {
 func (o *outliner) key(p *part, n *Node, flow bool) entry {
 	o.need(n.Kind == ScalarNode)
 	k := o.part(n, -1, flow)
-	at := k.end
+	pos := k.end
 	if flow {
-		at = o.blank(at)
+		pos = o.blank(pos)
 	} else {
-		at = o.spaces(at)
+		pos = o.spaces(pos)
 	}
-	o.need(!k.marked && k.quote != '|' && k.quote != '>' && o.is(at, ':'))
+	o.need(!k.marked && k.quote != '|' && k.quote != '>' && o.is(pos, ':'))
 	name := n.Value
 	if k.quote == 0 {
 		if name == "<<" {
@@ -243,7 +243,7 @@ func (o *outliner) key(p *part, n *Node, flow bool) entry {
 		name, ok = plainKeyText(name)
 		o.need(ok)
 	}
-	return entry{key: name, quote: k.quote, start: k.start, after: at + 1}
+	return entry{key: name, quote: k.quote, start: k.start, after: pos + 1}
 }
 
 // plainKeyText returns the text of a key without quotes.
@@ -276,36 +276,36 @@ func (o *outliner) value(n *Node, after, column int, flow bool) *part {
 }
 
 // flow parses a flow collection.
-func (o *outliner) flow(p *part, n *Node, at int, closing byte) {
-	at++
+func (o *outliner) flow(p *part, n *Node, pos int, closing byte) {
+	pos++
 	for i := 0; i < len(n.Content); i++ {
 		var e entry
 		if p.shape == flowMap {
 			e = o.key(p, n.Content[i], true)
-			o.need(e.start >= at)
+			o.need(e.start >= pos)
 			i++
 			e.value = o.value(n.Content[i], e.after, 0, true)
 		} else {
 			e.value = o.part(n.Content[i], 0, true)
 			e.start, e.after = e.value.start, e.value.start
 		}
-		o.need(o.blank(at) == e.start)
+		o.need(o.blank(pos) == e.start)
 		p.entries = append(p.entries, e)
-		if at = o.blank(e.value.end); o.is(at, ',') {
-			at++
+		if pos = o.blank(e.value.end); o.is(pos, ',') {
+			pos++
 		}
 	}
-	at = o.blank(at)
-	o.need(o.is(at, closing))
-	p.end = at + 1
+	pos = o.blank(pos)
+	o.need(o.is(pos, closing))
+	p.end = pos + 1
 }
 
-func (o *outliner) scalar(p *part, n *Node, at, around int) {
+func (o *outliner) scalar(p *part, n *Node, pos, around int) {
 	switch {
 	case n.Style&DoubleQuotedStyle != 0:
-		o.need(o.is(at, '"'))
+		o.need(o.is(pos, '"'))
 		p.quote = '"'
-		for p.end = at + 1; !o.is(p.end, '"'); p.end++ {
+		for p.end = pos + 1; !o.is(p.end, '"'); p.end++ {
 			if o.is(p.end, '\\') {
 				p.end++
 			}
@@ -313,9 +313,9 @@ func (o *outliner) scalar(p *part, n *Node, at, around int) {
 		}
 		p.end++
 	case n.Style&SingleQuotedStyle != 0:
-		o.need(o.is(at, '\''))
+		o.need(o.is(pos, '\''))
 		p.quote = '\''
-		for p.end = at + 1; !o.is(p.end, '\'') || o.is(p.end+1, '\''); p.end++ {
+		for p.end = pos + 1; !o.is(p.end, '\'') || o.is(p.end+1, '\''); p.end++ {
 			if o.is(p.end, '\'') {
 				p.end++
 			}
@@ -323,11 +323,11 @@ func (o *outliner) scalar(p *part, n *Node, at, around int) {
 		}
 		p.end++
 	case n.Style&(LiteralStyle|FoldedStyle) != 0:
-		o.need(o.is(at, '|') || o.is(at, '>'))
-		p.quote = o.text[at]
-		o.blockScalar(p, at, around)
+		o.need(o.is(pos, '|') || o.is(pos, '>'))
+		p.quote = o.text[pos]
+		o.blockScalar(p, pos, around)
 	default:
-		p.end = at
+		p.end = pos
 		for _, word := range strings.FieldsFunc(n.Value, func(r rune) bool { return r == ' ' || r == '\n' }) {
 			for p.end < len(o.text) && strings.IndexByte(" \n\r", o.text[p.end]) >= 0 {
 				p.end++
@@ -340,9 +340,9 @@ func (o *outliner) scalar(p *part, n *Node, at, around int) {
 
 // blockScalar finds the end of a literal or folded block. around is the column of the
 // collection that contains it.
-func (o *outliner) blockScalar(p *part, at, around int) {
-	end := lineEnd(o.text, at)
-	header := o.text[at+1 : end]
+func (o *outliner) blockScalar(p *part, pos, around int) {
+	end := lineEnd(o.text, pos)
+	header := o.text[pos+1 : end]
 	if hash := strings.IndexByte(header, '#'); hash >= 0 {
 		header = header[:hash]
 	}
@@ -352,20 +352,20 @@ func (o *outliner) blockScalar(p *part, at, around int) {
 		inner = max(around, 0) + int(header[i]-'0')
 	}
 	p.end = end
-	for at = end + 1; at < len(o.text); at = end + 1 {
-		end = lineEnd(o.text, at)
-		first := o.spaces(at)
+	for pos = end + 1; pos < len(o.text); pos = end + 1 {
+		end = lineEnd(o.text, pos)
+		first := o.spaces(pos)
 		switch {
-		case strings.Trim(o.text[at:end], " \r") == "" && (inner == 0 || first-at <= inner):
+		case strings.Trim(o.text[pos:end], " \r") == "" && (inner == 0 || first-pos <= inner):
 			if keep {
 				p.end = end
 			}
 			continue
 		case inner == 0:
-			if inner = first - at; inner <= around {
+			if inner = first - pos; inner <= around {
 				return
 			}
-		case first-at < inner:
+		case first-pos < inner:
 			return
 		}
 		p.end = end

@@ -49,7 +49,7 @@ func TestCutLine(t *testing.T) {
 	}
 }
 
-// Where SetText replaces a value, the text reads as wanted.
+// After SetText has replaced a value, the text has the new value.
 func FuzzSetText(f *testing.F) {
 	for _, text := range []string{"version: 1.0.0 # c\n", "a: 1", "{Version: 'x', b: é}\n", "version: &v 1\n", "# c\n", "version: |\n  x\n", "version: a\n  b\nc: d\n", "<<: {version: 1}\n", "version: 1\r\nb: 2\r\n"} {
 		f.Add(text)
@@ -57,7 +57,7 @@ func FuzzSetText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		out, err := yaml.SetText(text, "version", "2.0.0", false)
 		if err != nil || yaml.Find(yaml.Root([]byte(text)), "version", strings.EqualFold) < 0 {
-			return // a new key may not be where it is read
+			return // a new key may be added in another place
 		}
 		if again, err := yaml.SetText(out, "version", "2.0.0", false); err != nil || again != out {
 			t.Fatalf("%q became %q, and then %q, %v", text, out, again, err)

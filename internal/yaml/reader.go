@@ -49,9 +49,9 @@ func Simple(text string) bool {
 }
 
 // lineEnd returns the end of at's line: the offset of its line feed, or the end of text.
-func lineEnd(text string, at int) int {
-	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
-		return at + n
+func lineEnd(text string, pos int) int {
+	if n := strings.IndexByte(text[pos:], '\n'); n >= 0 {
+		return pos + n
 	}
 	return len(text)
 }
@@ -177,9 +177,9 @@ func (r *lineReader) Key() (key string, plain, ok bool) {
 	return "", false, false
 }
 
-func (r *lineReader) colon(at int) bool {
-	return at < len(r.Text) && r.Text[at] == ':' &&
-		(at+1 == len(r.Text) || r.Text[at+1] == ' ' || r.Text[at+1] == '\n')
+func (r *lineReader) colon(pos int) bool {
+	return pos < len(r.Text) && r.Text[pos] == ':' &&
+		(pos+1 == len(r.Text) || r.Text[pos+1] == ' ' || r.Text[pos+1] == '\n')
 }
 
 // FlowKey scans a key of a flow map and its colon. plain is as in [lineReader.Key].
@@ -216,6 +216,6 @@ func (r *lineReader) FlowWord() string {
 	return r.Text[from:r.At]
 }
 
-func (r *lineReader) digitAt(at int) bool {
-	return at < len(r.Text) && r.Text[at] >= '0' && r.Text[at] <= '9'
+func (r *lineReader) digitAt(pos int) bool {
+	return pos < len(r.Text) && r.Text[pos] >= '0' && r.Text[pos] <= '9'
 }

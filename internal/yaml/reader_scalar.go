@@ -213,15 +213,15 @@ func plainHeader(s string) bool {
 // content. It reports false if a blank line before that is longer.
 func (r *lineReader) blockIndent(indent int) (int, bool) {
 	longest := 0
-	for at := r.At; at < len(r.Text); {
-		end := lineEnd(r.Text, at)
-		line := r.Text[at:end]
+	for pos := r.At; pos < len(r.Text); {
+		end := lineEnd(r.Text, pos)
+		line := r.Text[pos:end]
 		spaces := len(line) - len(strings.TrimLeft(line, " "))
 		if spaces < len(line) {
 			return max(spaces, indent+1), line[spaces] != '\t' && longest <= spaces
 		}
 		longest = max(longest, spaces)
-		at = end + 1
+		pos = end + 1
 	}
 	return max(indent+1, 1), longest <= max(indent+1, 1)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What its users make of lines is judged by full parsers, in their fuzz tests.
+// The users of lineReader compare their results with full parsers in fuzz tests.
 
 func TestScalars(t *testing.T) {
 	for text, want := range map[string]string{
@@ -30,7 +30,7 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-// scalar is the value of the first key of text, "?" where it is not known.
+// scalar returns the value of the first key of text, or "?" if it is unknown.
 func scalar(text string) (value string) {
 	r := lineReader{Text: text}
 	if r.Next(); r.Bad {

@@ -200,13 +200,13 @@ func list[V any](w *writer, l []V, column int) {
 // block writes the lines of a literal block at column, without its last line feed.
 func (w *writer) block(header, body string, column int) {
 	w.put(header)
-	for at := 0; at <= len(body); {
-		end := lineEnd(body, at)
+	for pos := 0; pos <= len(body); {
+		end := lineEnd(body, pos)
 		w.newline()
-		if end > at {
+		if end > pos {
 			w.indent(column)
-			w.put(body[at:end])
+			w.put(body[pos:end])
 		}
-		at = end + 1
+		pos = end + 1
 	}
 }

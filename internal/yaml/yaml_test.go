@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// The readings differ, which is why each has a name.
+// The readers have different results, which is why each has a name.
 func TestReadings(t *testing.T) {
 	const text = "on: 1\nx: 2\n"
 	for name, test := range map[string]struct {

@@ -29,7 +29,9 @@ type Options struct {
 	NoSchemaValidation bool
 }
 
-// An Applier changes objects of one cluster. It is safe for concurrent use.
+// An Applier changes objects of one cluster. It is safe for concurrent use. The error of a request
+// about one object is a [*kube.ObjectError]; other requests return the errors of
+// [kube.Client.Call].
 type Applier struct {
 	api     api.Client
 	wait    *wait.Waiter

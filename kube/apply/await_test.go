@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -49,9 +50,11 @@ spec:
 
 func TestAwaitPermanentFailure(t *testing.T) {
 	for _, test := range []struct {
-		name, objects string
-		object        string
-		want          []string // in the error
+		name    string
+		before  func(t *testing.T, c *Client, ns string) // nil: nothing
+		objects string
+		object  string
+		want    []string // in the error
 	}{
 		{
 			name:    "an image that cannot be pulled",
@@ -151,24 +154,27 @@ spec:
 			want:    []string{"ProgressDeadlineExceeded", "is running but not ready", "Readiness probe failed"},
 		},
 		{
-			name: "pods that a quota forbids",
-			objects: "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: \"0\"}}\n---\n" +
-				deployment("web", "", ""),
-			object: "Deployment/web",
-			want:   []string{"FailedCreate", "exceeded quota"},
+			name:    "pods that a quota forbids",
+			before:  forbidPods,
+			objects: deployment("web", "", ""),
+			object:  "Deployment/web",
+			want:    []string{"FailedCreate", "exceeded quota"},
 		},
 		{
 			name: "others in trouble are mentioned",
 			objects: deployment("web", `moonhelm.test/waiting: InvalidImageName, moonhelm.test/start-after: 2s`, "") +
 				deployment("other", `moonhelm.test/exit-code: "9", moonhelm.test/restart-after: 60s`, ""),
 			object: "Deployment/web",
-			want:   []string{"also failing: Deployment/other in namespace", "exit code 9"},
+			want:   []string{"also failing: Deployment/other: container main of pod other-", "exit code 9"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c, rec := quickClient(t)
 			ns := namespace(t, c)
+			if test.before != nil {
+				test.before(t, c, ns)
+			}
 			objects := apitest.Parse(t, test.objects)
 			if err := c.Apply(t.Context(), objects, kube.Owner{Release: "web", Namespace: ns}); err != nil {
 				t.Fatal(err)
@@ -196,6 +202,28 @@ spec:
 				t.Errorf("failing %q", got)
 			}
 		})
+	}
+}
+
+// forbidPods creates a quota for no pods and waits until the API server enforces it. The server ignores
+// a quota until the quota controller has taken its limits over into the status, which on a busy machine
+// takes longer than to create the pods of a Deployment.
+func forbidPods(t *testing.T, c *Client, ns string) {
+	t.Helper()
+	quota := apitest.Parse(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: \"0\"}}")
+	if err := c.Apply(t.Context(), quota, kube.Owner{Release: "quota", Namespace: ns}); err != nil {
+		t.Fatal(err)
+	}
+	const pod = `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "image": "b"}]}}`
+	for until := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		_, err := c.Call(t.Context(), http.MethodPost, "/api/v1/namespaces/"+ns+"/pods", url.Values{"dryRun": {"All"}},
+			http.Header{"Content-Type": {"application/json"}}, []byte(pod))
+		if err != nil && strings.Contains(err.Error(), "exceeded quota") {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the quota is not enforced: %v", err)
+		}
 	}
 }
 

@@ -115,7 +115,8 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 		return p, nil
 	}
 	if err == nil && r.ServerDryRun {
-		err = errors.Join(invalid(), c.dryRun(ctx, p, r))
+		invalid := invalid()
+		err = errors.Join(invalid, c.dryRun(ctx, p, r, invalid))
 	} else if err == nil {
 		err = c.dryRunConflicts(ctx, p, r)
 	}

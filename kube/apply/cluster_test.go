@@ -229,7 +229,7 @@ metadata: {name: never}
 	if !errors.As(err, &object) || object.Verb != "create" || object.Source != "chart/templates/a.yaml" {
 		t.Fatalf("Apply: %v", err)
 	}
-	for _, want := range []string{"ConfigMap/bad in namespace " + ns, `unknown field "dataa"`, "Bad_Name"} {
+	for _, want := range []string{"ConfigMap/bad in namespace " + ns, `.dataa: unknown field`, "Bad_Name"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)
 		}

@@ -107,7 +107,7 @@ func (c *Applier) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.
 	if err := permissions.check(ctx, s.neededPermissions(p, nil)); err != nil {
 		return nil, err
 	}
-	return p, c.dryRun(ctx, p, Request{})
+	return p, c.dryRun(ctx, p, Request{}, nil)
 }
 
 // distinctObjects removes duplicates: a chart that is in the dependency tree twice contributes
@@ -202,26 +202,37 @@ func (c *Applier) waitServed(ctx context.Context, crds []*api.Target) error {
 	for _, t := range crds {
 		wanted = append(wanted, definedKinds(t.Object)...)
 	}
+	begun := time.Now()
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, time.Second) {
 		c.api.InvalidateDiscovery()
 		found, err := c.api.Resolve(ctx, wanted)
 		if err != nil {
 			return err
 		}
-		missing := ""
-		for k, r := range found {
-			if r == nil {
-				missing = k.Kind + " in " + k.APIVersion
-			}
-		}
-		if missing == "" {
+		missing := notServed(crds, found)
+		if len(missing) == 0 {
 			c.api.InvalidateDiscovery()
 			return nil
 		}
 		if err := linger.Sleep(ctx, delay); err != nil {
-			return &wait.PendingError{Pending: []string{fmt.Sprintf("%s to be served", missing)}, Err: err}
+			return &wait.PendingError{Problems: missing, Total: len(crds), After: time.Since(begun), Err: err}
 		}
 	}
+}
+
+// notServed returns the CRDs that define a kind for which found has no resource.
+func notServed(crds []*api.Target, found map[kube.Kind]*kube.Resource) []wait.Problem {
+	var out []wait.Problem
+	for _, t := range crds {
+		for _, k := range definedKinds(t.Object) {
+			if found[k] == nil {
+				out = append(out, wait.Problem{Kind: t.Kind, Name: t.Name,
+					Missing: fmt.Sprintf("%s in %s to be served", k.Kind, k.APIVersion)})
+				break
+			}
+		}
+	}
+	return out
 }
 
 // definedKinds returns the kinds that a CRD defines, one for each served version.

@@ -21,9 +21,15 @@ import (
 
 // dryRun sends a dry run of each object that p creates or updates, and puts the results into p.
 // It returns all errors of the server, joined. A dry run that fails because the object needs
-// another object of p is ignored, and the computed result remains.
-func (c *Applier) dryRun(ctx context.Context, p *plan.Plan, r Request) error {
-	return c.dryRunSteps(ctx, p, r, func(s *plan.Step) bool { return s.Action == plan.Create || s.Action == plan.Update })
+// another object of p is ignored, and the computed result remains. It leaves out the objects of
+// known, a [*ValidationError] or nil: the server would say less about them.
+func (c *Applier) dryRun(ctx context.Context, p *plan.Plan, r Request, known error) error {
+	var invalid *ValidationError
+	errors.As(known, &invalid)
+	return c.dryRunSteps(ctx, p, r, func(s *plan.Step) bool {
+		return (s.Action == plan.Create || s.Action == plan.Update) &&
+			!invalid.has(kube.ObjectName(s.Kind, s.Namespace, s.Name))
+	})
 }
 
 // dryRunConflicts sends a dry run of the objects of p with unresolved conflicts, because only
@@ -122,7 +128,7 @@ func (c *Applier) dryRunStep(ctx context.Context, j *job, owner kube.Owner, crea
 		isPrerequisiteError(err, created):
 		return nil
 	}
-	return j.Fail(string(j.Action), err)
+	return j.reject(string(j.Action), err)
 }
 
 // isPrerequisiteError reports whether the server refuses a dry run only because an object in

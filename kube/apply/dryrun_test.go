@@ -36,7 +36,7 @@ func TestServerDryRun(t *testing.T) {
 
 	// All that the server would refuse is said at once.
 	err := s.fails(strings.Replace(text("a", "1"), "replicas: 0", "replicas: -1", 1) + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nunknown: 1\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: Bad_Name}\n")
-	for _, want := range []string{"update Deployment/d", "spec.replicas", "create ConfigMap/x", `unknown field "unknown"`, "create Secret/Bad_Name", "chart/templates/a.yaml"} {
+	for _, want := range []string{"update Deployment/d", "spec.replicas", "ConfigMap/x", `.unknown: unknown field`, "create Secret/Bad_Name", "chart/templates/a.yaml"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)
 		}

@@ -152,7 +152,7 @@ func (c *Applier) createNew(ctx context.Context, j *job) error {
 	if err == nil {
 		c.api.Progress().Send(progress.Event{Kind: progress.Created, Object: j.Short()})
 	}
-	return j.Fail("create", err)
+	return j.reject("create", err)
 }
 
 // retryExisting computes and executes the step for an object that was created after the plan
@@ -251,14 +251,19 @@ func (c *Applier) update(ctx context.Context, j *job) error {
 	return j.wrapError("update", err)
 }
 
-// wrapError is like Fail, but returns errors unchanged that name the object themselves.
+// reject is like Fail, for an answer of the server about the object's fields.
+func (j *job) reject(verb string, err error) error {
+	return j.Fail(verb, rejected(j.Step.Object, j.New, err))
+}
+
+// wrapError is like reject, but returns errors unchanged that name the object themselves.
 func (j *job) wrapError(verb string, err error) error {
 	var conflict *FieldConflictError
 	var object *kube.ObjectError
 	if errors.As(err, &conflict) || errors.As(err, &object) {
 		return err
 	}
-	return j.Fail(verb, err)
+	return j.reject(verb, err)
 }
 
 // mediaType returns the Content-Type of a patch.
@@ -298,7 +303,7 @@ func (c *Applier) replace(ctx context.Context, j *job) error {
 	}
 	err = c.On(c.api.WithProgress(nil).DryRun()).create(ctx, j.Target, body)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return j.Fail("replace", err)
+		return j.reject("replace", err)
 	}
 	if err := c.deleteForeground(ctx, j); err != nil || c.api.IsDryRun() {
 		return j.wrapError("replace", err)
@@ -344,7 +349,7 @@ func (c *Applier) waitDeleted(ctx context.Context, t *api.Target, uid string) er
 			c.api.Progress().Send(progress.Event{Kind: progress.Settled})
 		}
 	}()
-	for delay := 10 * time.Millisecond; ; delay = min(2*delay, time.Second) {
+	for begun, delay := time.Now(), 10*time.Millisecond; ; delay = min(2*delay, time.Second) {
 		m, err := c.api.Metadata(ctx, t)
 		if err != nil && ctx.Err() == nil {
 			return err
@@ -358,7 +363,8 @@ func (c *Applier) waitDeleted(ctx context.Context, t *api.Target, uid string) er
 			c.api.Progress().Send(progress.Event{Kind: progress.Waiting, Object: t.Short(), Text: "to be deleted"})
 		}
 		if err := linger.Sleep(ctx, delay); err != nil {
-			return &wait.PendingError{Pending: []string{t.String() + " to be deleted"}, Err: err}
+			return &wait.PendingError{Deletion: true, After: time.Since(begun), Err: err,
+				Problems: []wait.Problem{{Kind: t.Kind, Namespace: t.Namespace, Name: t.Name, Missing: "not deleted yet"}}}
 		}
 	}
 }

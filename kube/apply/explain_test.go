@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -37,7 +38,7 @@ spec:
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
-		err := c.Finish(ctx, []*manifest.Object{o}, ns)
+		err := c.Finish(ctx, wait.Request{Objects: []*manifest.Object{o}, Namespace: ns})
 		if err == nil {
 			t.Fatal("the job ended well")
 		}

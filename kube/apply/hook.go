@@ -33,7 +33,7 @@ func (c *Applier) CreateHook(ctx context.Context, o *manifest.Object, namespace 
 	answer, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writeQuery(),
 		metadataOnly("application/json"), body)
 	if err != nil {
-		return "", t.Fail("create", err)
+		return "", t.Fail("create", rejected(o, t.Object, err))
 	}
 	c.api.Progress().Send(progress.Event{Kind: progress.Created, Object: t.Short()})
 	var made struct {

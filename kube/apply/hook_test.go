@@ -30,7 +30,7 @@ func TestHookPermanentFailure(t *testing.T) {
 			if _, err := c.CreateHook(ctx, hook, ns); err != nil {
 				t.Fatal(err)
 			}
-			err := c.Finish(ctx, []*manifest.Object{hook}, ns)
+			err := c.Finish(ctx, wait.Request{Objects: []*manifest.Object{hook}, Namespace: ns})
 			var failed *wait.FailedError
 			if !errors.As(err, &failed) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Finish: %v", err)
@@ -50,7 +50,7 @@ func TestHookDeletedWhileRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(time.Second, func() { _ = c.DeleteHook(context.Background(), hook, ns, "") })
-	if err := c.Finish(ctx, []*manifest.Object{hook}, ns); err == nil || !strings.Contains(err.Error(), "was deleted before it finished") {
+	if err := c.Finish(ctx, wait.Request{Objects: []*manifest.Object{hook}, Namespace: ns}); err == nil || !strings.Contains(err.Error(), "was deleted before it finished") {
 		t.Errorf("Finish: %v", err)
 	}
 }

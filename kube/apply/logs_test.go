@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -54,7 +55,7 @@ spec: {restartPolicy: Never, containers: [{name: app, image: a}]}
 		if _, err := c.CreateHook(ctx, o, ns); err != nil {
 			t.Fatal(err)
 		}
-		_ = c.Finish(ctx, []*manifest.Object{o}, ns) // well or not
+		_ = c.Finish(ctx, wait.Request{Objects: []*manifest.Object{o}, Namespace: ns}) // well or not
 		logs, err := c.Logs(ctx, o, ns)
 		if err != nil || len(logs) != len(test.want) {
 			t.Errorf("%s: %d logs, %v", test.name, len(logs), err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,9 +22,11 @@ import (
 
 // InvalidObject is an object that the API server would reject.
 type InvalidObject struct {
-	Object   string // with its namespace
-	Source   string // the template, or "" if it is not known
-	Problems []openapi.Problem
+	Object string // with its namespace
+	Source string // the template, or "" if it is not known
+	Fields []FieldError
+	// From is the manifest of the object, or nil if it is not known.
+	From *manifest.Object
 }
 
 // ValidationError is returned if objects do not match the schemas of their kinds. Nothing was
@@ -32,24 +35,43 @@ type ValidationError struct{ Objects []InvalidObject }
 
 func (e *ValidationError) Error() string {
 	var b strings.Builder
-	b.WriteString("error validating data: the API server would reject these objects, and nothing was written")
+	fmt.Fprintf(&b, "error validating data: the API server would reject %s, and nothing was written", e.count())
 	for _, o := range e.Objects {
 		fmt.Fprintf(&b, "\n  %s", o.Object)
 		if o.Source != "" {
 			fmt.Fprintf(&b, " (%s)", o.Source)
 		}
-		for _, p := range o.Problems {
-			fmt.Fprintf(&b, "\n    %s", p)
+		for _, f := range o.Fields {
+			fmt.Fprintf(&b, "\n    %s", f)
 		}
 	}
 	return b.String()
 }
 
+func (e *ValidationError) count() string {
+	if len(e.Objects) == 1 {
+		return "an object"
+	}
+	return strconv.Itoa(len(e.Objects)) + " objects"
+}
+
+// has reports whether e, which may be nil, is about the object with the given name.
+func (e *ValidationError) has(name string) bool {
+	return e != nil && slices.ContainsFunc(e.Objects, func(o InvalidObject) bool { return o.Object == name })
+}
+
+// Locate sets the lines of the fields.
+func (e *ValidationError) Locate(line Locator) {
+	for _, o := range e.Objects {
+		locate(o.Fields, o.From, line)
+	}
+}
+
 // Unknown reports whether all problems are unknown fields.
 func (e *ValidationError) Unknown() bool {
 	for _, o := range e.Objects {
-		for _, p := range o.Problems {
-			if !p.Unknown() {
+		for _, f := range o.Fields {
+			if !f.Unknown() {
 				return false
 			}
 		}
@@ -66,21 +88,16 @@ type candidate struct {
 }
 
 // startValidation starts to validate the objects that p writes, and returns a function that
-// waits for the result. With r.ServerDryRun it validates hooks only, because the dry run
-// validates the other objects.
+// waits for the result.
 func (c *Applier) startValidation(ctx context.Context, p *plan.Plan, r Request) func() error {
 	if c.options.NoSchemaValidation || r.Checked {
 		return func() error { return nil }
-	}
-	steps := p.Steps
-	if r.ServerDryRun {
-		steps = nil
 	}
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err = c.validate(ctx, steps, r)
+		err = c.validate(ctx, p.Steps, r)
 	}()
 	return func() error {
 		<-done
@@ -97,7 +114,6 @@ func (c *Applier) withValidation(ctx context.Context, items []plan.Item, r Reque
 			p.Steps = append(p.Steps, plan.Step{Item: it, Action: plan.Update})
 		}
 	}
-	r.ServerDryRun = false
 	if err := c.startValidation(ctx, p, r)(); err != nil {
 		return errors.Join(err, merging)
 	}
@@ -173,13 +189,21 @@ func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace 
 	e := &ValidationError{}
 	for i, s := range suspects {
 		if refused[i] {
-			e.Objects = append(e.Objects, InvalidObject{Object: s.String(), Source: s.Source, Problems: s.problems})
+			e.Objects = append(e.Objects, s.invalid())
 		}
 	}
 	if len(e.Objects) > 0 {
 		return e
 	}
 	return nil
+}
+
+func (s *candidate) invalid() InvalidObject {
+	o := InvalidObject{Object: s.String(), Source: s.Source, From: s.From}
+	for _, p := range s.problems {
+		o.Fields = append(o.Fields, FieldError{Problem: p})
+	}
+	return o
 }
 
 // isRejected reports whether the server would not create the object. It answers that an object
@@ -220,7 +244,7 @@ func candidates(steps []plan.Step, r Request) ([]*candidate, error) {
 		switch s.Action {
 		case plan.Create, plan.Update, plan.Replace:
 			t := api.NewTarget(s.Source, s.New)
-			t.Namespace = s.Namespace
+			t.Namespace, t.From = s.Namespace, s.Object
 			out = append(out, &candidate{Target: t})
 		}
 	}

@@ -67,8 +67,8 @@ func validated(t *testing.T, c *Client, object string) error {
 
 func TestValidation(t *testing.T) {
 	const (
-		unknown = "ConfigMap/a in namespace ns (chart/templates/a.yaml)\n    unknown field \"date\""
-		number  = "ConfigMap/b in namespace ns (chart/templates/a.yaml)\n    data.k: must be a string, not a number"
+		unknown = "ConfigMap/a in namespace ns (chart/templates/a.yaml)\n    .date: unknown field; did you mean \"data\"?"
+		number  = "ConfigMap/b in namespace ns (chart/templates/a.yaml)\n    .data.k: expected a string, got number; put it in quotes"
 	)
 	good := func() *apitest.Fake {
 		return publishing(indexAt("/openapi/v3/api/v1?hash=1"), apitest.Text(configMapDocument), 400, "BadRequest")
@@ -219,7 +219,7 @@ func TestValidationRejectsDirectivesInHooks(t *testing.T) {
 	c, _ := serve(t, "", t.TempDir(), publishing(indexAt("/openapi/v3/api/v1?hash=1"), apitest.Text(configMapDocument), 400, "BadRequest"))
 	_, err := c.Plan(t.Context(), Request{Owner: kube.Owner{Release: "web", Namespace: "ns"}, Running: apitest.Parse(t, directed)})
 	var invalid *ValidationError
-	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), `unknown field "$patch"`) {
+	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), `.$patch: unknown field`) {
 		t.Errorf("got %v, want a ValidationError that names $patch", err)
 	}
 }

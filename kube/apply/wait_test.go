@@ -117,7 +117,7 @@ metadata: {name: s}
 	defer cancel()
 	err := c.WaitReady(ctx, objects, ns, false)
 	var wait *wait.PendingError
-	if !errors.As(err, &wait) || len(wait.Pending) != 1 || !strings.Contains(wait.Pending[0], "Deployment/web") {
+	if !errors.As(err, &wait) || len(wait.Problems) != 1 || wait.Problems[0].Kind+"/"+wait.Problems[0].Name != "Deployment/web" || wait.Total != 2 {
 		t.Fatalf("WaitReady: %v", err)
 	}
 	if text := err.Error(); !strings.Contains(text, "no database at db:5432") || !strings.Contains(text, "container main") {
@@ -152,7 +152,7 @@ metadata: {name: cm}
 			if _, err := c.CreateHook(ctx, o, ns); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.Finish(ctx, []*manifest.Object{o}, ns); err != nil {
+			if err := c.Finish(ctx, wait.Request{Objects: []*manifest.Object{o}, Namespace: ns}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -182,7 +182,7 @@ spec: {restartPolicy: Never, containers: [{name: main, image: b}]}
 		if _, err := c.CreateHook(ctx, o, ns); err != nil {
 			t.Fatal(err)
 		}
-		err := c.Finish(ctx, []*manifest.Object{o}, ns)
+		err := c.Finish(ctx, wait.Request{Objects: []*manifest.Object{o}, Namespace: ns})
 		var failed *wait.FailedError
 		if !errors.As(err, &failed) || !strings.Contains(failed.Object, o.Name) || failed.Reason == "" {
 			t.Fatalf("Finish: %v", err)

@@ -15,15 +15,20 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
 // Limits for the details of an error.
 const (
-	logLines    = 20
-	logBytes    = 16 << 10
-	eventLines  = 5
-	explainTime = 5 * time.Second
+	logLines     = 20 // of a container
+	fewLogLines  = 5  // of a container, in a list of objects
+	maxExplained = 8  // objects of a list
+	logBytes     = 16 << 10
+	eventLines   = 5
+	explainTime  = 5 * time.Second
 )
 
 // detailContext returns a context for collecting details: it outlives the deadline of ctx for a
@@ -43,18 +48,35 @@ func detailContext(ctx context.Context) (context.Context, context.CancelFunc) {
 func (c *Waiter) explainFailed(ctx context.Context, f *failure) []string {
 	ctx, cancel := detailContext(ctx)
 	defer cancel()
-	return c.withoutRetry().explainOne(ctx, f.target, f.pod, f.container)
+	return c.withoutRetry().explainOne(ctx, f.target, f.pod, f.container, false)
 }
 
-// explainPending collects details of the first few pending objects.
-func (c *Waiter) explainPending(ctx context.Context, targets []*api.Target, w *waiting) []string {
+// explainPending collects details of the first few pending objects that have not failed.
+func (c *Waiter) explainPending(ctx context.Context, targets []*api.Target, w *waiting) map[*api.Target][]string {
 	ctx, cancel := detailContext(ctx)
 	defer cancel()
-	var out []string
-	for explained, i := 0, 0; i < len(targets) && explained < api.Few && ctx.Err() == nil; i++ {
-		if _, pending := w.pending[targets[i]]; pending {
-			explained++
-			out = append(out, c.withoutRetry().explainOne(ctx, targets[i], "", "")...)
+	pending := api.Filter(targets, func(t *api.Target) bool {
+		_, is := w.pending[t]
+		return is && (w.failed == nil || t != w.failed.target)
+	})
+	pending = pending[:min(len(pending), maxExplained)]
+	lines := make([][]string, len(pending))
+	var group errgroup.Group
+	group.SetLimit(kube.Parallel)
+	for i, t := range pending {
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				lines[i] = c.withoutRetry().explainOne(ctx, t, "", "", !w.existence)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no function returns an error
+	out := map[*api.Target][]string{}
+	for i, t := range pending {
+		out[t] = lines[i]
+		if len(pending) > 1 {
+			out[t] = shortLogs(lines[i], fewLogLines)
 		}
 	}
 	return out
@@ -62,18 +84,18 @@ func (c *Waiter) explainPending(ctx context.Context, targets []*api.Target, w *w
 
 // explainOne collects details of one object. If podName is not empty, the failure is in that
 // pod and container.
-func (c *Waiter) explainOne(ctx context.Context, t *api.Target, podName, container string) []string {
+func (c *Waiter) explainOne(ctx context.Context, t *api.Target, podName, container string, finishes bool) []string {
 	var out []string
 	switch {
 	case podName != "":
-		out = c.explainPods(ctx, t.Namespace, api.ByName(podName), container)
+		out = c.explainPods(ctx, t.Namespace, api.ByName(podName), container, false)
 	case t.IsPod():
-		out = c.explainPods(ctx, t.Namespace, api.ByName(t.Name), "")
+		out = c.explainPods(ctx, t.Namespace, api.ByName(t.Name), "", finishes)
 	case t.Is("batch", "Job"):
-		out = c.explainPods(ctx, t.Namespace, api.JobPods(t.Name), "")
+		out = c.explainPods(ctx, t.Namespace, api.JobPods(t.Name), "", true)
 	case t.HasPods():
 		if selector := api.PodSelector(t.Kind, t.Object); selector != "" {
-			out = c.explainPods(ctx, t.Namespace, url.Values{"labelSelector": {selector}}, "")
+			out = c.explainPods(ctx, t.Namespace, url.Values{"labelSelector": {selector}}, "", false)
 		}
 	}
 	if podName == "" || !t.IsPod() {
@@ -83,22 +105,24 @@ func (c *Waiter) explainOne(ctx context.Context, t *api.Target, podName, contain
 }
 
 // explainPods collects details of the newest failing pod; those of other pods are mostly the
-// same.
-func (c *Waiter) explainPods(ctx context.Context, namespace string, query url.Values, container string) []string {
+// same. finishes is set if the pods are to finish, not to become ready.
+func (c *Waiter) explainPods(ctx context.Context, namespace string, query url.Values, container string,
+	finishes bool) []string {
 	pods, err := c.api.Pods(ctx, namespace, query)
 	if err != nil {
 		return nil
 	}
 	slices.Reverse(pods)
 	for _, p := range pods {
-		if lines := c.explainPod(ctx, namespace, p, container); len(lines) > 0 {
+		if lines := c.explainPod(ctx, namespace, p, container, finishes); len(lines) > 0 {
 			return append(lines, c.warningsOf(ctx, namespace, "Pod", p.Metadata.Name, p.Metadata.UID)...)
 		}
 	}
 	return nil
 }
 
-func (c *Waiter) explainPod(ctx context.Context, namespace string, p *api.Pod, container string) []string {
+func (c *Waiter) explainPod(ctx context.Context, namespace string, p *api.Pod, container string,
+	finishes bool) []string {
 	var out []string
 	if p.Status.Phase == "Failed" && (p.Status.Reason != "" || p.Status.Message != "") {
 		out = append(out,
@@ -115,13 +139,32 @@ func (c *Waiter) explainPod(ctx context.Context, namespace string, p *api.Pod, c
 	}
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == "PodScheduled" && cond.Status == "False" {
-			return []string{fmt.Sprintf("pod %s is not scheduled: %s", p.Metadata.Name, cond.Message)}
+			line := fmt.Sprintf("pod %s cannot be scheduled: %s", p.Metadata.Name, brief(cond.Message))
+			return append([]string{line}, c.explainClaims(ctx, namespace, p, cond.Message)...)
 		}
 	}
 	if p.Status.Phase != "Succeeded" && p.Metadata.Deletion == "" {
-		return c.explainUnready(ctx, namespace, p)
+		return c.explainRunning(ctx, namespace, p, finishes)
 	}
 	return nil
+}
+
+// explainClaims collects warnings about the volume claims of a pod, if message says that they keep
+// it from being scheduled.
+func (c *Waiter) explainClaims(ctx context.Context, namespace string, p *api.Pod, message string) []string {
+	if !strings.Contains(message, claimKind) {
+		return nil
+	}
+	var out []string
+	for _, v := range p.Spec.Volumes[:min(len(p.Spec.Volumes), maxExplained)] {
+		if v.Claim == nil || v.Claim.Name == "" {
+			continue
+		}
+		for _, line := range c.warningsOf(ctx, namespace, claimKind, v.Claim.Name, "") {
+			out = append(out, claimKind+"/"+v.Claim.Name+": "+line)
+		}
+	}
+	return out
 }
 
 func (c *Waiter) explainContainer(ctx context.Context, namespace, pod string, s api.ContainerStatus) []string {
@@ -143,14 +186,19 @@ func (c *Waiter) explainContainer(ctx context.Context, namespace, pod string, s 
 	return nil
 }
 
-// explainUnready collects details of containers that are running but not ready.
-func (c *Waiter) explainUnready(ctx context.Context, namespace string, p *api.Pod) []string {
+// explainRunning collects details of containers that are running but not ready, and, if the pod is to
+// finish, of all that are running.
+func (c *Waiter) explainRunning(ctx context.Context, namespace string, p *api.Pod, finishes bool) []string {
 	var out []string
 	for _, s := range p.Status.ContainerStatuses {
-		if !s.Ready && s.State.Running != nil {
-			out = append(out, fmt.Sprintf("container %s of pod %s is running but not ready", s.Name, p.Metadata.Name))
-			out = append(out, c.logEnd(ctx, namespace, p.Metadata.Name, s.Name, false)...)
+		if s.State.Running == nil || s.Ready && !finishes {
+			continue
 		}
+		line := fmt.Sprintf("container %s of pod %s is running", s.Name, p.Metadata.Name)
+		if !finishes {
+			line += " but not ready"
+		}
+		out = append(append(out, line), c.logEnd(ctx, namespace, p.Metadata.Name, s.Name, false)...)
 	}
 	return out
 }
@@ -166,7 +214,7 @@ func (c *Waiter) logEnd(ctx context.Context, namespace, pod, container string, p
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, l := range lines {
-		lines[i] = "| " + l
+		lines[i] = logMark + l
 	}
 	return lines
 }

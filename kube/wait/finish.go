@@ -7,19 +7,18 @@ import (
 	"fmt"
 
 	"github.com/moonhelm/moonhelm/kube/internal/api"
-	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Finish waits until all Jobs and Pods among objects have succeeded. It returns a
+// Finish waits until all Jobs and Pods among r.Objects have succeeded. It returns a
 // [*FailedError] with the end of its log if one fails, cannot start or is deleted. It also does
 // for a Pod that keeps crashing, but not for a Job, which limits its retries itself. Objects of
 // other kinds are finished when they exist, or according to their readiness annotations (see
-// [CheckReadiness]).
-func (c *Waiter) Finish(ctx context.Context, objects []*manifest.Object, namespace string) error {
+// [CheckReadiness]). It ignores r.Jobs and r.Legacy.
+func (c *Waiter) Finish(ctx context.Context, r Request) error {
 	if c.api.IsDryRun() {
 		return nil
 	}
-	targets, err := c.api.Targets(ctx, objects, namespace)
+	targets, err := c.api.Targets(ctx, r.Objects, r.Namespace)
 	if err != nil {
 		return err
 	}
@@ -29,8 +28,9 @@ func (c *Waiter) Finish(ctx context.Context, objects []*manifest.Object, namespa
 	}
 	targets = api.Filter(targets,
 		func(t *api.Target) bool { return t.Is("batch", "Job") || t.IsPod() || custom[t] != nil })
-	return c.wait(ctx, targets,
-		&waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: isFinished, custom: custom})
+	w := c.newWaiting(r)
+	w.ready, w.custom = isFinished, custom
+	return c.wait(ctx, targets, w)
 }
 
 // isFinished reports whether a job or pod has succeeded.

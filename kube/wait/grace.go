@@ -2,10 +2,13 @@
 
 package wait
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Grace configures how long problems may last before they count as a failure. Zero values mean
-// the defaults.
+// the defaults, and negative ones that the problem never counts as a failure.
 type Grace struct {
 	// Start is for problems that prevent a pod's creation or a container's start: an image that
 	// cannot be pulled, a missing Secret, a quota (20s). An invalid image name fails at once.
@@ -22,14 +25,15 @@ type Grace struct {
 }
 
 func (g Grace) orDefault() Grace {
-	for _, d := range []struct {
-		value *time.Duration
-		or    time.Duration
-	}{{&g.Start, 20 * time.Second}, {&g.Crash, 30 * time.Second}, {&g.Condition, 2 * time.Second}, {&g.Silence,
-		time.Second}} {
-		if *d.value == 0 {
-			*d.value = d.or
-		}
+	return g.or(Grace{Start: 20 * time.Second, Crash: 30 * time.Second, Condition: 2 * time.Second, Silence: time.Second})
+}
+
+// or returns g with the values of other where g has none.
+func (g Grace) or(other Grace) Grace {
+	return Grace{
+		Start:     cmp.Or(g.Start, other.Start),
+		Crash:     cmp.Or(g.Crash, other.Crash),
+		Condition: cmp.Or(g.Condition, other.Condition),
+		Silence:   cmp.Or(g.Silence, other.Silence),
 	}
-	return g
 }

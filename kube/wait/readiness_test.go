@@ -135,6 +135,23 @@ func TestReadinessRules(t *testing.T) {
 	}
 }
 
+func TestWithReadyPods(t *testing.T) {
+	for counts, want := range map[string]string{
+		"replicas: 2, readyReplicas: 1": "1 of 2 pods ready, 1 old pod to go",
+		"replicas: 2, readyReplicas: 2": "1 old pod to go",
+		"replicas: 1, readyReplicas: 0": "other",
+	} {
+		tg, o := living(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {replicas: 1}\nstatus: {"+counts+"}")
+		v := noOldPods(api.Int(o, "status", "replicas") - 1)
+		if v.ready {
+			v = verdict{missing: "other"}
+		}
+		if got := withReadyPods(tg, o, v).missing; got != want {
+			t.Errorf("%s: got %q, want %q", counts, got, want)
+		}
+	}
+}
+
 func TestExpressions(t *testing.T) {
 	_, o := living(t, `
 apiVersion: example.com/v1

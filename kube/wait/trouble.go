@@ -22,6 +22,8 @@ type trouble struct {
 	// after grace, unless that is negative.
 	since        time.Time
 	quiet, grace time.Duration
+	// rule describes what grace is for: "a container that cannot start".
+	rule string
 }
 
 // class is the kind of a trouble, in increasing severity.
@@ -34,6 +36,9 @@ const (
 	notStarted      // a container cannot be started
 	conditionFailed // a condition reports a failure
 )
+
+// isShared reports whether problems of this class in the same words have the same cause.
+func (c class) isShared() bool { return c == unscheduled || c == notCreated || c == notStarted }
 
 func (t trouble) isPermanent(now time.Time) bool {
 	return t.grace >= 0 && !now.Before(t.since.Add(t.grace))
@@ -58,7 +63,7 @@ func troublesOf(p *api.Pod, grace Grace, patient bool) []trouble {
 		if c.Type == "PodScheduled" && c.Status == "False" && c.Reason == "Unschedulable" {
 			// An autoscaler may add a node, so this is never permanent.
 			out = append(out,
-				trouble{class: unscheduled, text: fmt.Sprintf("pod %s cannot be scheduled: %s", p.Metadata.Name, c.Message),
+				trouble{class: unscheduled, text: fmt.Sprintf("pod %s cannot be scheduled: %s", p.Metadata.Name, brief(c.Message)),
 					quiet: 3 * time.Second, grace: never})
 		}
 	}
@@ -78,7 +83,7 @@ func containerTrouble(s api.ContainerStatus, pod string, grace Grace, patient bo
 	if wait == nil {
 		return crashOf(s, pod, grace, patient)
 	}
-	t := trouble{container: s.Name, class: notStarted, grace: grace.Start}
+	t := trouble{container: s.Name, class: notStarted, grace: grace.Start, rule: "a container that cannot start"}
 	switch wait.Reason {
 	case "InvalidImageName":
 		t.grace = 0
@@ -120,7 +125,7 @@ func crashOf(s api.ContainerStatus, pod string, grace Grace, patient bool) (trou
 	t.text = fmt.Sprintf("container %s of pod %s %s (%s)", s.Name, pod, verb, how)
 	backsOff := s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff" || s.State.Terminated != nil
 	if s.RestartCount >= minRestarts && backsOff && !patient {
-		t.grace = grace.Crash
+		t.grace, t.rule = grace.Crash, "a container that keeps crashing"
 	}
 	return t, true
 }
@@ -161,7 +166,8 @@ func (a *awaited) updateOwn(now time.Time, grace Grace, v verdict) {
 	}
 	for _, c := range api.ConditionsOf(a.live) {
 		if a.HasPods() && c["type"] == "ReplicaFailure" && c["status"] == "True" {
-			own = append(own, trouble{class: notCreated, text: shortLine(api.Reason(c)), grace: refusalGrace(c, grace)})
+			own = append(own, trouble{class: notCreated, text: shortLine(api.Reason(c)), grace: refusalGrace(c, grace),
+				rule: "a pod that cannot be created"})
 		}
 	}
 	if a.IsPod() {
@@ -182,9 +188,9 @@ func refusalGrace(condition map[string]any, grace Grace) time.Duration {
 	return never
 }
 
-// worst returns the most severe problem to report, or nil, and the time until the result may
+// findWorst returns the most severe problem to report, or nil, and the time until the result may
 // change without an event, or 0.
-func (a *awaited) worst(now time.Time, newest func(*awaited, *podTrouble) bool) (*trouble, time.Duration) {
+func (a *awaited) findWorst(now time.Time, newest func(*awaited, *podTrouble) bool) (*trouble, time.Duration) {
 	all := slices.Clone(a.own)
 	for _, p := range a.pods {
 		if newest(a, p) {

@@ -4,10 +4,6 @@ package wait
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,28 +23,8 @@ type Request struct {
 	Jobs bool
 	// Legacy applies the readiness rules of Helm 3 and polls instead of watching.
 	Legacy bool
-}
-
-// A FailedError is returned for an object that has failed and will not become ready.
-type FailedError struct {
-	Object string
-	// Reason is the reason in the object's status or pods.
-	Reason string
-	// Details are lines that explain the failure: events, the end of a log.
-	Details []string
-	// Others lists further failing objects with their reasons.
-	Others []string
-}
-
-func (e *FailedError) Error() string {
-	s := fmt.Sprintf("%s failed: %s", e.Object, e.Reason)
-	for _, d := range e.Details {
-		s += "\n  " + d
-	}
-	for _, o := range e.Others {
-		s += "\n  also failing: " + o
-	}
-	return s
+	// Grace overrides the fields of the waiter's grace that are not zero here.
+	Grace Grace
 }
 
 // Await waits until all objects are ready: workloads rolled out, claims bound, custom resources
@@ -74,9 +50,9 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 	if err != nil {
 		return err
 	}
-	w := &waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), existence: true, polls: r.Legacy,
-		custom: custom}
-	rules := rollout{jobs: r.Jobs, silence: c.grace.orDefault().Silence, begun: time.Now()}
+	w := c.newWaiting(r)
+	w.existence, w.polls, w.custom = true, r.Legacy, custom
+	rules := rollout{jobs: r.Jobs, silence: w.grace.Silence, begun: time.Now()}
 	w.judge = rules.evaluate
 	if r.Legacy {
 		w.judge = rules.legacy
@@ -87,8 +63,17 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 // Established waits until CRDs are established, for package apply. It returns a [*FailedError]
 // if the server rejects the names of one.
 func (c *Waiter) Established(ctx context.Context, definitions []*api.Target) error {
-	return c.wait(ctx, definitions,
-		&waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: isEstablished})
+	w := c.newWaiting(Request{})
+	w.ready = isEstablished
+	return c.wait(ctx, definitions, w)
+}
+
+// newWaiting returns the state of a wait that has not begun.
+func (c *Waiter) newWaiting(r Request) *waiting {
+	return &waiting{
+		client: c, report: c.api.Progress(), grace: r.Grace.or(c.grace).orDefault(), namespace: r.Namespace,
+		begun: time.Now(), pending: map[*api.Target]string{},
+	}
 }
 
 // wait watches the collections of all targets until every target is ready.
@@ -102,7 +87,7 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	group, gctx := errgroup.WithContext(wctx)
 	var beside sync.WaitGroup
 	w.stop, w.background = stop, func(fn func(context.Context)) { beside.Go(func() { fn(gctx) }) }
-	w.begin(c, targets)
+	w.begin(targets)
 	passive := func(t *api.Target) bool { return w.existence && w.custom[t] == nil && isPassive(t) }
 	for place, members := range api.ByCollection(api.Filter(targets, func(t *api.Target) bool { return !passive(t) })) {
 		group.Go(func() error { return c.observe(gctx, place, members, w.polls, w.observer(members)) })
@@ -116,13 +101,9 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	defer c.api.Progress().Send(progress.Event{Kind: progress.Settled})
 	switch {
 	case w.failed != nil:
-		w.failed.error.Others = w.others()
-		repeated := func(line string) bool { return line == w.failed.error.Reason } // an event with the same text
-		details := slices.DeleteFunc(c.explainFailed(ctx, w.failed), repeated)
-		w.failed.error.Details = append(w.failed.error.Details, details...)
-		return w.failed.error
+		return w.failure(targets, c.explainFailed(ctx, w.failed), c.explainPending(ctx, targets, w))
 	case ctx.Err() != nil && len(w.pending) > 0:
-		return w.timedOut(context.Cause(ctx), c.explainPending(ctx, targets, w))
+		return w.unfinished(targets, context.Cause(ctx), c.explainPending(ctx, targets, w))
 	case len(w.pending) > 0:
 		return err
 	}
@@ -163,35 +144,4 @@ func (c *Waiter) waitExist(ctx context.Context, targets []*api.Target, w *waitin
 			return err
 		}
 	}
-}
-
-// A PendingError is returned if a wait ends before all objects are ready or deleted.
-type PendingError struct {
-	// Pending lists the objects, each with its missing state.
-	Pending []string
-	// Details are lines that explain the state, from the objects' pods.
-	Details []string
-	Err     error // the cause: context.DeadlineExceeded, ...
-}
-
-func (e *PendingError) Error() string {
-	why := e.Err.Error() + " while waiting for"
-	if errors.Is(e.Err, context.DeadlineExceeded) { // the messages of Helm 3 and Helm 4
-		why = "timed out waiting for the condition (context deadline exceeded):"
-	}
-	s := fmt.Sprintf("%s %s", why, strings.Join(e.Pending, "; "))
-	for _, d := range e.Details {
-		s += "\n  " + d
-	}
-	return s
-}
-
-func (e *PendingError) Unwrap() error { return e.Err }
-
-// Hint returns advice for the user of the command line if the wait timed out, else "".
-func (e *PendingError) Hint() string {
-	if !errors.Is(e.Err, context.DeadlineExceeded) {
-		return ""
-	}
-	return "--timeout gives it more time; helm status shows the current state"
 }

@@ -5,6 +5,7 @@ package wait
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/linger"
@@ -25,14 +26,15 @@ func (c *Waiter) WaitGone(ctx context.Context, objects []*manifest.Object, owner
 	if err != nil {
 		return err
 	}
-	return c.waitDeleted(ctx, targets, func(m *api.Metadata) bool { return m.Foreign(owner) == "" })
+	return c.waitDeleted(ctx, targets, owner.Namespace, func(m *api.Metadata) bool { return m.Foreign(owner) == "" })
 }
 
 // waitDeleted waits until no target exists for which awaited returns true.
-func (c *Waiter) waitDeleted(ctx context.Context, targets []*api.Target, awaited func(*api.Metadata) bool) error {
-	reported := false
+func (c *Waiter) waitDeleted(ctx context.Context, targets []*api.Target, namespace string,
+	awaited func(*api.Metadata) bool) error {
+	begun, total, reported := time.Now(), len(targets), int64(0)
 	defer func() {
-		if reported {
+		if reported > 0 {
 			c.api.Progress().Send(progress.Event{Kind: progress.Settled})
 		}
 	}()
@@ -49,8 +51,9 @@ func (c *Waiter) waitDeleted(ctx context.Context, targets []*api.Target, awaited
 			trouble, last = outage{}, live
 			targets = api.Filter(targets, func(t *api.Target) bool {
 				there := live[t] != nil && awaited(live[t])
-				if !there && reported {
-					c.api.Progress().Send(progress.Event{Kind: progress.Ready, Object: t.Short(), Text: "deleted"})
+				if !there && reported > 0 {
+					c.api.Progress().Send(progress.Event{Kind: progress.Ready, Object: t.Short(), Text: "deleted",
+						Total: reported})
 				}
 				return there
 			})
@@ -58,27 +61,36 @@ func (c *Waiter) waitDeleted(ctx context.Context, targets []*api.Target, awaited
 		if len(targets) == 0 {
 			return nil
 		}
-		if !reported && err == nil {
-			reported = true
+		if reported == 0 && err == nil {
+			reported = int64(len(targets))
 			for _, t := range targets {
-				c.api.Progress().Send(progress.Event{Kind: progress.Waiting, Object: t.Short(), Text: "to be deleted"})
+				c.api.Progress().Send(progress.Event{Kind: progress.Waiting, Object: t.Short(), Text: "to be deleted",
+					Total: reported})
 			}
 		}
 		if err := linger.Sleep(ctx, delay); err != nil {
-			return &PendingError{Pending: pendingDeletions(targets, last), Err: err}
+			return &PendingError{Problems: pendingDeletions(targets, last, namespace), Total: total, Deletion: true,
+				After: time.Since(begun), Err: err}
 		}
 	}
 }
 
-func pendingDeletions(targets []*api.Target, live map[*api.Target]*api.Metadata) []string {
-	var out []string
+// pendingDeletions returns the problems of targets that still exist, with the given metadata.
+func pendingDeletions(targets []*api.Target, live map[*api.Target]*api.Metadata, namespace string) []Problem {
+	var out []Problem
 	for _, t := range targets {
-		s := t.String() + " to be deleted"
-		if m := live[t]; m != nil && m.Deletion == "" {
-			s += " (its deletion was not requested)"
+		p := Problem{Kind: t.Kind, Name: t.Name, Namespace: t.Namespace, Missing: "not deleted yet",
+			elsewhere: t.Namespace != "" && t.Namespace != namespace}
+		switch m := live[t]; {
+		case m == nil:
+		case m.Deletion == "":
+			p.Cause = "its deletion was not requested"
+		case len(m.Finalizers) > 0:
+			p.Cause = waitsForFinalizers(m.Finalizers)
 		}
-		out = append(out, s)
+		out = append(out, p)
 	}
+	slices.SortStableFunc(out, func(a, b Problem) int { return rank(b.Cause != "") - rank(a.Cause != "") })
 	return out
 }
 
@@ -96,5 +108,5 @@ func (c *Waiter) WaitHookGone(ctx context.Context, o *manifest.Object, namespace
 	if err != nil {
 		return err
 	}
-	return c.waitDeleted(ctx, []*api.Target{t}, func(m *api.Metadata) bool { return uid == "" || m.UID == uid })
+	return c.waitDeleted(ctx, []*api.Target{t}, namespace, func(m *api.Metadata) bool { return uid == "" || m.UID == uid })
 }

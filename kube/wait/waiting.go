@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -43,14 +43,17 @@ type waiting struct {
 	// custom contains the readiness expressions of targets that have some.
 	custom map[*api.Target]*expressions
 
-	client *Waiter
-	grace  Grace
+	client    *Waiter
+	grace     Grace
+	namespace string // of the request
+	begun     time.Time
 	// stop ends the wait. beside runs a function in the background until the wait ends.
 	stop       func()
 	background func(func(context.Context))
 
 	mu      sync.Mutex
 	ended   bool
+	total   int // the number of all targets
 	awaited map[*api.Target]*awaited
 	owners  map[ownerKey]*awaited
 	watched map[string]bool // namespaces whose pods are watched
@@ -67,6 +70,8 @@ type awaited struct {
 	// own are the problems of the object itself.
 	own   []trouble
 	timer *time.Timer
+	// worst is the most severe problem, nil if there is none.
+	worst *trouble
 	// lastKind and shown are the kind and the text of the last event.
 	lastKind progress.Kind
 	lastText string
@@ -81,8 +86,8 @@ type failure struct {
 
 type ownerKey struct{ kind, namespace, name string }
 
-func (w *waiting) begin(c *Waiter, targets []*api.Target) {
-	w.client, w.grace = c, c.grace.orDefault()
+func (w *waiting) begin(targets []*api.Target) {
+	w.total = len(targets)
 	w.awaited, w.owners, w.watched = map[*api.Target]*awaited{}, map[ownerKey]*awaited{}, map[string]bool{}
 	for _, t := range targets {
 		w.pending[t] = "does not exist yet"
@@ -155,7 +160,8 @@ func (w *waiting) evaluate(a *awaited) {
 	}
 	now := time.Now()
 	a.updateOwn(now, w.grace, v)
-	worst, next := a.worst(now, w.isLatest)
+	worst, next := a.findWorst(now, w.isLatest)
+	a.worst = worst
 	if v.again > 0 && (next == 0 || v.again < next) {
 		next = v.again
 	}
@@ -174,9 +180,6 @@ func (w *waiting) evaluate(a *awaited) {
 		w.sendState(a, progress.Failing, worst.text)
 	}
 	w.pending[a.Target] = v.missing
-	if worst != nil && worst.text != v.missing {
-		w.pending[a.Target] = strings.TrimPrefix(v.missing+"; "+worst.text, "; ")
-	}
 	w.followPods(a.Target)
 }
 
@@ -186,7 +189,7 @@ func (w *waiting) handleAbsent(a *awaited) {
 	if !a.seen {
 		return // pending says so from the beginning
 	}
-	w.pending[a.Target] = "no longer exists"
+	w.pending[a.Target], a.worst = "no longer exists", nil
 	if !w.existence && (a.HasPods() || a.IsPod()) {
 		w.fail(a, "it was deleted before it finished", trouble{})
 		return
@@ -198,7 +201,7 @@ func (w *waiting) handleAbsent(a *awaited) {
 func (w *waiting) rule(a *awaited) verdict {
 	usual := func() verdict {
 		if w.judge != nil {
-			return w.judge(a.Target, a.live)
+			return withReadyPods(a.Target, a.live, w.judge(a.Target, a.live))
 		}
 		ok, missing, err := w.ready(a.Target, a.live)
 		v := verdict{ready: ok, missing: missing}
@@ -213,6 +216,16 @@ func (w *waiting) rule(a *awaited) verdict {
 		return x.evaluate(a.live, usual)
 	}
 	return usual()
+}
+
+// withReadyPods adds to the verdict that old pods of a Deployment have to go how many of all pods are
+// ready: mostly the old ones stay because the new ones are not.
+func withReadyPods(t *api.Target, o map[string]any, v verdict) verdict {
+	ready, all := api.Int(o, "status", "readyReplicas"), api.Int(o, "status", "replicas")
+	if t.Is("apps", "Deployment") && ready < all && v.missing == noOldPods(all-api.Replicas(o)).missing {
+		v.missing = fmt.Sprintf("%d of %d pods ready, %s", ready, all, v.missing)
+	}
+	return v
 }
 
 // hasOwnFailure reports whether the object's own expressions define its failure, so that the other
@@ -231,7 +244,7 @@ func (w *waiting) markReady(a *awaited) {
 	}
 	delete(w.awaited, a.Target)
 	delete(w.pending, a.Target)
-	e := progress.Event{Kind: progress.Ready, Object: a.Short()}
+	e := progress.Event{Kind: progress.Ready, Object: a.Short(), Total: int64(w.total)}
 	if a.IsPod() && api.String(a.live, "status", "phase") == "Succeeded" || a.Is("batch", "Job") &&
 		api.String(a.live, "status", "completionTime") != "" {
 		e.Text = "complete"
@@ -244,8 +257,11 @@ func (w *waiting) markReady(a *awaited) {
 
 func (w *waiting) fail(a *awaited, why string, t trouble) {
 	w.failed = &failure{
-		error:  &FailedError{Object: a.String(), Reason: why},
+		error:  &FailedError{Object: a.String(), Reason: why, After: time.Since(w.begun)},
 		target: a.Target, pod: t.pod, container: t.container,
+	}
+	if t.rule != "" && t.grace > 0 {
+		w.failed.error.Rule, w.failed.error.Grace = t.rule, t.grace
 	}
 	if a.IsPod() {
 		w.failed.pod = a.Name
@@ -260,32 +276,63 @@ func (w *waiting) sendState(a *awaited, kind progress.Kind, text string) {
 		return
 	}
 	a.lastKind, a.lastText = kind, text
-	w.report.Send(progress.Event{Kind: kind, Object: a.Short(), Text: text})
+	w.report.Send(progress.Event{Kind: kind, Object: a.Short(), Text: text, Total: int64(w.total)})
 }
 
-// others returns the other failing objects with their reasons.
-func (w *waiting) others() []string {
-	var out []string
-	for t, a := range w.awaited {
-		if t != w.failed.target && a.lastKind == progress.Failing {
-			out = append(out, t.String()+": "+a.lastText)
+// failure returns the error of a wait for targets that gave up. details are those of the failed
+// object, others those of other targets, as far as they are known.
+func (w *waiting) failure(targets []*api.Target, details []string, others map[*api.Target][]string) error {
+	e := w.failed.error
+	e.Details = append(e.Details, withoutRepeated(details, e.Reason)...)
+	targets = api.Filter(targets, func(t *api.Target) bool { return t != w.failed.target })
+	e.Others = problemsOf(w.findings(targets, others), w.namespace)
+	return e
+}
+
+// unfinished returns the error of a wait for targets that ended before all were ready.
+func (w *waiting) unfinished(targets []*api.Target, why error, details map[*api.Target][]string) error {
+	problems := problemsOf(w.findings(targets, details), w.namespace)
+	return &PendingError{Problems: problems, Total: w.total, After: time.Since(w.begun), Err: why}
+}
+
+// findings returns what is known about those of targets that are not ready. details are as far as
+// they are known.
+func (w *waiting) findings(targets []*api.Target, details map[*api.Target][]string) []finding {
+	var out []finding
+	for _, t := range targets {
+		missing, pending := w.pending[t]
+		if !pending {
+			continue
 		}
+		f := finding{target: t, missing: missing, details: details[t]}
+		if a := w.awaited[t]; a != nil {
+			f.trouble = a.worst
+			f.details = append(heldBy(a.live), f.details...)
+		}
+		out = append(out, f)
 	}
-	slices.Sort(out)
 	return out
 }
 
-// timedOut returns the error of a wait that ended before all objects were ready.
-func (w *waiting) timedOut(why error, details []string) error {
-	e := &PendingError{Err: why, Details: details}
-	for t, missing := range w.pending {
-		if missing == "" {
-			missing = "not ready"
-		}
-		e.Pending = append(e.Pending, t.String()+" ("+missing+")")
+// heldBy returns the line about what keeps an object that is being deleted, or nil.
+func heldBy(live map[string]any) []string {
+	if api.String(live, "metadata", "deletionTimestamp") == "" {
+		return nil
 	}
-	slices.Sort(e.Pending)
-	return e
+	finalizers, _ := api.Field(live, "metadata", "finalizers").([]any)
+	var names []string
+	for _, f := range finalizers {
+		names = append(names, fmt.Sprint(f))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{waitsForFinalizers(names)}
+}
+
+// waitsForFinalizers returns the cause of an object that is not deleted.
+func waitsForFinalizers(names []string) string {
+	return "it waits for its finalizers: " + strings.Join(names, ", ")
 }
 
 // schedule schedules a call of fn after d, in place of an earlier one.

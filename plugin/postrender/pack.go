@@ -57,9 +57,9 @@ func pack(objs []*manifest.Object) (*packed, error) {
 		key := strings.TrimRight(raw, "\n")
 		p.whole[key] = append(p.whole[key], o)
 		p.named[identify(o)] = o.Source
-		for _, at := range []place{{o.Source, o.Kind}, {o.Source, ""}} {
-			if _, known := p.places[at]; !known {
-				p.places[at] = i
+		for _, k := range []place{{o.Source, o.Kind}, {o.Source, ""}} {
+			if _, known := p.places[k]; !known {
+				p.places[k] = i
 			}
 		}
 	}
@@ -98,8 +98,8 @@ func (p *packed) object(i int, doc *manifest.Object) (*manifest.Object, error) {
 		p.whole[key] = same[1:]
 		return same[0], nil
 	}
-	source, ours := p.source(i, doc)
-	if !ours && (doc.Kind == "" || doc.APIVersion == "") {
+	source, known := p.source(i, doc)
+	if !known && (doc.Kind == "" || doc.APIVersion == "") {
 		return nil, fmt.Errorf("document %d of its output is not an object, it has no apiVersion and kind: %s", i+1,
 			start(doc.Raw))
 	}
@@ -124,7 +124,7 @@ func (p *packed) object(i int, doc *manifest.Object) (*manifest.Object, error) {
 }
 
 // source returns the source of a document. ours reports whether it is a template.
-func (p *packed) source(i int, doc *manifest.Object) (source string, ours bool) {
+func (p *packed) source(i int, doc *manifest.Object) (source string, found bool) {
 	if s := doc.Annotations[Annotation]; s != "" {
 		return s, true
 	}
@@ -150,8 +150,8 @@ func checkSource(s string) error {
 // rank returns the position of an object: that of its source and kind, or else of its source,
 // or else after all others.
 func (p *packed) rank(o *manifest.Object) int {
-	for _, at := range []place{{o.Source, o.Kind}, {o.Source, ""}} {
-		if i, known := p.places[at]; known {
+	for _, key := range []place{{o.Source, o.Kind}, {o.Source, ""}} {
+		if i, known := p.places[key]; known {
 			return i
 		}
 	}
@@ -164,8 +164,8 @@ func annotate(o *manifest.Object, source string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now := maps.Clone(all)
-	meta := mapField(now, "metadata")
+	copied := maps.Clone(all)
+	meta := mapField(copied, "metadata")
 	annotations := mapField(meta, "annotations")
 	delete(annotations, Annotation)
 	if source != "" {
@@ -175,11 +175,11 @@ func annotate(o *manifest.Object, source string) (string, error) {
 	if len(annotations) == 0 {
 		delete(meta, "annotations")
 	}
-	now["metadata"] = meta
+	copied["metadata"] = meta
 	if len(meta) == 0 {
-		delete(now, "metadata")
+		delete(copied, "metadata")
 	}
-	return manifest.Edit(o.Raw, now)
+	return manifest.Edit(o.Raw, copied)
 }
 
 // mapField returns a copy of the map in a field, or an empty map.

@@ -52,8 +52,8 @@ func (r Renderer) Render(ctx context.Context, objs []*manifest.Object) ([]*manif
 	if err != nil {
 		return nil, &Error{Name: r.Name, Err: err}
 	}
-	said := &bounded{most: maxSaid}
-	text, err := r.run(ctx, sent.text(), said)
+	stderr := &bounded{most: maxSaid}
+	text, err := r.run(ctx, sent.text(), stderr)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -65,16 +65,16 @@ func (r Renderer) Render(ctx context.Context, objs []*manifest.Object) ([]*manif
 		back, err = sent.unpack(text)
 	}
 	if err != nil {
-		return nil, &Error{Name: r.Name, Stderr: strings.TrimSpace(string(said.text)), Err: err}
+		return nil, &Error{Name: r.Name, Stderr: strings.TrimSpace(string(stderr.text)), Err: err}
 	}
-	if remark := strings.TrimRight(string(said.text), "\r\n"); r.Stderr != nil && remark != "" {
+	if remark := strings.TrimRight(string(stderr.text), "\r\n"); r.Stderr != nil && remark != "" {
 		_, _ = io.WriteString(r.Stderr, remark+"\n") // not a reason to fail
 	}
 	return back, nil
 }
 
 // run returns the program's output.
-func (r Renderer) run(ctx context.Context, in string, said *bounded) (string, error) {
+func (r Renderer) run(ctx context.Context, in string, stderr *bounded) (string, error) {
 	most := r.most
 	if most == 0 {
 		most = maxOutput
@@ -83,7 +83,7 @@ func (r Renderer) run(ctx context.Context, in string, said *bounded) (string, er
 	defer end(nil)
 	flood := fmt.Errorf("it printed more than %d MiB", most>>20)
 	out := &bounded{most: most, full: func() { end(flood) }}
-	err := r.Runner.Run(ctx, strings.NewReader(in), out, said)
+	err := r.Runner.Run(ctx, strings.NewReader(in), out, stderr)
 	if context.Cause(ctx) == flood { //nolint:errorlint // compares identity
 		return "", flood
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// filter is a program that is a function.
+// filter is a post-renderer that is a function.
 type filter func(text string) (string, error)
 
 func (f filter) Run(_ context.Context, in io.Reader, out, stderr io.Writer) error {
@@ -76,9 +76,9 @@ func rendered(t *testing.T) []*manifest.Object {
 
 func TestRenderUnchanged(t *testing.T) {
 	objs := rendered(t)
-	var said bytes.Buffer
+	var output bytes.Buffer
 	sent := ""
-	r := Renderer{Name: "cat", Stderr: &said, Runner: filter(func(text string) (string, error) { sent = text; return text, nil })}
+	r := Renderer{Name: "cat", Stderr: &output, Runner: filter(func(text string) (string, error) { sent = text; return text, nil })}
 	back, err := r.Render(context.Background(), objs)
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +106,8 @@ data: {x: "1"}
 	if n := strings.Count(sent, "\n    "+Annotation+": web/templates/"); n != 4 {
 		t.Errorf("%d documents name their template, want 4:\n%s", n, sent)
 	}
-	if said.String() != "a remark\n" {
-		t.Errorf("it said %q", said.String())
+	if output.String() != "a remark\n" {
+		t.Errorf("it said %q", output.String())
 	}
 }
 
@@ -138,7 +138,7 @@ func TestRenderRestoresSource(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(string) string
-		want string // "source object" of each
+		want string // "source object" of each result
 	}{
 		{"a name is changed", func(s string) string { return strings.ReplaceAll(s, "name: b ", "name: prod-b ") },
 			"web/templates/a.yaml ConfigMap/prod-b, web/templates/b.yaml ConfigMap/c, web/templates/hook.yaml Job/migrate, web/templates/list.yaml List/"},
@@ -179,7 +179,7 @@ func TestRenderRestoresSource(t *testing.T) {
 	}
 }
 
-// An object that had no annotations has none afterwards.
+// An object without annotations has none afterwards.
 func TestRenderRemovesAnnotation(t *testing.T) {
 	r := Renderer{Name: "x", Runner: filter(func(s string) (string, error) { return strings.ReplaceAll(s, `"1"`, `"2"`), nil })}
 	back, err := r.Render(context.Background(), parse(t, "web/templates/a.yaml", web))
@@ -221,7 +221,7 @@ func TestRenderErrors(t *testing.T) {
 	}
 }
 
-// A chart that renders to nothing may stay that way.
+// The output for an empty chart may be empty.
 func TestRenderEmpty(t *testing.T) {
 	r := Renderer{Name: "x", Runner: filter(func(s string) (string, error) { return s, nil })}
 	if back, err := r.Render(context.Background(), nil); err != nil || len(back) != 0 {
@@ -229,7 +229,7 @@ func TestRenderEmpty(t *testing.T) {
 	}
 }
 
-// A program that never ends, ends with the operation.
+// A program that never exits is ended with the operation.
 func TestRenderCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := Renderer{Name: "x", Runner: hanging{cancel}}

@@ -34,7 +34,7 @@ func TestProgram(t *testing.T) {
 	for text, want := range map[string]string{
 		"echo no >&2; exit 3": "exit code 3",
 		"kill -9 $$":          "killed",
-		"exit 0":              "printed nothing", // without having read
+		"exit 0":              "printed nothing", // does not read its input
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, err := Renderer{Name: "p", Runner: Program{Path: program(t, text)}}.Render(context.Background(), rendered(t))
@@ -48,7 +48,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// Memory and time are bounded whatever the program prints.
+// Memory and time are limited for any output.
 func TestRenderOutputLimit(t *testing.T) {
 	r := Renderer{Name: "p", most: 1 << 20, Runner: Program{Path: program(t, "while :; do echo flooooooooooooooooooooooooooood; done")}}
 	if _, err := r.Render(context.Background(), rendered(t)); err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// bigIndex is an index in the shape of the large public ones, 15.7 MB for 100
-// charts of 154 versions.
+// bigIndex returns an index like the large public ones: 15.7 MB for 100 charts with 154
+// versions each.
 func bigIndex(charts, versions int) []byte {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nentries:\n")

@@ -69,11 +69,11 @@ func (b *block) items(chart int) ([]item, error) {
 		if l.col != column || string(text[l.key:l.keyEnd]) != "version" {
 			continue
 		}
-		it := &out[len(out)-1]
-		if it.version != "" {
+		last := &out[len(out)-1]
+		if last.version != "" {
 			return nil, b.refuse(c.span)
 		}
-		it.version = l.simpleValue()
+		last.version = l.simpleValue()
 	}
 	if l.odd || l.quote != 0 {
 		return nil, b.refuse(c.span)
@@ -89,16 +89,16 @@ func (b *block) items(chart int) ([]item, error) {
 func (b *block) complete(c part, items []item) error {
 	var t tape
 	for i := range items {
-		it := &items[i]
-		it.at += c.at
-		if it.version != "" {
+		entry := &items[i]
+		entry.at += c.at
+		if entry.version != "" {
 			continue
 		}
 		t = t[:0]
-		if err := b.read(&t, *it); err != nil {
+		if err := b.read(&t, *entry); err != nil {
 			return err
 		}
-		it.version = t.version()
+		entry.version = t.version()
 	}
 	return nil
 }
@@ -242,12 +242,12 @@ func (b *block) refuse(p span) error {
 }
 
 // locate converts the line in an error about a piece to a line of the index.
-func (b *block) locate(err error, at int64) error {
+func (b *block) locate(err error, pos int64) error {
 	if f, ok := errors.AsType[*FormatError](err); ok && f.Line > 0 {
-		return &FormatError{Line: f.Line + b.line(at) - 1, Problem: f.Problem}
+		return &FormatError{Line: f.Line + b.line(pos) - 1, Problem: f.Problem}
 	}
 	if d, ok := errors.AsType[*DuplicateError](err); ok && d.Line > 0 {
-		return &DuplicateError{Line: d.Line + b.line(at) - 1, Key: d.Key}
+		return &DuplicateError{Line: d.Line + b.line(pos) - 1, Key: d.Key}
 	}
 	return err
 }

@@ -197,11 +197,11 @@ func (l *Listing) Merge(prev *Index) error {
 			return err
 		}
 		key := [2]string{e.Name, e.Version}
-		if mine := have[key]; mine == nil {
+		if old := have[key]; old == nil {
 			have[key] = e
 			l.Entries[e.Name] = append(l.Entries[e.Name], e)
-		} else if mine.Digest == e.Digest && !e.Created.IsZero() {
-			mine.Created = e.Created
+		} else if old.Digest == e.Digest && !e.Created.IsZero() {
+			old.Created = e.Created
 		}
 	}
 	l.sort()

@@ -20,7 +20,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// pack makes an archive of files: names and contents in turn.
+// pack creates an archive of files: alternating names and contents.
 func pack(t testing.TB, path string, files ...string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -123,8 +123,8 @@ func TestBuildURLs(t *testing.T) {
 	}
 }
 
-// CVE-2025-32386: what unpacks to too much is left alone, and so is every
-// archive that is not a chart, with a word about each.
+// CVE-2025-32386: archives that exceed a limit when unpacked, and archives that are not charts,
+// are skipped with a warning.
 func TestBuildSkipsOtherArchives(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -217,7 +217,7 @@ entries:
 	}
 }
 
-// What is written is what sigs.k8s.io/yaml makes of the whole, as Helm does.
+// The output is the same as that of sigs.k8s.io/yaml, which Helm uses.
 func TestWriteYAMLMatchesEncoder(t *testing.T) {
 	l := &Listing{Generated: now, Entries: map[string][]*Entry{}}
 	for i, s := range []string{"plain", "", "true", "12", "1.10", "a: b", "it's", "# x", "- x", " x ", "two\nlines\n", "two\n\nlines", "é\u2028\x07", strings.Repeat("long words ", 30), strings.Repeat("x", 200), "~", "<a&b>", "\t", "@x", "2001-01-01"} {
@@ -247,7 +247,7 @@ func TestWriteYAMLMatchesEncoder(t *testing.T) {
 	}
 }
 
-// full is a writer with no place left.
+// full is a writer that returns ENOSPC.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("full") }

@@ -43,21 +43,21 @@ type writer struct {
 
 // field writes a key of the index and its value, which is on the tape.
 func (w *writer) field(key string) error {
-	at := len(w.text)
+	start := len(w.text)
 	w.key(key)
 	w.value(0)
 	w.text = append(w.text, '\n')
-	return w.bounded(at, fmt.Sprintf("the value of %.100q", key))
+	return w.bounded(start, fmt.Sprintf("the value of %.100q", key))
 }
 
 // charts writes the key of the charts, and calls do to write them.
 func (w *writer) charts(do func() error) error {
 	w.text = append(w.text, "entries:\n"...)
-	at := len(w.text)
+	start := len(w.text)
 	if err := do(); err != nil {
 		return err
 	}
-	w.none(at, "{}")
+	w.none(start, "{}")
 	return nil
 }
 
@@ -78,7 +78,7 @@ func (w *writer) entries(name string, next func(n int) (bool, error)) error {
 	if err := w.name(name); err != nil {
 		return err
 	}
-	at := len(w.text)
+	start := len(w.text)
 	for n := 0; ; n++ {
 		w.t = w.t[:0]
 		more, err := next(n)
@@ -86,7 +86,7 @@ func (w *writer) entries(name string, next func(n int) (bool, error)) error {
 		case err != nil:
 			return err
 		case !more:
-			w.none(at, "[]")
+			w.none(start, "[]")
 			return nil
 		}
 		if err := counted(name, n+1); err != nil {
@@ -99,21 +99,21 @@ func (w *writer) entries(name string, next func(n int) (bool, error)) error {
 }
 
 func (w *writer) name(name string) error {
-	at := len(w.text)
+	start := len(w.text)
 	w.text = append(w.text, "  "...)
 	w.quoteKey(name)
 	w.text = append(w.text, ":\n"...)
-	return w.bounded(at, "a chart's name")
+	return w.bounded(start, "a chart's name")
 }
 
 // entry writes an entry, which is on the tape.
 func (w *writer) entry() error {
-	at := len(w.text)
+	start := len(w.text)
 	w.text = append(w.text, "  - "...)
 	if w.t[0].kind != table || w.t[0].end == 1 {
 		w.value(0)
 		w.text = append(w.text, '\n')
-		return w.bounded(at, "an entry")
+		return w.bounded(start, "an entry")
 	}
 	for k := 1; k < w.t[0].end; k = w.t[k+1].end {
 		if k > 1 {
@@ -123,25 +123,25 @@ func (w *writer) entry() error {
 		w.value(k + 1)
 		w.text = append(w.text, '\n')
 	}
-	return w.bounded(at, "an entry")
+	return w.bounded(start, "an entry")
 }
 
 // none replaces the line feed after a key without content.
-func (w *writer) none(at int, value string) {
-	if len(w.text) == at {
-		w.text = append(w.text[:at-1], " "+value+"\n"...)
+func (w *writer) none(start int, value string) {
+	if len(w.text) == start {
+		w.text = append(w.text[:start-1], " "+value+"\n"...)
 	}
 }
 
 // bounded checks the size of the text from position at on.
-func (w *writer) bounded(at int, what string) error {
+func (w *writer) bounded(start int, what string) error {
 	switch {
 	case w.long:
 		return errLongKey
 	case len(w.text) > w.most:
 		return &FormatError{Problem: errAliases.Error()}
 	}
-	return bounded(int64(len(w.text)-at), what, nowhere)
+	return bounded(int64(len(w.text)-start), what, nowhere)
 }
 
 func (w *writer) key(key string) {
@@ -154,9 +154,9 @@ func (w *writer) key(key string) {
 }
 
 func (w *writer) quoteKey(key string) {
-	at := len(w.text)
+	start := len(w.text)
 	w.text = yaml.AppendQuoted(w.text, key, bare)
-	w.long = w.long || len(w.text)-at > longestKey
+	w.long = w.long || len(w.text)-start > longestKey
 }
 
 // plainKey reports whether every YAML parser reads a key as a word.

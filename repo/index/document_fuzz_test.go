@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
-// FuzzDocument holds the reading of an index against the full parser as Helm
-// uses it, on generated texts: what Helm reads is read, and says the same.
+// FuzzDocument compares the reading of an index with the full parser as Helm uses it on
+// generated texts: all indexes that Helm reads are read with the same result.
 func FuzzDocument(f *testing.F) {
 	for _, seed := range yamltest.Seeds() {
 		f.Add(seed)
@@ -32,13 +32,12 @@ func TestParseLikeHelm(t *testing.T) {
 	}
 }
 
-// compareHelm fails where Helm reads text and [Parse] does not, or reads it as
-// something else, quickly or by way of the full parser.
+// compareHelm fails the test if Helm reads text and [Parse] does not, or with another result,
+// by the fast path or the full parser.
 func compareHelm(t *testing.T, text string) {
 	t.Helper()
 	judge(t, text)
-	// What is binary is kept as it is written, and a key of more than 1024 bytes is
-	// not a key to the parser that indexes are read with.
+	// Binary text is kept as written, and the parser of indexes limits keys to 1024 bytes.
 	if strings.Contains(text, "!!binary") || strings.Contains(text, strings.Repeat("k", 1024)) || yamltest.Ambiguous(text) { // kept as it is written
 		return
 	}
@@ -71,8 +70,8 @@ func compareHelm(t *testing.T, text string) {
 	}
 }
 
-// differs says how the value at i differs from what Helm has, "" for not. Text
-// without quotes is kept as it is written, so it need only mean the same.
+// differs describes the difference between the value at i and Helm's, or returns "". Plain
+// scalars are kept as written, so only their meaning is compared.
 func differs(t tape, i int, want any) string {
 	switch t[i].kind {
 	case table:
@@ -118,7 +117,7 @@ func differs(t tape, i int, want any) string {
 	return fmt.Sprintf("%q (plain %v), Helm has %#v", t[i].text, t[i].plain, want)
 }
 
-// meaning is what a scalar without quotes stands for.
+// meaning returns the value of a plain scalar.
 func meaning(text string) any {
 	var v []any
 	if yamlv2.Unmarshal([]byte("- "+text), &v) != nil || len(v) != 1 {
@@ -141,7 +140,7 @@ func alike(a, b any) bool {
 	return a == b
 }
 
-// keyAsHelm is the text that a key without quotes becomes.
+// keyAsHelm returns the string to which Helm converts a plain key.
 func keyAsHelm(text string) string {
 	switch v := meaning(text).(type) {
 	case bool:

@@ -21,12 +21,12 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
-// index is the text of an index with these lines below entries.
+// index returns an index with these lines after "entries:".
 func index(lines ...string) string {
 	return "apiVersion: v1\nentries:\n" + strings.Join(lines, "")
 }
 
-// entry is an entry of a list below a chart's name.
+// entry returns an entry of a chart's list.
 func entry(version string, lines ...string) string {
 	text := "  - apiVersion: v2\n    name: web\n    version: " + version + "\n    urls:\n    - web.tgz\n"
 	for _, l := range lines {
@@ -44,8 +44,8 @@ func parse(t *testing.T, text string) *Index {
 	return x
 }
 
-// inAllForms runs a test with an index as it is, as YAML that only the full
-// parser reads, and as JSON.
+// inAllForms runs a test with an index as it is, as YAML that only the full parser reads, and
+// as JSON.
 func inAllForms(t *testing.T, text string, test func(t *testing.T, x *Index)) {
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -128,7 +128,7 @@ generated: "2026-02-03T04:05:06Z"
 	})
 }
 
-// The fields of an entry are those of chart.Metadata, all of them.
+// The fields of an entry are those of chart.Metadata.
 func TestFindMetadataFields(t *testing.T) {
 	for _, c := range []struct {
 		of   reflect.Type
@@ -206,8 +206,8 @@ func TestFindChooses(t *testing.T) {
 	})
 }
 
-// An entry of which Helm 4.3.1 says "skipping loading invalid entry", and one of
-// a wrong type, for which it refuses the index, leave the others alone. CVE-2022-23525,
+// An entry for which Helm 4.3.1 prints "skipping loading invalid entry", and one with a wrong
+// type, for which it rejects the index, do not affect the others. CVE-2022-23525,
 // CVE-2020-15184, CVE-2025-55198, CVE-2024-25620.
 func TestInvalidEntries(t *testing.T) {
 	for _, c := range []struct{ bad, problem string }{
@@ -274,7 +274,8 @@ func TestInvalidCharts(t *testing.T) {
 	}
 }
 
-// What Helm takes is taken; what it refuses for a number where text belongs, too.
+// Everything that Helm accepts is accepted, and also numbers in place of strings, which it
+// rejects.
 func TestLenience(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -312,7 +313,7 @@ func TestLenience(t *testing.T) {
 	}
 }
 
-// CVE-2020-15185: two readers may take one each of keys that stand twice.
+// CVE-2020-15185: readers may choose different values of duplicate keys.
 func TestParseRejectsDuplicateKeys(t *testing.T) {
 	good := index("  web:\n", entry("1.2.0"), entry("1.1.0"))
 	for _, c := range []struct {
@@ -352,7 +353,7 @@ func TestParseRejectsDuplicateKeys(t *testing.T) {
 	}
 }
 
-// CVE-2024-26147, CVE-2022-23525: nothing, and what is not an index.
+// CVE-2024-26147, CVE-2022-23525: empty files, and files that are not an index.
 func TestParseRejectsInvalid(t *testing.T) {
 	deep := strings.Repeat("[", 9000)
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
@@ -414,12 +415,12 @@ func TestSelect(t *testing.T) {
 			}
 		}
 		for range x.All() {
-			break // and no panic
+			break // without a panic
 		}
 	})
 }
 
-// A few bytes an entry must not come to hundreds of bytes each.
+// Entries of a few bytes must not take hundreds of bytes each.
 func TestParseRejectsTooManyEntries(t *testing.T) {
 	for form, text := range map[string]string{
 		"quick": index("  web:\n", strings.Repeat("  -\n", mostEntries+1)),
@@ -442,8 +443,7 @@ func TestParseRejectsTooManyEntries(t *testing.T) {
 	}
 }
 
-// Packed, all of these are a few hundred kilobytes; each byte must not come to
-// tens of bytes here.
+// Compressed, these are a few hundred kilobytes; each byte must not take tens of bytes.
 func TestParseLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -481,7 +481,7 @@ func TestParseLimits(t *testing.T) {
 	}
 }
 
-// Git on Windows may have made other line ends; the index is read as quickly.
+// Git on Windows may have converted line ends; the index is read as fast.
 func TestWindowsLineEnds(t *testing.T) {
 	unix := index("  web:\n", entry("1.0.0", "description: |", "  two", "  lines"))
 	x := parse(t, strings.ReplaceAll(unix, "\n", "\r\n"))
@@ -505,7 +505,7 @@ func TestUnusableIsFast(t *testing.T) {
 	if e, err := x.Find("web", "", false); err != nil || e.Version != "0.1.0" {
 		t.Error(e, err)
 	}
-	if took := time.Since(begin); took > 20*time.Second { // weeding out one after the other takes minutes
+	if took := time.Since(begin); took > 20*time.Second { // removing one at a time takes minutes
 		t.Errorf("took %s", took)
 	}
 }
@@ -553,7 +553,7 @@ func TestOpenSurvivesReplace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer y.Close()
-	write(path, "apiVersion: v1\n") // in place, as Helm does
+	write(path, "apiVersion: v1\n") // in place, like Helm
 	if _, err := y.Find("web", "", false); !errors.Is(err, errChanged) {
 		t.Error(err)
 	}
@@ -580,7 +580,7 @@ func TestConcurrentReaders(t *testing.T) {
 	}
 }
 
-// What an entry keeps alive is its own text, not the index's.
+// An entry keeps only its own text in memory, not the index's.
 func TestEntryAsJSON(t *testing.T) {
 	e, err := parse(t, index("  web:\n", entry("1.0.0", "digest: abc"))).Find("web", "", false)
 	if err != nil {

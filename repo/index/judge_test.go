@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Carriage returns before line feeds mean nothing to YAML.
+// YAML ignores carriage returns before line feeds.
 func TestLineEnds(t *testing.T) {
 	for _, text := range shapes() {
 		if strings.Contains(text, "\r") {
@@ -31,7 +31,7 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// whole is an index as a reader makes it: everything, or an error.
+// whole returns an index with everything, or an error.
 func whole(x *Index, err error) (map[string][]tape, error) {
 	if err != nil {
 		return nil, err
@@ -50,13 +50,13 @@ func whole(x *Index, err error) (map[string][]tape, error) {
 			return nil, err
 		}
 		out[name] = []tape{}
-		for _, it := range items {
+		for _, item := range items {
 			var t tape
-			if err := x.body.read(&t, it); err != nil {
+			if err := x.body.read(&t, item); err != nil {
 				return nil, err
 			}
-			if it.version != t.version() {
-				return nil, fmt.Errorf("bug: %q is listed as %q and says %q", name, it.version, t.version())
+			if item.version != t.version() {
+				return nil, fmt.Errorf("bug: %q is listed as %q and says %q", name, item.version, t.version())
 			}
 			out[name] = append(out[name], t)
 		}
@@ -64,8 +64,7 @@ func whole(x *Index, err error) (map[string][]tape, error) {
 	return out, nil
 }
 
-// reference is an index as the full parser reads it: its keys, and the charts'
-// entries.
+// reference is an index as the full parser reads it: its keys, and the entries of charts.
 func reference(text string) (keys map[string]tape, charts map[string][]tape, err error) {
 	var t tape
 	if err := slowly(&t, text); err != nil {
@@ -102,7 +101,7 @@ func reference(text string) (keys map[string]tape, charts map[string][]tape, err
 	return keys, charts, nil
 }
 
-// sub is the value at i on a tape of its own.
+// sub returns a tape with the value at i.
 func (t tape) sub(i int) tape {
 	out := slices.Clone(t[i:t[i].end])
 	for n := range out {
@@ -111,8 +110,8 @@ func (t tape) sub(i int) tape {
 	return out
 }
 
-// judge holds the reader, and what it reads of the canonical form of text, against
-// the full parser. It reports whether text is read as it is.
+// judge compares the reader's result for text, and for its canonical form, with the full
+// parser. It reports whether text is read without conversion.
 func judge(t *testing.T, text string) (usual bool) {
 	t.Helper()
 	keys, want, wantErr := reference(text)
@@ -125,7 +124,7 @@ func judge(t *testing.T, text string) (usual bool) {
 	if errors.Is(cerr, errLongKey) {
 		return usual
 	}
-	if cerr == nil && strings.Contains(text, "\r\n") { // other line ends may be all that was changed
+	if cerr == nil && strings.Contains(text, "\r\n") { // only the line ends may have changed
 		return usual
 	}
 	if (cerr != nil) != (wantErr != nil) {
@@ -175,8 +174,8 @@ func compare(t *testing.T, text string, x *Index, keys map[string]tape, want map
 	}
 }
 
-// alikeTapes is [same], but that text without quotes may have got them where it can
-// be nothing but text, and that every null is one.
+// alikeTapes is like [same], but a plain scalar that can only be a string equals a quoted one,
+// and all nulls are equal.
 func alikeTapes(a, b tape) bool {
 	return slices.EqualFunc(a, b, func(a, b token) bool {
 		an, bn := (tape{a}).null(0), (tape{b}).null(0)
@@ -188,13 +187,13 @@ func alikeTapes(a, b tape) bool {
 	})
 }
 
-// lacks reports whether an error is only about an index that says nothing.
+// lacks reports whether an error is only about an empty index.
 func lacks(err error) bool {
 	f, ok := errors.AsType[*FormatError](err)
 	return ok && f.Problem == "empty index.yaml file"
 }
 
-// shapes are indexes of all shapes, valid and not.
+// shapes are valid and invalid indexes of all forms.
 func shapes() []string {
 	in := func(lines string) string { return "apiVersion: v1\nentries:\n" + lines }
 	entry := func(lines string) string {
@@ -244,7 +243,7 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { judge(t, text) })
 }
 
-// What is read in pieces from a file is what is read at once from memory.
+// Reading a file in pieces has the same result as reading it from memory.
 func TestOpenMatchesParse(t *testing.T) {
 	long := "apiVersion: v1\nentries:\n  web:\n  - description: " + strings.Repeat("long ", chunk/2) + "\n    version: 1.0.0\n    name: web\n"
 	for _, text := range append(shapes(), string(bigIndex(3, 400)), long) {
@@ -269,7 +268,7 @@ func TestOpenMatchesParse(t *testing.T) {
 	}
 }
 
-// same reports whether two tapes mean the same.
+// same reports whether two tapes have the same meaning.
 func same(a, b tape) bool {
 	return slices.EqualFunc(a, b, func(a, b token) bool {
 		return a.kind == b.kind && a.plain == b.plain && a.text == b.text && a.end == b.end

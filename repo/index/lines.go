@@ -44,60 +44,60 @@ func (l *lines) more() bool {
 			end = start + n
 		}
 		l.next = end + 1
-		at := start
-		for at < end && l.text[at] == ' ' {
-			at++
+		pos := start
+		for pos < end && l.text[pos] == ' ' {
+			pos++
 		}
 		if l.quote != 0 {
-			l.quoted(start, at, end)
+			l.quoted(start, pos, end)
 			continue
 		}
-		if at == end || at-start > l.deep {
+		if pos == end || pos-start > l.deep {
 			continue
 		}
-		if l.text[at] == '#' {
+		if l.text[pos] == '#' {
 			continue
 		}
-		l.line = line{start: start, indent: at - start, end: end}
-		l.structure(at)
+		l.line = line{start: start, indent: pos - start, end: end}
+		l.structure(pos)
 		return !l.odd
 	}
 	return false
 }
 
 // structure parses a line from its first character.
-func (l *lines) structure(at int) {
+func (l *lines) structure(pos int) {
 	l.deep = none
 	text, end, parent := l.text, l.end, l.empty
 	l.empty = none
-	if at == l.start && marks(text[at:end]) {
+	if pos == l.start && marks(text[pos:end]) {
 		l.odd = true
 		return
 	}
-	for text[at] == '-' && (at+1 == end || text[at+1] == ' ' || text[at+1] == '\t') {
-		l.nested, l.dash, parent = l.dash, true, at-l.start
-		for at++; at < end && text[at] == ' '; at++ {
+	for text[pos] == '-' && (pos+1 == end || text[pos+1] == ' ' || text[pos+1] == '\t') {
+		l.nested, l.dash, parent = l.dash, true, pos-l.start
+		for pos++; pos < end && text[pos] == ' '; pos++ {
 		}
-		if at == end || text[at] == '#' {
-			l.col, l.key, l.keyEnd, l.value, l.empty = at-l.start, end, end, end, parent
+		if pos == end || text[pos] == '#' {
+			l.col, l.key, l.keyEnd, l.value, l.empty = pos-l.start, end, end, end, parent
 			return
 		}
 	}
-	l.col, l.key, l.keyEnd, l.value = at-l.start, end, end, at
-	keyEnd, colon := l.keyAt(at)
+	l.col, l.key, l.keyEnd, l.value = pos-l.start, end, end, pos
+	keyEnd, colon := l.keyAt(pos)
 	if l.odd || colon < 0 {
-		l.scalar(at, parent)
+		l.scalar(pos, parent)
 		return
 	}
-	l.key, l.keyEnd = at, keyEnd
-	for at = colon + 1; at < end && text[at] == ' '; at++ {
+	l.key, l.keyEnd = pos, keyEnd
+	for pos = colon + 1; pos < end && text[pos] == ' '; pos++ {
 	}
-	l.value = at
-	if at == end || text[at] == '#' {
+	l.value = pos
+	if pos == end || text[pos] == '#' {
 		l.value, l.empty = end, l.col
 		return
 	}
-	l.scalar(at, l.col)
+	l.scalar(pos, l.col)
 }
 
 // marks reports whether a line without indentation is a document marker.
@@ -110,19 +110,19 @@ const longestKey = 1000
 
 // keyAt returns the end of the key at position at and of its colon, or -1 if there is no
 // key.
-func (l *lines) keyAt(at int) (keyEnd, colon int) {
+func (l *lines) keyAt(pos int) (keyEnd, colon int) {
 	text, end := l.text, l.end
-	switch c := text[at]; c {
+	switch c := text[pos]; c {
 	case '"', '\'':
-		stop := closing(text[at+1:end], c)
+		stop := closing(text[pos+1:end], c)
 		if stop < 0 {
 			return 0, -1
 		}
-		colon = at + 1 + stop + 1
+		colon = pos + 1 + stop + 1
 		if colon == end || text[colon] != ':' {
 			return 0, -1
 		}
-		l.odd = colon-at > longestKey || colon+1 < end && text[colon+1] != ' '
+		l.odd = colon-pos > longestKey || colon+1 < end && text[colon+1] != ' '
 		return colon, colon
 	case '[', '{', '|', '>':
 		return 0, -1
@@ -130,9 +130,9 @@ func (l *lines) keyAt(at int) (keyEnd, colon int) {
 		l.odd = true
 		return 0, -1
 	case '?', ':', '-':
-		l.odd = at+1 == end || text[at+1] == ' ' || text[at+1] == '\t'
+		l.odd = pos+1 == end || text[pos+1] == ' ' || text[pos+1] == '\t'
 	}
-	for from := at; ; {
+	for from := pos; ; {
 		n := bytes.IndexByte(text[from:end], ':')
 		if n < 0 {
 			return 0, -1
@@ -143,50 +143,50 @@ func (l *lines) keyAt(at int) (keyEnd, colon int) {
 		}
 		from = colon + 1
 	}
-	for i, c := range text[at:colon] {
+	for i, c := range text[pos:colon] {
 		switch {
 		case c == '\t':
 			l.odd = true
-		case c == '#' && i > 0 && text[at+i-1] == ' ':
+		case c == '#' && i > 0 && text[pos+i-1] == ' ':
 			return 0, -1 // the colon is in a comment
 		}
 	}
-	l.odd = l.odd || colon-at > longestKey || colon+1 < end && text[colon+1] == '\t'
-	for keyEnd = colon; keyEnd > at && text[keyEnd-1] == ' '; keyEnd-- {
+	l.odd = l.odd || colon-pos > longestKey || colon+1 < end && text[colon+1] == '\t'
+	for keyEnd = colon; keyEnd > pos && text[keyEnd-1] == ' '; keyEnd-- {
 	}
 	return keyEnd, colon
 }
 
 // scalar reads the scalar at position at. parent is the column of its key or dash.
-func (l *lines) scalar(at, parent int) {
+func (l *lines) scalar(pos, parent int) {
 	text, end := l.text, l.end
 	if parent == none {
 		l.odd = true
 		return
 	}
-	switch c := text[at]; c {
+	switch c := text[pos]; c {
 	case '"', '\'':
-		stop := closing(text[at+1:end], c)
+		stop := closing(text[pos+1:end], c)
 		if stop < 0 {
 			l.quote = c
 			return
 		}
-		l.rest(at + 1 + stop + 1)
+		l.rest(pos + 1 + stop + 1)
 	case '|', '>':
-		header := bytes.TrimLeft(text[at+1:end], "+-0123456789")
+		header := bytes.TrimLeft(text[pos+1:end], "+-0123456789")
 		l.odd = len(header) > 0 && (header[0] != ' ' || !trailing(header))
 		l.deep = parent
 	case '[', '{':
-		stop := flowEnd(text[at:end])
+		stop := flowEnd(text[pos:end])
 		if stop < 0 {
 			l.odd = true
 			return
 		}
-		l.rest(at + stop)
+		l.rest(pos + stop)
 	case '&', '*', '!', '%', '@', '`', ',', ']', '}', '\t', '#':
 		l.odd = true
 	case '?', ':', '-':
-		l.odd = at+1 == end || text[at+1] == ' ' || text[at+1] == '\t'
+		l.odd = pos+1 == end || text[pos+1] == ' ' || text[pos+1] == '\t'
 		l.deep = parent
 	default:
 		l.deep = parent
@@ -195,22 +195,22 @@ func (l *lines) scalar(at, parent int) {
 
 // quoted reads a further line of a quoted scalar. The line begins at start, its first
 // character is at position at.
-func (l *lines) quoted(start, at, end int) {
-	if at == start && at < end && marks(l.text[at:end]) {
+func (l *lines) quoted(start, pos, end int) {
+	if pos == start && pos < end && marks(l.text[pos:end]) {
 		l.odd = true
 		return
 	}
-	stop := closing(l.text[at:end], l.quote)
+	stop := closing(l.text[pos:end], l.quote)
 	if stop < 0 {
 		return
 	}
 	l.quote, l.end = 0, end
-	l.rest(at + stop + 1)
+	l.rest(pos + stop + 1)
 }
 
 // rest reads the text after a closed scalar.
-func (l *lines) rest(at int) {
-	l.odd = l.odd || !trailing(l.text[at:l.end])
+func (l *lines) rest(pos int) {
+	l.odd = l.odd || !trailing(l.text[pos:l.end])
 }
 
 // trailing reports whether s is empty, blanks or a comment.

@@ -95,10 +95,10 @@ func (b *builder) read(l *lines, base int64) bool {
 	return !l.odd
 }
 
-func (b *builder) line(l *lines, at int64) bool {
+func (b *builder) line(l *lines, offset int64) bool {
 	switch {
 	case l.indent == 0:
-		return b.topKey(l, at)
+		return b.topKey(l, offset)
 	case !b.entries:
 		return len(b.top) > 0 // part of another key's value
 	case l.indent < b.column && b.column != none || l.indent > b.column || l.dash:
@@ -113,8 +113,8 @@ func (b *builder) line(l *lines, at int64) bool {
 		b.err = errCharts
 		return false
 	}
-	b.close(at)
-	p := part{name: name, span: span{at: at}, items: none, wrong: list}
+	b.close(offset)
+	p := part{name: name, span: span{at: offset}, items: none, wrong: list}
 	if l.value < l.end {
 		switch p.items = -1; string(bytes.TrimRight(l.text[l.value:l.end], " ")) {
 		case "[]":
@@ -145,7 +145,7 @@ func (b *builder) inChart(l *lines) bool {
 	return true
 }
 
-func (b *builder) topKey(l *lines, at int64) bool {
+func (b *builder) topKey(l *lines, offset int64) bool {
 	if l.dash {
 		return !b.entries && len(b.top) > 0
 	}
@@ -153,9 +153,9 @@ func (b *builder) topKey(l *lines, at int64) bool {
 	if !ok {
 		return false
 	}
-	b.close(at)
+	b.close(offset)
 	if b.entries = name == "entries"; b.entries {
-		b.gaps = append(b.gaps, span{at: at})
+		b.gaps = append(b.gaps, span{at: offset})
 		if l.value < l.end {
 			b.column = -1 // no line may follow
 			return string(bytes.TrimRight(l.text[l.value:l.end], " ")) == "{}" && len(b.gaps) == 2
@@ -166,20 +166,20 @@ func (b *builder) topKey(l *lines, at int64) bool {
 		b.err = errKeys
 		return false
 	}
-	b.top = append(b.top, part{name: name, span: span{at: at}})
+	b.top = append(b.top, part{name: name, span: span{at: offset}})
 	return true
 }
 
 // close ends the key above position at.
-func (b *builder) close(at int64) {
+func (b *builder) close(offset int64) {
 	if n := len(b.charts); n > 0 && b.charts[n-1].end == 0 {
-		b.charts[n-1].end = at
+		b.charts[n-1].end = offset
 	}
 	if n := len(b.top); n > 0 && b.top[n-1].end == 0 {
-		b.top[n-1].end = at
+		b.top[n-1].end = offset
 	}
 	if n := len(b.gaps); b.gaps[n-1].end == 0 {
-		b.gaps[n-1].end = at
+		b.gaps[n-1].end = offset
 	}
 }
 

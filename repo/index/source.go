@@ -22,14 +22,14 @@ type source struct {
 }
 
 // ReadAt implements io.ReaderAt.
-func (s *source) ReadAt(p []byte, at int64) (int, error) {
+func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	if s.file != nil {
-		return s.file.ReadAt(p, at)
+		return s.file.ReadAt(p, off)
 	}
-	if at >= int64(len(s.data)) {
+	if off >= int64(len(s.data)) {
 		return 0, io.EOF
 	}
-	return copy(p, s.data[at:]), nil
+	return copy(p, s.data[off:]), nil
 }
 
 // errChanged is returned if the file has changed since it was opened: Helm overwrites
@@ -53,11 +53,11 @@ func (s *source) piece(p span) ([]byte, error) {
 }
 
 // line returns the number of the line at position at, or 0 if it is unknown.
-func (s *source) line(at int64) int {
+func (s *source) line(off int64) int {
 	if s.rewritten {
 		return 0
 	}
-	before, err := s.piece(span{0, at})
+	before, err := s.piece(span{0, off})
 	if err != nil {
 		return 0
 	}

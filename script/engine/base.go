@@ -9,9 +9,8 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// hardenBase replaces the functions of the language's base that must know about
-// tables that are not loaded yet and about views, or that golua does otherwise
-// than scripts need.
+// hardenBase replaces the base functions that must know about views, or that golua does
+// otherwise than scripts need.
 func (e *engine) hardenBase(l *library) {
 	for name, f := range map[string]struct {
 		args int
@@ -19,17 +18,17 @@ func (e *engine) hardenBase(l *library) {
 		do   goFunc
 	}{
 		"pcall": {1, true, e.pcall}, "xpcall": {2, true, e.xpcall},
-		"type": {1, false, e.typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
+		"type": {1, false, typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
 		"rawget": {2, false, e.rawGet}, "rawset": {3, false, e.rawSet}, "rawlen": {1, false, e.rawLen},
 		"setmetatable": {2, false, e.setMetatable}, "getmetatable": {1, false, e.getMetatable},
-		"tostring": {1, false, e.toText}, "next": {2, false, e.next}, "pairs": {1, false, e.pairs}, "ipairs": {1, false,
-			ipairs(l.base["ipairs"])},
+		"tostring": {1, false, e.toText}, "next": {2, false, e.next}, "pairs": {1, false, e.pairs},
+		"ipairs": {1, false, ipairs(e.value("ipairsiterator", 2, false, nextItem))},
 	} {
 		l.base[name] = e.value(name, f.args, f.more, f.do)
 	}
 }
 
-// pcall is Lua's, but what ends a script for good goes through it.
+// pcall is Lua's, but it does not catch an exceeded limit.
 func (e *engine) pcall(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.Check1Arg(); err != nil {
 		return nil, err
@@ -58,8 +57,8 @@ func (e *engine) protected(t *rt.Thread, c *rt.GoCont, handler rt.Callable) (rt.
 	})
 	var ended rt.ContextTerminationError
 	if errors.As(err, &ended) {
-		if e.over == "" {
-			e.over = e.killed(ended).limit
+		if e.exceededLimit == "" {
+			e.exceededLimit = e.killed(ended).limit
 		}
 		panic(ended)
 	}
@@ -72,15 +71,11 @@ func (e *engine) protected(t *rt.Thread, c *rt.GoCont, handler rt.Callable) (rt.
 	return next, nil
 }
 
-func (e *engine) typeOf(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func typeOf(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.Check1Arg(); err != nil {
 		return nil, errors.New("bad argument #1 to 'type' (value expected)")
 	}
-	name := c.Arg(0).TypeName()
-	if _, ok := viewOf(c.Arg(0)); ok {
-		name = "table"
-	}
-	return c.PushingNext1(t.Runtime, rt.StringValue(name)), nil
+	return c.PushingNext1(t.Runtime, rt.StringValue(c.Arg(0).TypeName())), nil
 }
 
 func toNumber(golua rt.Value) goFunc {
@@ -98,33 +93,35 @@ func toNumber(golua rt.Value) goFunc {
 	}
 }
 
-// ipairs is Lua's, but for tables alone: text has no items, so that a list that is
-// text by mistake would look like an empty one.
-func ipairs(golua rt.Value) goFunc {
-	f, _ := golua.TryCallable()
+// ipairs is Lua's, but for tables alone: strings have no items, so that a list that is a
+// string by mistake would look like an empty one.
+func ipairs(step rt.Value) goFunc {
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		got := "no value"
 		if c.NArgs() > 0 {
-			v := c.Arg(0)
-			if _, ok := viewOf(v); ok || v.Type() == rt.TableType {
-				next := f.Continuation(t, c.Next())
-				t.Push1(next, v)
-				return next, nil
+			if c.Arg(0).Type() == rt.TableType {
+				return c.PushingNext(t.Runtime, step, c.Arg(0), rt.IntValue(0)), nil
 			}
-			got = v.CustomTypeName()
+			got = c.Arg(0).CustomTypeName()
 		}
 		return nil, fmt.Errorf("bad argument #1 to 'ipairs' (table expected, got %s)", got)
 	}
 }
 
-// tableArg is a table, whole.
+// tableArg returns an argument that is a table, filled. An error is returned for a view that
+// cannot be filled.
 func (e *engine) tableArg(c *rt.GoCont, n int, function string) (*rt.Table, error) {
 	if n < c.NArgs() {
-		if t, ok := c.Arg(n).TryTable(); ok {
-			return t, e.load(t)
-		}
-		if v, ok := viewOf(c.Arg(n)); ok {
+		v, _ := e.viewOf(c.Arg(n))
+		if n, isNode := v.(*node); isNode {
+			if _, err := n.data(); err != nil {
+				return nil, err
+			}
+		} else if v != nil {
 			return nil, v.set(rt.NilValue, rt.NilValue)
+		}
+		if t, ok := c.Arg(n).TryTable(); ok {
+			return t, nil
 		}
 	}
 	got := "no value"
@@ -138,7 +135,7 @@ func (e *engine) rawGet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.CheckNArgs(2); err != nil {
 		return nil, err
 	}
-	if v, ok := viewOf(c.Arg(0)); ok {
+	if v, ok := e.viewOf(c.Arg(0)); ok {
 		got, err := v.get(c.Arg(1))
 		if err != nil {
 			return nil, err
@@ -156,7 +153,7 @@ func (e *engine) rawSet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.CheckNArgs(3); err != nil {
 		return nil, err
 	}
-	if v, ok := viewOf(c.Arg(0)); ok {
+	if v, ok := e.viewOf(c.Arg(0)); ok {
 		if err := v.set(c.Arg(1), c.Arg(2)); err != nil {
 			return nil, err
 		}
@@ -179,7 +176,7 @@ func (e *engine) rawLen(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if s, ok := c.Arg(0).TryString(); ok {
 		return c.PushingNext1(t.Runtime, rt.IntValue(int64(len(s)))), nil
 	}
-	if v, ok := viewOf(c.Arg(0)); ok {
+	if v, ok := e.viewOf(c.Arg(0)); ok {
 		n, err := v.length()
 		if err != nil {
 			return nil, err
@@ -200,8 +197,8 @@ func (e *engine) getMetatable(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	return c.PushingNext1(t.Runtime, t.Metatable(c.Arg(0))), nil
 }
 
-// setMetatable is Lua's without __gc: a script's finalizer would run at any
-// time, and differently on every run.
+// setMetatable is Lua's without __gc: finalizers would run at any time, and differently in
+// every run.
 func (e *engine) setMetatable(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := c.CheckNArgs(2); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	id, _ := body["handler"].(int64)
 	i := slices.IndexFunc(e.handlers, func(h *handler) bool { return h.id == id })
 	if i < 0 {
-		return e.news(map[string]any{"gone": true, "changes": []any{}}), nil
+		return e.withRegistry(map[string]any{"gone": true, "changes": []any{}}), nil
 	}
 	h := e.handlers[i]
 	ref, ok := body["context"].(wire.Ref)
@@ -39,7 +39,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
 	}
-	if err := q.takeLevels(body["levels"]); err != nil {
+	if err := q.receive(body["contents"]); err != nil {
 		return nil, err
 	}
 	e.request = q
@@ -47,25 +47,25 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	defer e.flush()
 	var out []any
 	err := e.inLua(h.chart.index, func(t *rt.Thread) error {
-		ctx := q.scope(ref, "ctx").self
+		ctx := q.context(ref, "ctx").self
 		if _, err := rt.Call1(t, h.fn, ctx); err != nil {
 			return err
 		}
 		var err error
 		if out, err = q.changes(); err != nil {
-			return e.blame(h, err)
+			return e.handlerError(h, err)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return e.news(map[string]any{"changes": out}), nil
+	return e.withRegistry(map[string]any{"changes": out}), nil
 }
 
-// blame makes an error about what a handler left the handler's own.
-func (e *engine) blame(h *handler, err error) error {
-	f := &fault{text: clip(err.Error(), maxMessage), chart: h.chart.index, file: h.where}
+// handlerError returns an error about the changes of a handler, at its position.
+func (e *engine) handlerError(h *handler, err error) error {
+	f := &scriptError{text: clip(err.Error(), maxMessage), chart: h.chart.index, file: h.where}
 	if i := strings.LastIndexByte(h.where, ':'); i >= 0 {
 		f.file = h.where[:i]
 		f.line, _ = strconv.Atoi(h.where[i+1:])
@@ -115,5 +115,5 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.news(map[string]any{"result": result}), nil
+	return e.withRegistry(map[string]any{"result": result}), nil
 }

@@ -22,7 +22,7 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 	if e.r != nil {
 		return nil, fmt.Errorf("scripts are checked before they are started, or in another process")
 	}
-	c := &checker{e: &engine{link: e.link, limits: e.limits, exit: e.exit, base: e.base}, problems: []any{},
+	c := &checker{e: &engine{host: e.host, limits: e.limits, exit: e.exit, base: e.base}, problems: []any{},
 		requires: []any{}, events: []any{}}
 	c.e.clock.limit = e.clock.left()
 	c.e.newRuntime(0)
@@ -57,7 +57,7 @@ func (c *checker) file(ch *chart, file string) error {
 		_, err := c.e.compile(ch, file)
 		return err
 	})
-	if f, ok := err.(*fault); ok {
+	if f, ok := err.(*scriptError); ok {
 		if f.limit != "" || c.e.dead != nil {
 			return f
 		}
@@ -93,8 +93,8 @@ func literal(t *token.Token) (string, bool) {
 	return string(s.Val), err == nil
 }
 
-// calledFunction names the function whose first argument comes next: require
-// or events.on, "" for all others.
+// calledFunction returns the function whose first argument is next: require or events.on,
+// "" for all others.
 func calledFunction(last [4]*token.Token) string {
 	is := func(t *token.Token, text string) bool { return t != nil && string(t.Lit) == text }
 	n := 3

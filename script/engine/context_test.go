@@ -28,8 +28,8 @@ for i, k in ipairs(ctx.chart.keywords) do n = n + i end
 assert(n == 3)
 local names = {}
 for k in pairs(ctx.chart) do names[#names + 1] = k end
-assert(table.concat(names, " ") == "keywords kubeVersion maintainers name version", table.concat(names, " "))
-assert(next(ctx.chart) == "keywords" and next(ctx.chart, "keywords") == "kubeVersion" and rawlen(ctx.chart.keywords) == 2)
+assert(table.concat(names, " ") == "description keywords kubeVersion maintainers name sources version", table.concat(names, " "))
+assert(next(ctx.chart) == "description" and next(ctx.chart, "keywords") == "kubeVersion" and rawlen(ctx.chart.keywords) == 2)
 assert(rawget(ctx.chart, "name") == "alpine" and getmetatable(ctx.chart) == false)
 -- Values.
 local v = ctx.values
@@ -152,6 +152,36 @@ func TestReadOnlyFieldsSaySo(t *testing.T) {
 		says(t, err, want)
 		if f, ok := err.(*failure); ok && f.m["line"] != int64(2) {
 			t.Error(body, f.m)
+		}
+	}
+}
+
+// What stands behind a read-only table is out of a script's reach.
+func TestViewsShowNothingElse(t *testing.T) {
+	h := started(t, family(`local mysql = subcharts.get("mysql")
+events.on("pre-render", function(ctx)
+  for _, view in ipairs{ctx, ctx.release, ctx.charts, ctx.chart.keywords, ctx.values, mysql} do
+    local keys = {}
+    for k in pairs(view) do keys[#keys + 1] = k end
+    for k in next, view do keys[#keys + 1] = k end
+    for _, k in ipairs(keys) do assert(type(k) == "string" or math.type(k) == "integer", type(k)) end
+    assert(type(view) == "table" and getmetatable(view) == false)
+    assert(not pcall(setmetatable, view, {}))
+    assert(select("#", table.unpack(view)) == #view and rawlen(view) == #view)
+  end
+  assert(json.encode(ctx.chart.keywords) == '["alpine","utility"]')
+  assert(not pcall(json.encode, ctx) and not pcall(json.encode, mysql) and not pcall(json.encode, ctx.charts))
+  local copy = table.move(ctx.chart.keywords, 1, 2, 1, {})
+  assert(copy[2] == "utility" and not pcall(table.move, copy, 1, 2, 1, ctx.chart.keywords))
+  assert(not pcall(helm.list, ctx.chart.keywords))
+end)
+events.on("post-render", function(ctx) assert(helm.list(ctx.values.hosts) == ctx.values.hosts) end)`, `port = 1`, ``))
+	if err := h.emit("pre-render", map[int]m{2: baseContext()}); err != nil {
+		t.Error(err)
+	}
+	for _, event := range []string{"pre-render", "post-render"} {
+		if err := h.emit(event, map[int]m{2: baseContext()}, "values"); err != nil {
+			t.Error(err)
 		}
 	}
 }

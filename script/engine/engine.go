@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine runs charts' scripts: it is what the process that [Serve]s
-// does after it was confined, and the other end of package wire's conversation.
+// Package engine runs charts' scripts in Lua. It is the process' end of the protocol of
+// package wire: [Serve] loads the scripts, then runs their handlers one request at a time,
+// and asks the host for what is too large to be sent along. All charts of one operation share
+// a Lua runtime, in which each has an environment of its own.
 //
-// In come a stream of requests (scripts, then calls of their handlers), out go
-// answers, in between questions for what a script looks at: nothing that it
-// does not look at crosses. All charts of one operation share one Lua runtime
-// with an environment each.
-//
-// It trusts neither end. A script is untrusted: what it can reach is listed
-// in environment.go, what it may use up in limits.go. What arrives on the
-// stream is bounded and checked. The package opens no files and no sockets (the
-// modules that a permission gives do), knows no charts beyond what a request
-// says, and cannot contain everything: a Go stack that overflows and memory
-// that is taken at one blow end the process, which is why there is one.
+// Scripts are not trusted: environment.go has what they can reach, limits.go what they may
+// use. The host's messages are bounded and checked too. The package opens no files and no
+// sockets, except by modules that need a permission. It cannot contain everything: a stack
+// overflow or a huge allocation ends the process.
 package engine
 
 import (
@@ -30,35 +25,32 @@ import (
 
 // Options of [Serve]. The zero value serves inside the caller's process.
 type Options struct {
-	// Confine is called with the first request before anything in it is looked
-	// at; [Needs] tells what the scripts were granted. An error ends Serve. Nil
-	// does nothing.
+	// Confine is called with the first request before it is carried out; [Needs] returns
+	// what it asks for. An error ends Serve. nil does nothing.
 	Confine func(first wire.Message) error
-	// Exit ends the process, which is then the engine's own: Go's limits are set
-	// for the scripts, and a script that cannot be stopped otherwise is stopped
-	// by ending the process with status 3. Nil means that the process is
-	// someone else's: such a script is left behind, see [InProcess].
+	// Exit ends the process, which is then the engine's own: Go's limits are set for the
+	// scripts, and a script that cannot be stopped otherwise ends the process with status 3.
+	// nil is a process that does other work too: such a script runs on, see [InProcess].
 	Exit func(code int)
 }
 
-// maxStack bounds the Go stack in a process of the engine's own. Metamethods
-// that call each other without end reach it.
+// maxStack bounds the Go stack in a process of the engine's own. Metamethods that call each
+// other endlessly reach it.
 const maxStack = 64 << 20
 
-// ErrGone is returned by [Serve] when the other end went away in the middle of
-// a request.
+// ErrGone is returned by [Serve] when the host closes the stream in the middle of a request.
 var ErrGone = errors.New("the other end of the scripts' pipe is gone")
 
-// Serve answers requests until r ends, which is not an error. It returns early when
-// ctx ends, when a limit was exceeded that leaves no other way, or when what
-// arrives is not a protocol. w is written from one goroutine at a time.
+// Serve answers requests until r ends, which is not an error. It returns an error when ctx is
+// done, when a script that exceeds a limit cannot be stopped, and for a violation of the
+// protocol. w is written from one goroutine at a time.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	if o.Exit != nil {
 		debug.SetMaxStack(maxStack)
 	}
-	e := &engine{link: newLink(bufio.NewReaderSize(r, 64<<10), w), exit: o.Exit, confine: o.Confine,
+	e := &engine{host: newHostConn(bufio.NewReaderSize(r, 64<<10), w), exit: o.Exit, confine: o.Confine,
 		failed: make(chan error, 1)}
-	defer e.link.close()
+	defer e.host.close()
 	ended := make(chan error, 1)
 	go func() { ended <- e.serve() }()
 	select {
@@ -72,9 +64,8 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	}
 }
 
-// Needs tells what a start request's charts were granted, all of them together,
-// and its limits. Other requests, and what makes no sense, need nothing and
-// have the limits of [wire.DefaultLimits].
+// Needs returns the permissions of all charts of a start request, and its limits. Other
+// requests need no permissions and have the limits of [wire.DefaultLimits].
 func Needs(first wire.Message) (grants []string, l wire.Limits) {
 	l = limitsOf(first.Body)
 	charts, _ := first.Body["charts"].([]any)
@@ -111,7 +102,7 @@ func limitsOf(body map[string]any) wire.Limits {
 func (e *engine) serve() error {
 	defer e.close()
 	for first := true; ; first = false {
-		m, err := e.link.receive()
+		m, err := e.host.receive()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -126,19 +117,19 @@ func (e *engine) serve() error {
 				}
 			}
 			e.clock.limit = e.limits.CPU
-			e.ownMemory()
+			e.prepareMemory()
 		}
 		answer, err := e.answer(m)
 		if err != nil {
 			return err
 		}
-		if err := e.link.finish(answer); err != nil {
+		if err := e.host.reply(answer); err != nil {
 			return fmt.Errorf("answer a request: %w", err)
 		}
 	}
 }
 
-// close lets go of what scripts left open.
+// close closes what scripts left open.
 func (e *engine) close() {
 	defer func() {
 		_ = recover() // what scripts left behind may be in any state
@@ -151,7 +142,7 @@ func (e *engine) close() {
 	}
 }
 
-// answer carries out a request. An error means that there is no answer to give.
+// answer carries out a request. An error means that it cannot be answered.
 func (e *engine) answer(m wire.Message) (wire.Message, error) {
 	var work func() (map[string]any, error)
 	switch m.Kind {

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// newEnvironment makes what a chart's scripts see as their globals.
+// newEnvironment makes the globals of a chart's scripts.
 func (e *engine) newEnvironment(c *chart) {
 	e.language(c)
 	e.eventTables(c)
@@ -28,7 +28,7 @@ func (e *engine) newEnvironment(c *chart) {
 	})
 }
 
-// language is what every script has.
+// language adds what every script has.
 func (e *engine) language(c *chart) {
 	env := rt.NewTable()
 	c.env = env
@@ -50,7 +50,7 @@ func (e *engine) language(c *chart) {
 	e.r.SetEnv(env, "kube", e.tableOf(map[string]rt.Value{"lookup": e.value("lookup", 4, false, e.lookup)}))
 }
 
-// install adds the modules; what is there then is not the script's own.
+// install adds the modules, and records which globals are not the scripts' own.
 func (e *engine) install(c *chart, o modules.Options) {
 	e.cleanup = append(e.cleanup, modules.Install(e.bridge, c.env, o))
 	c.builtin = map[string]rt.Value{}
@@ -91,11 +91,11 @@ func (e *engine) printLine(c *chart, line string) {
 		e.program.printed(line)
 		return
 	}
-	e.spend(len(line) + messageSize)
-	e.tell(wire.Print, map[string]any{"chart": int64(c.index), "text": line})
+	e.chargeOutput(len(line) + messageSize)
+	e.notify(wire.Print, map[string]any{"chart": int64(c.index), "text": line})
 }
 
-// lookup is kube.lookup: what a template's lookup gives.
+// lookup is kube.lookup, with the results of the template function lookup.
 func (e *engine) lookup(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	body := map[string]any{}
 	for i, name := range []string{"apiVersion", "kind", "namespace", "name"} {
@@ -177,36 +177,36 @@ func (e *engine) lintTable() rt.Value {
 			if e.request == nil || !e.request.lint {
 				return nil, errEnded
 			}
-			e.spend(len(texts[0]) + len(texts[1]) + messageSize)
-			e.tell(wire.Finding, map[string]any{"severity": severity, "path": texts[0], "text": texts[1]})
+			e.chargeOutput(len(texts[0]) + len(texts[1]) + messageSize)
+			e.notify(wire.Finding, map[string]any{"severity": severity, "path": texts[0], "text": texts[1]})
 			return gc.Next(), nil
 		})
 	}
 	return e.tableOf(map[string]rt.Value{"warn": add("warn", "warning"), "error": add("error", "error")})
 }
 
-// childView is a child's environment as its parent sees it: what the child
-// defined can be read and replaced, what it was granted stays its own.
+// childView is the environment of a subchart as its parent sees it. The parent can read and
+// replace what the subchart defines, and does not see what it was granted.
 type childView struct {
 	e     *engine
 	child *chart
 }
 
-// private are the names of what a permission gives.
-var private = []string{"http", "net", "io", "os"}
+// grantedTables are the globals that a permission adds.
+var grantedTables = []string{"http", "net", "io", "os"}
 
-// steering are the tables of a child that are its parent's business too.
-var steering = []string{"events", "event", "subcharts", "subchart"}
+// sharedTables are the tables of a subchart that its parent may use.
+var sharedTables = []string{"events", "event", "subcharts", "subchart"}
 
-// hidden tells what a parent does not see: what a permission gives, and the
-// tables of libraries. Who could put another string.format into a chart that may
-// write files would write files.
+// hidden reports whether a parent does not see a value: what a permission adds, and the tables
+// of libraries. A parent that replaced string.format of a chart that may write files could
+// write files itself.
 func (v *childView) hidden(value rt.Value) bool {
 	if _, ok := value.TryTable(); !ok {
 		return false
 	}
 	for name, b := range v.child.builtin {
-		if value.Equals(b) && name != "_G" && !slices.Contains(steering, name) {
+		if value.Equals(b) && name != "_G" && !slices.Contains(sharedTables, name) {
 			return true
 		}
 	}
@@ -229,7 +229,7 @@ func (v *childView) set(k, value rt.Value) error {
 	if !ok {
 		return fmt.Errorf("globals of chart %q have names", v.child.name)
 	}
-	if _, ours := v.child.builtin[name]; ours || slices.Contains(private, name) {
+	if _, ours := v.child.builtin[name]; ours || slices.Contains(grantedTables, name) {
 		return fmt.Errorf("%s is not something that chart %q defined, and cannot be replaced", name, v.child.name)
 	}
 	v.e.r.SetTable(v.child.env, k, value)
@@ -248,3 +248,5 @@ func (v *childView) keys() ([]rt.Value, error) {
 }
 
 func (v *childView) length() (int64, error) { return 0, nil }
+
+func (v *childView) data() (any, error) { return nil, errNotData() }

@@ -15,7 +15,7 @@ import (
 
 const (
 	defaultPriority = 0.5
-	// maxHandlers bounds what one operation's scripts may register.
+	// maxHandlers bounds the handlers of one operation.
 	maxHandlers = 10_000
 )
 
@@ -57,7 +57,7 @@ func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if !ok {
 		return nil, fmt.Errorf("events.on needs an event's name, not a %s value", args[0].TypeName())
 	}
-	name, err := e.known(name)
+	name, err := e.eventName(name)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,9 @@ func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	return gc.Next(), nil
 }
 
-// known is the name of the event that is called so; other names are refused.
-func (e *engine) known(name string) (string, error) {
+// eventName returns the name of an event that may be given by an alias. An error is returned
+// for an unknown event.
+func (e *engine) eventName(name string) (string, error) {
 	if slices.Contains(e.events, name) {
 		return name, nil
 	}
@@ -109,8 +110,7 @@ func (e *engine) known(name string) (string, error) {
 	return "", fmt.Errorf("there is no event %q%s; there are %s", clip(name, 60), meant, strings.Join(e.events, ", "))
 }
 
-// off is events.off{chart=, event=}: it takes handlers of the chart and what is
-// below it off.
+// off is events.off{chart=, event=}: it removes handlers of the chart and of its subcharts.
 func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	of, event := c, ""
 	if gc.NArgs() > 0 && !gc.Arg(0).IsNil() {
@@ -127,11 +127,11 @@ func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 			case !ok:
 				return nil, fmt.Errorf("events.off: %s is a name", key)
 			case key == "chart":
-				if of, err = e.relative(c, v); err != nil {
+				if of, err = e.findChart(c, v); err != nil {
 					return nil, fmt.Errorf("events.off: %w", err)
 				}
 			default:
-				if event, err = e.known(v); err != nil {
+				if event, err = e.eventName(v); err != nil {
 					return nil, fmt.Errorf("events.off: %w", err)
 				}
 			}
@@ -139,14 +139,14 @@ func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	}
 	t.RequireCPU(uint64(len(e.handlers)))
 	e.handlers = slices.DeleteFunc(e.handlers, func(h *handler) bool {
-		return (event == "" || h.event == event) && (h.chart == of || of.above(h.chart, e.charts))
+		return (event == "" || h.event == event) && (h.chart == of || of.isAncestorOf(h.chart, e.charts))
 	})
 	e.changed = true
 	return gc.Next(), nil
 }
 
-// above reports whether d is somewhere below c.
-func (c *chart) above(d *chart, all []*chart) bool {
+// isAncestorOf reports whether d is a subchart of c, at any depth.
+func (c *chart) isAncestorOf(d *chart, all []*chart) bool {
 	for d.parent >= 0 {
 		if d = all[d.parent]; d == c {
 			return true
@@ -155,9 +155,9 @@ func (c *chart) above(d *chart, all []*chart) bool {
 	return false
 }
 
-// relative is a chart by its name, seen from c: itself, a child, or a child's
-// child as "web/mysql".
-func (e *engine) relative(c *chart, name string) (*chart, error) {
+// findChart returns a chart by its name relative to c: c itself, a subchart, or a subchart of
+// that as "web/mysql".
+func (e *engine) findChart(c *chart, name string) (*chart, error) {
 	if name == c.name {
 		return c, nil
 	}
@@ -172,7 +172,7 @@ func (e *engine) relative(c *chart, name string) (*chart, error) {
 	return at, nil
 }
 
-// child is a child of c, or a library that c may require.
+// child returns a subchart of c, or a library that c may require.
 func (e *engine) child(c *chart, name string) (*chart, error) {
 	var names []string
 	for _, k := range c.children {
@@ -200,7 +200,7 @@ func (e *engine) childEnv(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error
 	if !ok {
 		return nil, errors.New("subcharts.get(name) needs a name")
 	}
-	child, err := e.relative(c, name)
+	child, err := e.findChart(c, name)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (e *engine) initChildren(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, e
 	children := c.children
 	if gc.NArgs() > 1 && !gc.Arg(1).IsNil() {
 		var err error
-		if children, err = e.named(c, gc.Arg(1)); err != nil {
+		if children, err = e.childrenNamed(c, gc.Arg(1)); err != nil {
 			return nil, err
 		}
 	}
@@ -228,8 +228,8 @@ func (e *engine) initChildren(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, e
 	return gc.Next(), nil
 }
 
-// named are children by a name or a list of names.
-func (e *engine) named(c *chart, names rt.Value) ([]*chart, error) {
+// childrenNamed returns the subcharts of a name or a list of names.
+func (e *engine) childrenNamed(c *chart, names rt.Value) ([]*chart, error) {
 	list := []any{names}
 	if s, ok := names.TryString(); ok {
 		list[0] = s
@@ -260,8 +260,8 @@ func (e *engine) named(c *chart, names rt.Value) ([]*chart, error) {
 	return out, nil
 }
 
-// initTree runs a chart's init, which then decides about what is below it. A
-// chart without one leaves it to all below, depth first.
+// initTree runs a chart's init, which decides about its subcharts. For a chart without one it
+// runs those of all subcharts, depth first.
 func (e *engine) initTree(t *rt.Thread, c *chart, events rt.Value) error {
 	if e.hasInit(c) {
 		return e.initOne(t, c, events)
@@ -286,11 +286,11 @@ func (e *engine) initAll(t *rt.Thread, c *chart, events rt.Value) error {
 
 func (e *engine) hasInit(c *chart) bool {
 	_, ok := c.env.Get(rt.StringValue("init")).TryCallable()
-	return ok && c.handled
+	return ok
 }
 
-// initOne runs a chart's init, once in an operation. It gets the chart's own
-// events unless its parent made others for it.
+// initOne runs a chart's init, once in an operation, with the chart's own events unless its
+// parent passes others.
 func (e *engine) initOne(t *rt.Thread, c *chart, events rt.Value) error {
 	if !e.hasInit(c) || c.initiated {
 		return nil

@@ -3,261 +3,168 @@
 package engine
 
 import (
-	"slices"
 	"strings"
+
+	"github.com/arnodel/golua/token"
 )
 
-// What stands in a line of a script. These look at text and guess: they find what
-// is written plainly, as in server.tls.name, and nothing else.
-
-// longestLine is how much of a line is looked at.
+// longestLine is how much of a line is read.
 const longestLine = 1000
 
-// sourceLine is a line of a text, without a comment at its end, "" where there is
-// none that could be looked at.
+// sourceLine returns a line of a text, "" where there is none that could be read.
 func sourceLine(text string, line int) string {
-	for n := 1; ; n++ {
-		this, rest, more := strings.Cut(text, "\n")
-		if n == line {
-			if len(this) > longestLine {
-				return ""
-			}
-			this, _, _ = strings.Cut(this, "--")
-			return this
-		}
+	for ; line > 1; line-- {
+		_, rest, more := strings.Cut(text, "\n")
 		if !more {
 			return ""
 		}
 		text = rest
 	}
-}
-
-func isWord(b byte) bool {
-	return b == '_' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9'
-}
-
-// before is the path of names that ends where at stands: "a.b", "list[i]". It is
-// "" where something else stands there.
-func before(line string, at int) string {
-	from := at
-	for from > 0 {
-		b := line[from-1]
-		switch {
-		case isWord(b) || b == '.':
-			from--
-			continue
-		case b == ']':
-			if i := strings.LastIndexByte(line[:from], '['); i > 0 && !strings.ContainsAny(line[i+1:from-1], "[]()") {
-				from = i
-				continue
-			}
-			return ""
-		case b == ':' || b == ')' || b == '"' || b == '\'':
-			return ""
-		}
-		break
-	}
-	path := line[from:at]
-	if path == "" || strings.Trim(path, ".") != path || strings.Contains(path, "..") || path[0] >= '0' && path[0] <= '9' ||
-		path[0] == '[' {
+	text, _, _ = strings.Cut(text, "\n")
+	if len(text) > longestLine {
 		return ""
 	}
-	return path
+	return text
 }
 
-// holders are the paths whose field of this name a line speaks of: "a.b" for the
-// name c in a.b.c, a.b["c"] and a.b:c().
-func holders(line, name string) []string {
-	var found []string
-	add := func(form string, word bool) {
-		for from := 0; ; {
-			i := strings.Index(line[from:], form)
-			if i < 0 {
-				return
-			}
-			at, end := from+i, from+i+len(form)
-			from = end
-			if word && end < len(line) && isWord(line[end]) {
-				continue
-			}
-			if at > 0 && line[at-1] == '.' { // "..": two texts are joined
-				continue
-			}
-			// What cannot be told counts too: then it is one of several.
-			found = append(found, before(line, at))
-		}
-	}
-	add("."+name, true)
-	add(":"+name, true)
-	add(`["`+name+`"]`, false)
-	add("['"+name+"']", false)
-	if name != "" && strings.Trim(name, "0123456789") == "" {
-		add("["+name+"]", false)
-	}
-	if slices.Contains(found, "") {
-		return nil
-	}
-	return found
+// sourceOperands are what a line of a script computes with, to name one of them in an
+// error. They are paths of names as in list[i].name; what is written in other ways has no
+// name, and is "".
+type sourceOperands struct {
+	line     string
+	tokens   []*token.Token
+	fields   []sourceField
+	called   []string // "f", "a.b"; of a method of what has no name, ":b"
+	measured []string // behind #
+	joined   []string // beside .., but for literals
+	iterated string   // behind the in of a for
+	argument map[string][]string
 }
 
-// keywords can stand before a bracket and are not functions.
-var keywords = []string{
-	"and", "or", "not", "if", "elseif", "while", "until", "return", "in", "function", "then", "do", "else", "repeat",
-}
+// sourceField is a field that a line asks for.
+type sourceField struct{ holder, key string }
 
-// withoutTexts is a line with blanks for what its texts say; their quotes stay.
-func withoutTexts(line string) string {
-	b := []byte(line)
-	for i := 0; i < len(b); i++ {
-		if b[i] != '"' && b[i] != '\'' {
-			continue
-		}
-		quote := b[i]
-		for i++; i < len(b) && b[i] != quote; i++ {
-			if b[i] == '\\' && i+1 < len(b) {
-				b[i] = ' '
-				i++
-			}
-			b[i] = ' '
-		}
-	}
-	return string(b)
-}
-
-// callees are the names of what a line calls; of a method of something that is no
-// plain path its name alone, behind a colon.
-func callees(line string) []string {
-	var found []string
-	line = withoutTexts(line)
-	for i := range len(line) {
-		switch line[i] {
-		case '(', '{', '"', '\'':
+func readOperands(line string) *sourceOperands {
+	s := &sourceOperands{line: line, argument: map[string][]string{}}
+	_ = tokens(line, func(t *token.Token) error { s.tokens = append(s.tokens, t); return nil })
+	for i := 0; i < len(s.tokens); {
+		switch s.kind(i) {
+		case token.IDENT, token.SgCloseBkt, token.SgCloseSquareBkt, token.SgCloseBrace:
+			i = s.operand(i)
 		default:
-			continue
-		}
-		end := len(strings.TrimRight(line[:i], " "))
-		from := end
-		for from > 0 && (isWord(line[from-1]) || line[from-1] == '.' || line[from-1] == ':') {
-			from--
-		}
-		name := line[from:end]
-		if name == "" && from > 0 && (line[from-1] == ')' || line[from-1] == ']') && line[i] == '(' {
-			return nil // f(x)(y), list[i](y): what is called has no name
-		}
-		if name == "" || slices.Contains(keywords, name) || name[0] >= '0' && name[0] <= '9' ||
-			strings.HasSuffix(strings.TrimRight(line[:from], " "), "function") {
-			continue
-		}
-		if strings.Contains(name, "..") || strings.HasSuffix(name, ".") || strings.HasSuffix(name, ":") {
-			continue
-		}
-		found = append(found, strings.TrimPrefix(name, "."))
-	}
-	return found
-}
-
-// callArguments are the arguments of calls of a function with one plain path.
-func callArguments(line, function string) []string {
-	var found []string
-	for from := 0; ; {
-		i := strings.Index(line[from:], function+"(")
-		if i < 0 {
-			return found
-		}
-		at := from + i
-		from = at + len(function) + 1
-		if at > 0 && isWord(line[at-1]) {
-			continue
-		}
-		argument, _, ok := strings.Cut(line[from:], ")")
-		argument = strings.TrimSpace(argument)
-		if !ok || argument == "" || before(argument, len(argument)) != argument {
-			return nil
-		}
-		found = append(found, argument)
-	}
-}
-
-// after is the path of names that begins where at stands, "" where something else
-// stands there or follows it.
-func after(line string, at int) string {
-	end := at
-	for end < len(line) &&
-		(isWord(line[end]) || line[end] == '.' && !strings.HasPrefix(line[end:], "..") || line[end] == '[') {
-		if line[end] == '[' {
-			i := strings.IndexByte(line[end:], ']')
-			if i < 0 {
-				return ""
+			if s.kind(i) == token.SgConcat {
+				s.join(i+1, i-1)
 			}
-			end += i
+			i++
 		}
-		end++
 	}
-	rest := strings.TrimLeft(line[end:], " ")
-	if rest != "" && strings.ContainsAny(rest[:1], "(:{\"'") || before(line[:end], end) != line[at:end] {
+	return s
+}
+
+func (s *sourceOperands) kind(i int) token.Type {
+	if i < 0 || i >= len(s.tokens) {
+		return token.EOF
+	}
+	return s.tokens[i].Type
+}
+
+func (s *sourceOperands) literal(i int) string { return string(s.tokens[i].Lit) }
+
+// operand reads the operand that begins with a name, or goes on behind a bracket, and
+// returns the token behind it.
+func (s *sourceOperands) operand(first int) int {
+	named := s.kind(first) == token.IDENT
+	end, method := first+1, ""
+	text := func() string {
+		if !named {
+			return ""
+		}
+		last := s.tokens[end-1]
+		return s.line[s.tokens[first].Offset : last.Offset+len(last.Lit)]
+	}
+	for {
+		switch s.kind(end) {
+		case token.SgDot, token.SgColon:
+			if s.kind(end+1) != token.IDENT {
+				return end + 1
+			}
+			s.fields = append(s.fields, sourceField{text(), s.literal(end + 1)})
+			if method = ""; s.kind(end) == token.SgColon {
+				method = ":" + s.literal(end+1)
+			}
+			end += 2
+			continue
+		case token.SgOpenSquareBkt:
+			switch s.kind(end + 1) {
+			case token.STRING, token.NUMDEC, token.IDENT:
+				if s.kind(end+2) == token.SgCloseSquareBkt {
+					s.fields = append(s.fields, sourceField{text(), strings.Trim(s.literal(end+1), `"'`)})
+					end, method = end+3, ""
+					continue
+				}
+			}
+			named = false
+		case token.SgOpenBkt, token.SgOpenBrace, token.STRING, token.LONGSTRING:
+			s.call(first, end, text(), method)
+			named = false
+		}
+		s.use(first, end, text())
+		return end
+	}
+}
+
+// call notes the call of the operand from first to end.
+func (s *sourceOperands) call(first, end int, name, method string) {
+	if name == "" {
+		name = method
+	}
+	behind := s.kind(first) != token.IDENT && s.kind(end) != token.SgOpenBkt && method == ""
+	if behind || s.kind(first-1) == token.KwFunction {
+		return // of no function: what stands behind a bracket, or a definition
+	}
+	s.called = append(s.called, name)
+	if s.kind(end) == token.SgOpenBkt && name != "" {
+		s.argument[name] = append(s.argument[name], s.only(end+1, token.SgCloseBkt))
+	}
+}
+
+// only returns the path that stands between a token and one of a type.
+func (s *sourceOperands) only(at int, until token.Type) string {
+	in := &sourceOperands{line: s.line, tokens: s.tokens, argument: map[string][]string{}}
+	if s.kind(at) != token.IDENT {
 		return ""
 	}
-	return line[at:end]
-}
-
-// measured are the paths whose length a line takes.
-func measured(line string) []string {
-	line = withoutTexts(line)
-	var found []string
-	for i := range len(line) {
-		if line[i] == '#' {
-			path := after(line, i+1)
-			if path == "" {
-				return nil
-			}
-			found = append(found, path)
-		}
-	}
-	return found
-}
-
-// joined are the paths that a line joins to text with "..", nil where it joins
-// something else too that could be nil.
-func joined(line string) []string {
-	line = withoutTexts(line)
-	var found []string
-	for from := 0; ; {
-		i := strings.Index(line[from:], "..")
-		if i < 0 {
-			return found
-		}
-		at := from + i
-		from = at + 2
-		left := strings.TrimRight(line[:at], " ")
-		right := len(line) - len(strings.TrimLeft(line[from:], " "))
-		if strings.HasPrefix(line[from:], ".") || left == "" || right == len(line) {
-			return nil
-		}
-		for _, side := range []struct {
-			path string
-			next byte
-		}{{before(left, len(left)), left[len(left)-1]}, {after(line, right), line[right]}} {
-			switch {
-			case side.next == '"' || side.next == '\'':
-			case side.path == "":
-				return nil
-			default:
-				found = append(found, side.path)
-			}
-		}
-	}
-}
-
-// iterated is the path that stands alone behind the in of a for.
-func iterated(line string) string {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "for ")
-	if !ok {
+	end := in.operand(at)
+	if s.kind(end) != until || len(in.called) > 0 {
 		return ""
 	}
-	_, expr, ok := strings.Cut(rest, " in ")
-	expr, _, done := strings.Cut(expr, " do")
-	if expr = strings.TrimSpace(expr); !ok || !done || before(expr, len(expr)) != expr {
-		return ""
+	last := s.tokens[end-1]
+	return s.line[s.tokens[at].Offset : last.Offset+len(last.Lit)]
+}
+
+// use notes what becomes of the operand from first to end.
+func (s *sourceOperands) use(first, end int, name string) {
+	switch s.kind(first - 1) {
+	case token.SgHash:
+		s.measured = append(s.measured, name)
+	case token.KwIn:
+		if s.kind(0) == token.KwFor && s.kind(end) == token.KwDo {
+			s.iterated = name
+		}
 	}
-	return expr
+	if s.kind(first-1) == token.SgConcat || s.kind(end) == token.SgConcat {
+		s.joined = append(s.joined, name)
+	}
+}
+
+// join notes the neighbours of a .. that are neither operands nor literals.
+func (s *sourceOperands) join(at ...int) {
+	for _, i := range at {
+		switch s.kind(i) {
+		case token.STRING, token.LONGSTRING, token.NUMDEC, token.NUMHEX, token.IDENT,
+			token.SgCloseBkt, token.SgCloseSquareBkt, token.SgCloseBrace:
+		default:
+			s.joined = append(s.joined, "")
+		}
+	}
 }

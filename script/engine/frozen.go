@@ -17,23 +17,20 @@ import (
 type frozen struct {
 	request *request
 	path    string
-	// always reports that it is read-only at every event.
-	always bool
-	from   any // a map, a list, or a Ref to one
-	kids   map[rt.Value]rt.Value
-	// missing is what a field that is not there reads as.
-	missing map[string]any
-	// alias is the other name of a field.
-	alias map[string]string
-	// assign takes what may be assigned after all.
+	always  bool // it is read-only at every event
+	from    any  // a map, a list, or the Ref of one
+	seen    map[rt.Value]rt.Value
+
+	// more returns fields that the content lacks, assign takes what can be assigned after
+	// all; both report whether they did. inner makes the value of a field. All may be nil.
+	more   func(field string) (rt.Value, bool)
 	assign func(field string, v rt.Value) (bool, error)
-	// more are fields of our own.
-	more map[string]rt.Value
+	inner  func(field string, v any) (rt.Value, error)
 }
 
-func (f *frozen) level() (any, error) {
+func (f *frozen) content() (any, error) {
 	if ref, ok := f.from.(wire.Ref); ok {
-		v, err := f.request.level(ref)
+		v, err := f.request.content(ref)
 		if err != nil {
 			return nil, err
 		}
@@ -43,76 +40,52 @@ func (f *frozen) level() (any, error) {
 }
 
 func (f *frozen) get(k rt.Value) (rt.Value, error) {
-	if v, ok := f.kids[k]; ok {
+	if v, ok := f.seen[k]; ok {
 		return v, nil
 	}
-	if name, ok := k.TryString(); ok {
-		return f.field(name)
+	name, isText := k.TryString()
+	if isText && f.more != nil {
+		if v, ok := f.more(name); ok {
+			return v, nil
+		}
 	}
-	level, err := f.level()
+	content, err := f.content()
 	if err != nil {
 		return rt.NilValue, err
 	}
-	if level, ok := level.([]any); ok {
-		if i, ok := rt.ToIntNoString(k); ok && i >= 1 && i <= int64(len(level)) {
-			return f.kid(k, level[i-1], f.path+"["+strconv.FormatInt(i, 10)+"]")
+	switch content := content.(type) {
+	case map[string]any:
+		v, there := content[name]
+		switch {
+		case !there || !isText:
+		case f.inner != nil:
+			return f.inner(name, v)
+		default:
+			return f.value(k, v, f.path+"."+name)
+		}
+	case []any:
+		if i, ok := rt.ToIntNoString(k); ok && i >= 1 && i <= int64(len(content)) {
+			return f.value(k, content[i-1], f.path+"["+strconv.FormatInt(i, 10)+"]")
 		}
 	}
 	return rt.NilValue, nil
 }
 
-// field is what a map reads as under a name.
-func (f *frozen) field(name string) (rt.Value, error) {
-	k := rt.StringValue(name)
-	if v, ok := f.more[name]; ok {
-		return v, nil
-	}
-	if other, ok := f.alias[name]; ok {
-		name = other
-	}
-	got, err := f.named(name)
-	if err != nil {
-		return rt.NilValue, err
-	}
-	v := got.value
-	if v == nil {
-		other, known := f.missing[name]
-		switch {
-		case known:
-			v = other
-		case got.there:
-			return f.request.e.bridge.Null, nil
-		default:
-			return rt.NilValue, nil
-		}
-	}
-	return f.kid(k, v, f.path+"."+name)
-}
-
-// named is the field of that name; a list has none.
-func (f *frozen) named(name string) (field, error) {
-	if ref, ok := f.from.(wire.Ref); ok && !ref.List {
-		return f.request.field(ref, name)
-	}
-	level, err := f.level()
-	table, _ := level.(map[string]any)
-	v, there := table[name]
-	return field{v, there}, err
-}
-
-// kid is a value in f.
-func (f *frozen) kid(k rt.Value, v any, path string) (rt.Value, error) {
-	switch v.(type) {
-	case map[string]any, []any, wire.Ref:
-	default:
+// value returns what stands in f under a key.
+func (f *frozen) value(k rt.Value, v any, path string) (rt.Value, error) {
+	if isScalar(v) {
 		return f.request.e.bridge.FromGo(v)
 	}
-	kid := f.request.e.wrap(&frozen{request: f.request, path: clip(path, 200), always: f.always, from: v})
-	if f.kids == nil {
-		f.kids = map[rt.Value]rt.Value{}
+	in := f.request.e.wrap(&frozen{request: f.request, path: clip(path, 200), always: f.always, from: v})
+	f.keep(k, in)
+	return in, nil
+}
+
+func (f *frozen) keep(k, v rt.Value) {
+	if f.seen == nil {
+		f.seen = map[rt.Value]rt.Value{}
 	}
-	f.kids[k] = kid
-	return kid, nil
+	f.seen[k] = v
 }
 
 func (f *frozen) set(k, v rt.Value) error {
@@ -130,7 +103,7 @@ func (f *frozen) set(k, v rt.Value) error {
 	return f.request.readOnly(path, f.always)
 }
 
-// readOnly is the error of an assignment.
+// readOnly returns the error of an assignment.
 func (q *request) readOnly(path string, always bool) error {
 	if always || q.event == "" {
 		return fmt.Errorf("%s is read-only", path)
@@ -139,52 +112,58 @@ func (q *request) readOnly(path string, always bool) error {
 }
 
 func (f *frozen) keys() ([]rt.Value, error) {
-	level, err := f.level()
+	content, err := f.content()
 	if err != nil {
 		return nil, err
 	}
-	e := f.request.e
-	switch level := level.(type) {
-	case []any:
-		e.r.RequireMem(uint64(24 * len(level)))
-		keys := make([]rt.Value, len(level))
-		for i := range level {
-			keys[i] = rt.IntValue(int64(i + 1))
-		}
-		return keys, nil
-	case map[string]any:
-		e.r.RequireMem(uint64(40 * len(level)))
-		e.r.RequireCPU(uint64(4 * len(level)))
-		keys := make([]rt.Value, 0, len(level))
-		for _, k := range slices.Sorted(maps.Keys(level)) {
-			keys = append(keys, rt.StringValue(k))
-		}
-		return keys, nil
+	list, _ := content.([]any)
+	f.request.e.r.RequireMem(uint64(24 * len(list)))
+	keys := make([]rt.Value, len(list))
+	for i := range list {
+		keys[i] = rt.IntValue(int64(i + 1))
 	}
-	return nil, nil
+	if m, ok := content.(map[string]any); ok {
+		return f.request.e.fieldKeys(m), nil
+	}
+	return keys, nil
+}
+
+// fieldKeys returns the keys of a map in their order.
+func (e *engine) fieldKeys(m map[string]any) []rt.Value {
+	e.r.RequireMem(uint64(40 * len(m)))
+	e.r.RequireCPU(uint64(4 * len(m)))
+	keys := make([]rt.Value, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		keys = append(keys, rt.StringValue(k))
+	}
+	return keys
 }
 
 func (f *frozen) length() (int64, error) {
-	level, err := f.level()
-	list, _ := level.([]any)
+	content, err := f.content()
+	list, _ := content.([]any)
 	return int64(len(list)), err
 }
 
-// Plain implements [bridge.Plain].
-func (f *frozen) Plain() (any, error) { return f.request.plain(f.from, 0) }
+func (f *frozen) data() (any, error) {
+	if f.inner != nil {
+		return nil, errNotData()
+	}
+	return f.request.plain(f.from, 0)
+}
 
-// plain is a value with all that it refers to.
+// plain returns a value with all that it refers to.
 func (q *request) plain(v any, depth int) (any, error) {
 	if depth > wire.MaxDepth {
 		return nil, wire.ErrDepth
 	}
 	q.e.r.RequireCPU(1)
 	if ref, ok := v.(wire.Ref); ok {
-		level, err := q.level(ref)
+		content, err := q.content(ref)
 		if err != nil {
 			return nil, err
 		}
-		v = level
+		v = content
 	}
 	switch v := v.(type) {
 	case []any:

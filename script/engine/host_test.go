@@ -38,7 +38,7 @@ type host struct {
 	found   []m
 	assigns []m
 	loads   int
-	wide    bool // all maps but the context are wide: fields are asked for one by one
+	along   bool // all contents are sent along with a call
 	// registered
 	handlers []m
 }
@@ -56,7 +56,7 @@ func chartOf(name, path string, parent int, files map[string]string, more ...m) 
 	for k, v := range files {
 		f[k] = v
 	}
-	c := m{"name": name, "path": path, "parent": parent, "library": false, "handled": true, "files": f, "requires": m{}, "grants": l{}}
+	c := m{"name": name, "path": path, "parent": parent, "library": false, "files": f, "requires": m{}, "grants": l{}}
 	for _, x := range more {
 		maps.Copy(c, x)
 	}
@@ -145,20 +145,10 @@ func (h *host) answer(got wire.Message) (m, error) {
 	case wire.Load:
 		h.loads++
 		id := got.Body["id"].(int64)
-		level := h.level(id)
-		key, named := got.Body["key"].(string)
 		if h.odd != nil && id > 1 {
 			return h.odd, nil
 		}
-		table, isMap := level.(m)
-		if !h.wide || !named || !isMap || id == 1 {
-			return m{"value": level}, nil
-		}
-		body := m{"wide": true}
-		if v, there := table[key]; there {
-			body["field"] = v
-		}
-		return body, nil
+		return m{"value": h.level(id)}, nil
 	case wire.Lookup:
 		v, err := h.lookup(got.Body)
 		return m{"value": v}, err
@@ -248,9 +238,14 @@ func (h *host) call(handler m, context m, may ...string) (m, error) {
 		mays = l{}
 	}
 	lint := handler["event"] == "pre-lint"
+	ref, contents := h.ref(context), l{}
+	for id := 1; h.along && id <= len(h.nodes); id++ {
+		_, isList := h.nodes[id-1].([]any)
+		contents = append(contents, m{"ref": wire.Ref{ID: uint64(id), List: isList}, "value": h.level(int64(id))})
+	}
 	done, err := h.request(wire.Call, m{
 		"handler": handler["id"], "event": handler["event"], "chart": handler["chart"],
-		"context": h.ref(context), "may": mays, "lint": lint,
+		"context": ref, "contents": contents, "may": mays, "lint": lint,
 	})
 	if err != nil {
 		return nil, err
@@ -329,7 +324,7 @@ func replace(in any, old, now []any) {
 // baseContext is a context with a bit of everything.
 func baseContext() m {
 	return m{
-		"chart":        m{"name": "alpine", "version": "1.1.0", "kubeVersion": ">1.9.0", "keywords": l{"alpine", "utility"}, "maintainers": l{m{"name": "M Butcher"}}},
+		"chart":        m{"name": "alpine", "version": "1.1.0", "description": "", "sources": l{}, "kubeVersion": ">1.9.0", "keywords": l{"alpine", "utility"}, "maintainers": l{m{"name": "M Butcher"}}},
 		"release":      m{"name": "my-alpine", "namespace": "default", "revision": int64(1), "service": "Helm", "isInstall": true, "isUpgrade": false},
 		"capabilities": m{"helmVersion": "4.0.0", "kubernetesVersion": "1.31.0", "apiVersions": l{"v1", "batch/v1"}},
 		"values":       m{"port": int64(8080), "image": m{"name": "alpine", "tag": "3.8"}, "hosts": l{"a", "b"}, "big": int64(9007199254740993), "ratio": 2.0, "none": nil, "empty": m{}, "nothing": l{}, "global": m{"region": "eu"}},

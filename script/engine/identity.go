@@ -12,13 +12,11 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// identities number the tables, functions and other things that scripts have made
-// text of. golua writes where they are in memory, which is different in every run;
-// what a script prints or renders must not be. The numbers come in the order in
-// which text is made.
+// identities number the tables, functions and other values that scripts convert to text, in
+// that order. golua writes their addresses, which differ in every run.
 type identities map[any]uint64
 
-// of is the number of v, false where v has a text of its own.
+// of returns the number of v; ok is false for a value that has a text of its own.
 func (ids identities) of(t *rt.Thread, v rt.Value) (uint64, bool) {
 	var key any
 	switch p := v.Interface().(type) {
@@ -73,11 +71,10 @@ func (e *engine) toText(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	return c.PushingNext1(t.Runtime, rt.StringValue(s)), nil
 }
 
-// notJoined finds golua's complaint about what table.concat cannot join, which
-// shows the item.
+// notJoined matches golua's error of table.concat, which contains the item.
 var notJoined = regexp.MustCompile(`(?s)invalid value \(.*\) at index (-?\d+) in table for 'concat'$`)
 
-// concat is golua's table.concat, with Lua's words for what it cannot join.
+// concat is golua's table.concat with Lua's error for an item that it cannot join.
 func concat(t *rt.Thread, c *rt.GoCont, golua rt.Callable, args []rt.Value) (rt.Cont, error) {
 	res := rt.NewTerminationWith(c, 1, false)
 	if err := rt.Call(t, rt.FunctionValue(golua), args, res); err != nil {

@@ -20,16 +20,14 @@ type Process struct {
 	err    error
 }
 
-// InProcess starts an engine in this process, for programs that have no binary
-// to start or trust the charts that they run.
+// InProcess starts an engine in this process, for programs that cannot start another or trust
+// the charts that they run.
 //
-// Its limits are the same, and a script can reach no more than in a process of
-// its own. But it does not protect from what only a process contains: a script
-// whose metamethods call each other without end overflows Go's stack, which
-// ends this whole process; memory that is taken faster than it is looked at is
-// taken from it; a script that is stopped for its time or memory may go on in
-// the background until it has used up several times its limit; and with the
-// permissions io and os, files and commands are this process's own.
+// The limits and what a script can reach are the same as in a process of its own. But only a
+// process contains a script whose metamethods call each other endlessly, which overflows Go's
+// stack and ends the process, and one that allocates faster than it is measured. A script
+// that is stopped may run on in the background until it has used several times its limit.
+// With the permissions io and os, files and commands are those of this process.
 func InProcess(ctx context.Context, _ wire.Limits) (*Process, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	inR, inW := io.Pipe()
@@ -45,10 +43,10 @@ func InProcess(ctx context.Context, _ wire.Limits) (*Process, error) {
 	return p, nil
 }
 
-// Read reads what the engine says.
+// Read reads the engine's messages.
 func (p *Process) Read(b []byte) (int, error) { return p.r.Read(b) }
 
-// Write says something to the engine.
+// Write writes messages to the engine.
 func (p *Process) Write(b []byte) (int, error) { return p.w.Write(b) }
 
 // Kill ends the engine. A script that runs goes on in the background until it
@@ -58,8 +56,7 @@ func (p *Process) Kill() error {
 	return errors.Join(p.w.Close(), p.r.Close())
 }
 
-// Wait waits until the engine has ended and tells how; an end that [Process.Kill]
-// brought about is none to report.
+// Wait waits until the engine has ended and returns its error, nil after [Process.Kill].
 func (p *Process) Wait() error {
 	<-p.done
 	p.cancel()

@@ -14,7 +14,7 @@ import (
 
 const compliant = rt.ComplyCpuSafe | rt.ComplyMemSafe | rt.ComplyIoSafe | rt.ComplyTimeSafe
 
-// goFunc is a function of ours that scripts call.
+// goFunc is a Go function that scripts call.
 type goFunc = func(*rt.Thread, *rt.GoCont) (rt.Cont, error)
 
 // function makes a value that scripts can call.
@@ -28,7 +28,7 @@ func (e *engine) value(name string, args int, more bool, f goFunc) rt.Value {
 	return rt.FunctionValue(e.function(name, args, more, f))
 }
 
-// library is Lua's own, made safe. Its tables are copied for each chart.
+// library is Lua's standard library, made safe. Its tables are copied for each chart.
 type library struct {
 	base      map[string]rt.Value
 	tables    map[string]map[string]rt.Value // string, table, math, utf8
@@ -36,8 +36,8 @@ type library struct {
 	random    *rand.Rand
 }
 
-// banned are the functions of golua's base that scripts do without: they load
-// code, reach for files, or steer the collector.
+// banned are the base functions that scripts do not have: they load code, open files, or
+// control the garbage collector.
 var banned = map[string]bool{
 	"load": true, "dofile": true, "loadfile": true, "collectgarbage": true, "print": true, "warn": true, "_G": true,
 	"require": true,
@@ -73,7 +73,7 @@ func (e *engine) newLibrary(seed int64) *library {
 	return l
 }
 
-// each goes through a table whose keys are text.
+// each calls a function for the string keys of a table.
 func each(t *rt.Table, f func(string, rt.Value)) {
 	for k, v, _ := t.Next(rt.NilValue); !k.IsNil(); k, v, _ = t.Next(k) {
 		if name, ok := k.TryString(); ok {
@@ -82,12 +82,12 @@ func each(t *rt.Table, f func(string, rt.Value)) {
 	}
 }
 
-// longNumber is the longest text that is read as a number: golua takes time
-// for longer ones that no one accounts for.
+// longNumber is the longest string that is read as a number: golua does not charge the time
+// for longer ones.
 const longNumber = 400
 
-// metered wraps a function of golua's: text it is given costs by its length,
-// which golua forgets here and there.
+// metered wraps a function of golua and charges for the length of strings, which some of
+// golua's functions do not.
 func (e *engine) metered(name string, g rt.Callable, many bool) rt.Value {
 	return e.value(name, 0, true, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		if e.stopped.Load() {
@@ -109,8 +109,8 @@ func (e *engine) metered(name string, g rt.Callable, many bool) rt.Value {
 	})
 }
 
-// lockScalars gives text, numbers, booleans and nil metatables that scripts cannot
-// reach. Calling one of them returns it: the documents write ctx.chart.name().
+// lockScalars sets metatables of strings, numbers, booleans and nil that scripts cannot
+// reach. Calling a scalar returns it, so that ctx.chart.name() works.
 func (e *engine) lockScalars() {
 	itself := e.value("call", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		if err := c.Check1Arg(); err != nil {

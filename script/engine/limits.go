@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// The names of limits, as [wire.Fail] says them.
+// The names of limits in [wire.Fail].
 const (
 	limitCPU    = "cpu"
 	limitMemory = "memory"
@@ -22,23 +22,23 @@ const (
 	limitStack  = "stack"
 )
 
-// plenty is of golua's resources, for which it must have a limit to count them.
-const plenty = 1 << 60
+// unlimited is a limit that is not reached: golua counts only what has a limit.
+const unlimited = 1 << 60
 
 const (
-	// ticksPerMilli is how many of golua's ticks a millisecond is at least. A
-	// tick takes 9 to 40 ns; the watchdog holds the time, ticks are the second wall.
+	// ticksPerMilli is the number of golua's ticks in a millisecond at least: a tick takes 9
+	// to 40 ns. The watchdog enforces the time; ticks are the second line.
 	ticksPerMilli = 100_000
-	// hostTime is what the host's answers may take in all before golua's own
-	// clock, which cannot be stopped, ends a request.
+	// hostTime is the time for the host's answers in all. golua's own clock, which cannot be
+	// stopped, ends a request after it.
 	hostTime = 30 * time.Minute
-	// watchEvery is how often the watchdog looks.
+	// watchEvery is the interval of the watchdog.
 	watchEvery = 5 * time.Millisecond
-	// stackLimit is where the watchdog calls the Go stack too deep.
+	// stackLimit is the size of the Go stack at which the watchdog ends a request.
 	stackLimit = 24 << 20
-	// patience is how long the watchdog waits for the host to take its answer.
-	patience = time.Second
-	// messageSize is what a line costs beside its text.
+	// abortTimeout is how long the watchdog waits until the host has read its answer.
+	abortTimeout = time.Second
+	// messageSize is charged for a line in addition to its text.
 	messageSize = 16
 	// exitCode is the status of a process that the watchdog ends.
 	exitCode = 3
@@ -70,7 +70,7 @@ func (c *clock) stop() {
 	}
 }
 
-// left is what remains.
+// left returns the remaining time.
 func (c *clock) left() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *clock) left() time.Duration {
 	return left
 }
 
-// usage is what the process holds.
+// usage is the memory of the process.
 type usage struct{ heap, stack int64 }
 
 func measure() usage {
@@ -90,20 +90,21 @@ func measure() usage {
 	return usage{heap: int64(s[0].Value.Uint64()), stack: int64(s[1].Value.Uint64())}
 }
 
-// ownMemory prepares a process of the engine's own: the collector works harder
-// as the limit comes near.
-func (e *engine) ownMemory() {
+// prepareMemory measures the process before scripts run. In a process of the engine's own it
+// sets the garbage collector: it works harder as the limit comes near.
+func (e *engine) prepareMemory() {
 	e.base = measure()
 	if e.exit != nil {
+		debug.SetGCPercent(200) // less work than 100: most scripts need little
 		debug.SetMemoryLimit(e.limits.Memory + e.base.heap + maxStack/2)
 	}
 }
 
-// contextLimits are golua's limits for one request: what is left of the time,
-// and of the memory what is not held already.
+// contextLimits returns golua's limits for one request: the remaining time, and the memory
+// that is not held yet.
 func (e *engine) contextLimits() rt.RuntimeResources {
 	if e.program != nil {
-		return rt.RuntimeResources{Cpu: plenty, Memory: plenty} // the watch looks after memory
+		return rt.RuntimeResources{Cpu: unlimited, Memory: unlimited} // the watchdog enforces the memory
 	}
 	left := e.clock.left()
 	memory := e.limits.Memory
@@ -122,19 +123,16 @@ func (e *engine) contextLimits() rt.RuntimeResources {
 	}
 }
 
-// watch looks after a request until done is closed.
-func (e *engine) watch(done <-chan struct{}) {
-	start := measure()
-	if e.exit != nil {
-		start = e.base
-	}
+// watch ends a request that exceeds a limit. start is the usage before the request. It
+// returns when done is closed.
+func (e *engine) watch(done <-chan struct{}, start usage) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-done:
 			return
-		case <-e.link.ended:
+		case <-e.host.ended:
 			e.abort("", ErrGone)
 			return
 		case <-tick.C:
@@ -150,7 +148,7 @@ func (e *engine) watch(done <-chan struct{}) {
 	}
 }
 
-// exceeded names the limit that the running request is over, "" for none.
+// exceeded returns the limit that the running request exceeds, "" for none.
 func (e *engine) exceeded(start usage) string {
 	if e.clock.left() <= 0 {
 		return limitCPU
@@ -175,15 +173,14 @@ func (e *engine) exceeded(start usage) string {
 	return limitMemory
 }
 
-// abort ends a request that does not end by itself. In a process of the
-// engine's own that ends the process; otherwise the script's goroutine is left
-// to golua's limits.
+// abort ends a request that exceeds a limit. In a process of the engine's own it ends the
+// process; elsewhere the script's goroutine runs on until golua's limits end it.
 func (e *engine) abort(limit string, why error) {
-	aborted := e.link.abort(wire.Message{Kind: wire.Fail, Body: map[string]any{
+	aborted := e.host.abort(wire.Message{Kind: wire.Fail, Body: map[string]any{
 		"message": why.Error(), "chart": e.running.Load(), "limit": limit,
-	}}, patience)
+	}}, abortTimeout)
 	if !aborted {
-		return // it has just ended by itself; the next one will notice
+		return // it has just ended by itself
 	}
 	e.stopped.Store(true)
 	if e.exit != nil {
@@ -195,7 +192,7 @@ func (e *engine) abort(limit string, why error) {
 	}
 }
 
-// limitError is a limit that was exceeded.
+// limitError is returned where a limit was exceeded.
 type limitError string
 
 func (l limitError) Error() string {
@@ -214,6 +211,6 @@ func (l limitError) Error() string {
 
 // stop ends the script at once, past every pcall.
 func (e *engine) stop(limit string) {
-	e.over = limit
+	e.exceededLimit = limit
 	panic(rt.ContextTerminationError{})
 }

@@ -7,31 +7,29 @@ import (
 	"github.com/arnodel/golua/token"
 )
 
-// turns reads a script so that every turn of a loop over a list has variables of its
-// own, as the language says. golua gives all turns the same ones and empties them at
-// the end: a function made in the loop, such as an event's handler, would find nil.
-// Where a body makes functions, the tokens of "local k, v = k, v;" stand before its
-// first statement; they have the place of the do before them. The text stays as it is.
-type turns struct {
+// loopScanner gives every iteration of a for-in loop variables of its own, as Lua does. With
+// golua all iterations share them, and they are nil after the loop, so that functions that
+// are made in the loop, such as handlers, would find nil. Where a body makes functions, the
+// scanner inserts the tokens of "local k, v = k, v;" before its first statement, at the
+// position of the do. The text stays as it is.
+type loopScanner struct {
 	*scanner.Scanner
-	names map[int][]string // a loop's variables, by the place of its body
+	names map[int][]string // a loop's variables, by the offset of its body
 	next  []*token.Token
 }
 
-func newTurns(source, text string) *turns {
-	found := &loops{}
-	_ = tokens(text, func(t *token.Token) error { found.add(t); return nil }) // the parser says what is wrong
-	s := &turns{Scanner: scanner.New(source, []byte(text)), names: map[int][]string{}}
-	for _, f := range found.found {
-		if f.functions && len(f.names) > 0 {
-			s.names[f.body] = f.names
+func newLoopScanner(source, text string, b *blocks) *loopScanner {
+	s := &loopScanner{Scanner: scanner.New(source, []byte(text)), names: map[int][]string{}}
+	for _, loop := range b.loops {
+		if loop.functions && len(loop.names) > 0 {
+			s.names[loop.body] = loop.names
 		}
 	}
 	return s
 }
 
 // Scan implements [parsing.Scanner].
-func (s *turns) Scan() *token.Token {
+func (s *loopScanner) Scan() *token.Token {
 	if len(s.next) > 0 {
 		t := s.next[0]
 		s.next = s.next[1:]
@@ -39,13 +37,13 @@ func (s *turns) Scan() *token.Token {
 	}
 	t := s.Scanner.Scan()
 	if t != nil && t.Type == token.KwDo {
-		s.next = s.renewed(t)
+		s.next = s.ownVariables(t)
 	}
 	return t
 }
 
-// renewed is "local k, v = k, v;" behind the do of a loop that needs it.
-func (s *turns) renewed(do *token.Token) []*token.Token {
+// ownVariables returns "local k, v = k, v;" for the do of a loop that needs it.
+func (s *loopScanner) ownVariables(do *token.Token) []*token.Token {
 	names := s.names[do.Offset+len(do.Lit)]
 	if names == nil {
 		return nil
@@ -68,60 +66,4 @@ func (s *turns) renewed(do *token.Token) []*token.Token {
 	list()
 	add(token.SgSemicolon, ";")
 	return out
-}
-
-// loops finds the loops of a script, by the order of their bodies.
-type loops struct {
-	open  []*block
-	found []*block
-}
-
-// block is a block that is open: a loop whose do is still to come, or anything
-// that ends with end or until.
-type block struct {
-	names     []string // a loop's variables
-	head      bool     // its do is still to come
-	in        bool     // it is a loop over what a function gives
-	body      int      // where its body begins
-	functions bool     // its body makes functions
-}
-
-func (l *loops) add(t *token.Token) {
-	var top *block
-	if n := len(l.open); n > 0 {
-		top = l.open[n-1]
-	}
-	head := top != nil && top.head
-	switch t.Type {
-	case token.KwFor, token.KwWhile:
-		l.open = append(l.open, &block{head: true})
-	case token.IDENT:
-		if head && !top.in {
-			top.names = append(top.names, string(t.Lit))
-		}
-	case token.KwIn:
-		if head {
-			top.in = true
-		}
-	case token.KwDo:
-		if !head {
-			l.open = append(l.open, &block{})
-			return
-		}
-		top.head, top.body = false, t.Offset+len("do")
-		if top.in {
-			l.found = append(l.found, top)
-		}
-	case token.KwFunction:
-		for _, b := range l.open {
-			b.functions = b.functions || !b.head
-		}
-		l.open = append(l.open, &block{})
-	case token.KwIf, token.KwRepeat:
-		l.open = append(l.open, &block{})
-	case token.KwEnd, token.KwUntil:
-		if top != nil {
-			l.open = l.open[:len(l.open)-1]
-		}
-	}
 }

@@ -5,13 +5,14 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// request is what one request of the host hands out.
+// request is what one request of the host shows to scripts.
 type request struct {
 	e     *engine
 	event string
@@ -19,114 +20,29 @@ type request struct {
 	may   map[string]bool
 	lint  bool
 
-	nodes  map[uint64]*node
-	tables map[*rt.Table]*node
-	ahead  map[uint64]any              // levels that came with the request
-	levels map[uint64]any              // what was loaded
-	fields map[uint64]map[string]field // single fields of what was not
-	scopes map[uint64]*scope
-	order  []*scope // in the order in which the script came to them
-	// whole is the table whose content is being sent rather than its Ref.
+	nodes    map[uint64]*node
+	tables   map[*rt.Table]*node
+	contexts map[uint64]*handlerContext
+	order    []*handlerContext // in the order in which the script came to them
+	// whole is the table whose content is sent, and not its Ref.
 	whole *rt.Table
 }
 
-// node is a map or list of the host that scripts may change: a real table, put
-// in when someone looks.
+// node is a map or list of the host. Scripts see it as a table, which is filled when they
+// look at it.
 type node struct {
+	wire.Node
 	request *request
-	ref     wire.Ref
 	table   *rt.Table
-	loaded  bool
-	// came is the level as it came.
-	came any
-	// part are the fields that came alone, before or without the level. From
-	// then on the table tells what they are: nothing there means that a script
-	// has taken it away.
-	part map[string]field
+	charged bool // the content was charged to the scripts' memory
+	loaded  bool // the table is filled
 }
 
-// field is what stands, or does not stand, under a key of a wide map.
-type field struct {
-	value any
-	there bool
-}
-
-// manyFields is how many fields of a wide map are asked for one by one; whoever
-// wants more of them gets all.
-const manyFields = 64
-
-// marks are the metatables of tables that are not loaded yet.
-type marks struct{ list, table *rt.Table }
-
-// errEnded is what a table says that outlived its event unread.
+// errEnded is returned for a table that was not looked at before its handler ended.
 var errEnded = errors.New("ctx is valid during its handler: what was not looked at " +
 	"by then is gone (copy what you need)")
 
-func (e *engine) makeMarks() {
-	e.marks = marks{list: e.bridge.NewMark(true), table: e.bridge.NewMark(false)}
-	for _, m := range []*rt.Table{e.marks.list, e.marks.table} {
-		e.r.SetEnv(m, "__index", e.value("index", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			tab, err := e.lookedAt(c)
-			if err != nil {
-				return nil, err
-			}
-			return c.PushingNext1(t.Runtime, tab.Get(c.Arg(1))), nil
-		}))
-		e.r.SetEnv(m, "__newindex", e.value("newindex", 3, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			tab, err := e.lookedAt(c)
-			if err != nil {
-				return nil, err
-			}
-			return c.Next(), t.SetTableCheck(tab, c.Arg(1), c.Arg(2))
-		}))
-		e.r.SetEnv(m, "__len", e.value("len", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			tab, err := e.unloaded(c)
-			if err != nil {
-				return nil, err
-			}
-			return c.PushingNext1(t.Runtime, rt.IntValue(tab.Len())), nil
-		}))
-	}
-}
-
-// unloaded loads the table that a metamethod was called for.
-func (e *engine) unloaded(c *rt.GoCont) (*rt.Table, error) {
-	if c.NArgs() == 0 {
-		return nil, errors.New("table expected")
-	}
-	tab, ok := c.Arg(0).TryTable()
-	if !ok {
-		return nil, errors.New("table expected")
-	}
-	return tab, e.load(tab)
-}
-
-// lookedAt loads of the table that a metamethod was called for what stands
-// under the key that it was called with.
-func (e *engine) lookedAt(c *rt.GoCont) (*rt.Table, error) {
-	if c.NArgs() > 1 {
-		tab, _ := c.Arg(0).TryTable()
-		key, isText := c.Arg(1).TryString()
-		if n := e.lazy[tab]; n != nil && isText && !n.ref.List {
-			return tab, n.loadField(key)
-		}
-	}
-	return e.unloaded(c)
-}
-
-// load makes a table whole.
-func (e *engine) load(t *rt.Table) error {
-	m := t.Metatable()
-	if m == nil || m != e.marks.list && m != e.marks.table {
-		return nil
-	}
-	n := e.lazy[t]
-	if n == nil {
-		return errEnded
-	}
-	return n.load()
-}
-
+// fromRef returns the table of a node.
 func (e *engine) fromRef(ref wire.Ref) (rt.Value, error) {
 	if e.request == nil {
 		return rt.NilValue, errors.New("a reference outside of a request")
@@ -135,10 +51,10 @@ func (e *engine) fromRef(ref wire.Ref) (rt.Value, error) {
 	if err != nil {
 		return rt.NilValue, err
 	}
-	return rt.TableValue(n.table), nil
+	return rt.TableValue(n.shown()), nil
 }
 
-// toRef sends a table of the host's as what it is.
+// toRef returns the Ref of a node's table.
 func (e *engine) toRef(t *rt.Table) (wire.Ref, bool) {
 	if e.request == nil || t == e.request.whole {
 		return wire.Ref{}, false
@@ -147,221 +63,163 @@ func (e *engine) toRef(t *rt.Table) (wire.Ref, bool) {
 	if n == nil {
 		return wire.Ref{}, false
 	}
-	return n.ref, true
+	return n.Ref, true
 }
 
 func (e *engine) newRequest() *request {
-	return &request{
-		e: e, chart: -1, nodes: map[uint64]*node{}, tables: map[*rt.Table]*node{},
-		levels: map[uint64]any{}, fields: map[uint64]map[string]field{}, scopes: map[uint64]*scope{},
-	}
+	return &request{e: e, chart: -1, nodes: map[uint64]*node{}, tables: map[*rt.Table]*node{},
+		contexts: map[uint64]*handlerContext{}}
 }
 
-// end lets go of what was not looked at.
+// end drops what scripts did not look at.
 func (q *request) end() {
-	for t := range q.tables {
-		delete(q.e.lazy, t)
-	}
 	if q.e.request == q {
 		q.e.request = nil
 	}
 }
 
-// ended reports whether the request is over.
 func (q *request) ended() bool { return q.e.request != q }
 
-// node is the table for a Ref: always the same one.
+// node returns the node of a Ref, always the same one.
 func (q *request) node(ref wire.Ref) (*node, error) {
-	if n := q.nodes[ref.ID]; n != nil {
-		if n.ref != ref {
-			return nil, fmt.Errorf("reference %d is a list and a map", ref.ID)
-		}
-		return n, nil
+	n := q.nodes[ref.ID]
+	if n == nil {
+		n = &node{Node: wire.Node{Ref: ref}, request: q}
+		q.nodes[ref.ID] = n
 	}
-	q.e.r.RequireMem(400)
-	n := &node{request: q, ref: ref, table: rt.NewTable()}
-	n.table.SetMetatable(q.e.marks.table)
-	if ref.List {
-		n.table.SetMetatable(q.e.marks.list)
+	if n.Ref != ref {
+		return nil, fmt.Errorf("reference %d is a list and a map", ref.ID)
 	}
-	q.nodes[ref.ID], q.tables[n.table], q.e.lazy[n.table] = n, n, n
 	return n, nil
 }
 
-// takeLevels takes in the levels that came with a request. They count as loaded,
-// and take the script's memory, when a script looks at them.
-func (q *request) takeLevels(v any) error {
-	levels, _ := v.([]any)
-	for _, l := range levels {
-		level, _ := l.(map[string]any)
-		ref, ok := level["ref"].(wire.Ref)
+// receive takes in the contents that came with a call. They are charged to the scripts'
+// memory when a script looks at them.
+func (q *request) receive(contents any) error {
+	list, _ := contents.([]any)
+	for _, c := range list {
+		body, _ := c.(map[string]any)
+		ref, ok := body["ref"].(wire.Ref)
 		if !ok {
-			return errors.New("the call has a level of nothing")
+			return errors.New("the call has contents of nothing")
 		}
-		if q.ahead == nil {
-			q.ahead = map[uint64]any{}
+		n, err := q.node(ref)
+		if err == nil {
+			err = n.Receive(body["value"])
 		}
-		q.ahead[ref.ID] = level["value"]
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// level is what a Ref stands for; the host is asked where it did not come along.
-func (q *request) level(ref wire.Ref) (any, error) {
-	if v, ok := q.levels[ref.ID]; ok {
-		return v, nil
+// content returns what a Ref stands for, which the host is asked for if it has not sent it.
+func (q *request) content(ref wire.Ref) (any, error) {
+	n, err := q.node(ref)
+	if err != nil || n.charged {
+		return n.Content, err
 	}
 	if q.ended() {
 		return nil, errEnded
 	}
-	if v, ok := q.ahead[ref.ID]; ok {
-		return q.keep(ref, v)
+	if n.Content == nil {
+		answer, err := q.e.ask(wire.Load, map[string]any{"id": int64(ref.ID)})
+		if err != nil {
+			return nil, err
+		}
+		if err := n.Receive(answer["value"]); err != nil {
+			return nil, err
+		}
 	}
-	answer, err := q.e.ask(wire.Load, map[string]any{"id": int64(ref.ID)})
-	if err != nil {
+	q.e.r.RequireMem(uint64(wire.Size(n.Content, math.MaxInt/2, wire.MaxDepth)))
+	n.charged = true
+	return n.Content, nil
+}
+
+// shown returns the node's table.
+func (n *node) shown() *rt.Table {
+	if n.table == nil {
+		n.table = n.request.e.show(n)
+		n.request.tables[n.table] = n
+	}
+	return n.table
+}
+
+// data fills the node's table.
+func (n *node) data() (any, error) {
+	v, err := n.request.content(n.Ref)
+	if err != nil || n.loaded {
 		return nil, err
 	}
-	return q.keep(ref, answer["value"])
-}
-
-// keep takes in the level that a Ref stands for.
-func (q *request) keep(ref wire.Ref, v any) (any, error) {
-	_, isList := v.([]any)
-	_, isMap := v.(map[string]any)
-	if !isList && !isMap || isList != ref.List {
-		return nil, fmt.Errorf("the host's answer for reference %d is of the wrong kind", ref.ID)
-	}
-	q.e.r.RequireMem(sizeOf(v))
-	q.levels[ref.ID] = v
-	return v, nil
-}
-
-// field asks the host for what stands under a key of a map. It keeps the whole
-// level where that is what the host answers.
-func (q *request) field(ref wire.Ref, key string) (field, error) {
-	known := q.fields[ref.ID]
-	level, loaded := q.levels[ref.ID].(map[string]any)
-	if f, asked := known[key]; asked && !loaded {
-		return f, nil
-	}
-	if _, came := q.ahead[ref.ID]; !loaded && (came || len(known) >= manyFields) {
-		v, err := q.level(ref)
+	e, table := n.request.e, n.shown()
+	e.unwrap(table)
+	put := func(k rt.Value, item any) error {
+		v, err := e.bridge.FromGo(item)
 		if err != nil {
-			return field{}, err
+			return err
 		}
-		level, loaded = v.(map[string]any)
-	}
-	if loaded {
-		v, there := level[key]
-		return field{v, there}, nil
-	}
-	if q.ended() {
-		return field{}, errEnded
-	}
-	answer, err := q.e.ask(wire.Load, map[string]any{"id": int64(ref.ID), "key": key})
-	if err != nil {
-		return field{}, err
-	}
-	if wide, _ := answer["wide"].(bool); !wide {
-		v, err := q.keep(ref, answer["value"])
-		if err != nil {
-			return field{}, err
-		}
-		level, _ := v.(map[string]any)
-		e, there := level[key]
-		return field{e, there}, nil
-	}
-	var f field
-	f.value, f.there = answer["field"]
-	q.e.r.RequireMem(96 + uint64(len(key)) + sizeOf(f.value))
-	if known == nil {
-		known = map[string]field{}
-		q.fields[ref.ID] = known
-	}
-	known[key] = f
-	return f, nil
-}
-
-// sizeOf is about what a Go value takes.
-func sizeOf(v any) uint64 {
-	switch v := v.(type) {
-	case string:
-		return 16 + uint64(len(v))
-	case []any:
-		n := uint64(64)
-		for _, x := range v {
-			n += 16 + sizeOf(x)
-		}
-		return n
-	case map[string]any:
-		n := uint64(64)
-		for k, x := range v {
-			n += 48 + uint64(len(k)) + sizeOf(x)
-		}
-		return n
-	}
-	return 16
-}
-
-// loadField makes sure that the table tells what stands under a key.
-func (n *node) loadField(key string) error {
-	if _, asked := n.part[key]; asked {
+		e.r.RequireMem(80)
+		e.r.SetTable(table, k, v)
 		return nil
 	}
-	f, err := n.request.field(n.ref, key)
-	if err != nil {
-		return err
-	}
-	if _, whole := n.request.levels[n.ref.ID]; whole {
-		return n.load()
-	}
-	if n.part == nil {
-		n.part = map[string]field{}
-	}
-	n.part[key] = f
-	if !f.there {
-		return nil
-	}
-	return n.put(rt.StringValue(key), f.value)
-}
-
-// load makes the table whole.
-func (n *node) load() error {
-	v, err := n.request.level(n.ref)
-	if err != nil {
-		return err
-	}
-	e := n.request.e
 	switch v := v.(type) {
 	case []any:
+		e.bridge.List(table)
 		for i, item := range v {
-			if err := n.put(rt.IntValue(int64(i+1)), item); err != nil {
-				return err
+			if err := put(rt.IntValue(int64(i+1)), item); err != nil {
+				return nil, err
 			}
 		}
-		e.bridge.List(n.table)
 	case map[string]any:
+		e.bridge.Map(table)
 		for k, item := range v {
-			if _, there := n.part[k]; there {
-				continue
-			}
-			if err := n.put(rt.StringValue(k), item); err != nil {
-				return err
+			if err := put(rt.StringValue(k), item); err != nil {
+				return nil, err
 			}
 		}
-		e.bridge.Map(n.table)
 	}
-	n.loaded, n.came = true, v
-	delete(e.lazy, n.table)
-	return nil
+	n.loaded = true
+	return nil, nil
 }
 
-func (n *node) put(k rt.Value, item any) error {
-	v, err := n.request.e.bridge.FromGo(item)
-	if err != nil {
+// get returns what stands under a key. To read what is not a table, the node's own need not
+// be filled and compared.
+func (n *node) get(k rt.Value) (rt.Value, error) {
+	if n.loaded {
+		return n.table.Get(k), nil
+	}
+	content, err := n.request.content(n.Ref)
+	m, isMap := content.(map[string]any)
+	if name, isText := k.TryString(); err == nil && isMap && isText && isScalar(m[name]) {
+		if v, there := m[name]; there {
+			return n.request.e.bridge.FromGo(v)
+		}
+		return rt.NilValue, nil
+	}
+	if _, err := n.data(); err != nil {
+		return rt.NilValue, err
+	}
+	return n.table.Get(k), nil
+}
+
+func (n *node) set(k, v rt.Value) error {
+	if _, err := n.data(); err != nil {
 		return err
 	}
-	n.request.e.r.RequireMem(80)
-	n.request.e.r.SetTable(n.table, k, v)
-	return nil
+	return n.request.e.r.SetTableCheck(n.table, k, v)
+}
+
+func (n *node) keys() ([]rt.Value, error) {
+	if _, err := n.data(); err != nil {
+		return nil, err
+	}
+	return sortedKeys(n.request.e.r.MainThread(), n.table), nil
+}
+
+func (n *node) length() (int64, error) {
+	if _, err := n.data(); err != nil {
+		return 0, err
+	}
+	return n.table.Len(), nil
 }

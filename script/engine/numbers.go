@@ -10,8 +10,8 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// hardenMath gives the math library numbers only, of text those that are not
-// too long, and randomness that is the same on every run.
+// hardenMath keeps long strings from the math library, and replaces its random numbers by
+// reproducible ones.
 func (e *engine) hardenMath(l *library) {
 	for name, v := range l.tables["math"] {
 		if f, ok := v.TryCallable(); ok {

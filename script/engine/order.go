@@ -5,20 +5,22 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// order is the sorted keys of the table that next was last asked about.
+// order is the traversal of the table that next was last called with.
 type order struct {
 	table *rt.Table
 	keys  []rt.Value
+	get   func(k rt.Value) (rt.Value, error)
 	at    int // of the key that was returned last
 }
 
-// sortedKeys are a table's keys: numbers first, then text, each in order, then
-// the rest as golua has it.
+// sortedKeys returns a table's keys: numbers first, then strings, each in order, then the
+// others in golua's order.
 func sortedKeys(t *rt.Thread, tab *rt.Table) []rt.Value {
 	var keys []rt.Value
 	for k, _, _ := tab.Next(rt.NilValue); !k.IsNil(); k, _, _ = tab.Next(k) {
@@ -69,112 +71,84 @@ func compareKeys(a, b rt.Value) int {
 	return 0
 }
 
-// pairs goes through a table in sorted order. The order is that of when it
-// began; what has gone meanwhile is left out.
-func (e *engine) pairs(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if err := c.Check1Arg(); err != nil {
-		return nil, errors.New("bad argument #1 to 'pairs' (table expected, got no value)")
+// sorted returns the keys of a table that is an argument of a function, in order, and how to
+// get what stands under them.
+func (e *engine) sorted(t *rt.Thread, c *rt.GoCont, function string) (order, error) {
+	if c.NArgs() == 0 {
+		return order{}, fmt.Errorf("bad argument #1 to '%s' (table expected, got no value)", function)
 	}
-	v := c.Arg(0)
-	var keys []rt.Value
-	var get func(k rt.Value) (rt.Value, error)
-	if view, ok := viewOf(v); ok {
-		var err error
-		if keys, err = view.keys(); err != nil {
+	if view, ok := e.viewOf(c.Arg(0)); ok {
+		keys, err := view.keys()
+		return order{table: c.Arg(0).AsTable(), keys: keys, get: view.get, at: -1}, err
+	}
+	tab, err := e.tableArg(c, 0, function)
+	if err != nil {
+		return order{}, err
+	}
+	get := func(k rt.Value) (rt.Value, error) { return tab.Get(k), nil }
+	return order{table: tab, keys: sortedKeys(t, tab), get: get, at: -1}, nil
+}
+
+// advance returns the next key that is still there, and its value.
+func (o *order) advance(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	for o.at++; o.at < len(o.keys); o.at++ {
+		t.RequireCPU(1)
+		v, err := o.get(o.keys[o.at])
+		if err != nil {
 			return nil, err
 		}
-		get = view.get
-	} else {
+		if !v.IsNil() {
+			return c.PushingNext(t.Runtime, o.keys[o.at], v), nil
+		}
+	}
+	return c.PushingNext1(t.Runtime, rt.NilValue), nil
+}
+
+// pairs iterates over a table in the order of the keys that it has at the start, without
+// those that are removed meanwhile.
+func (e *engine) pairs(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if c.NArgs() > 0 {
 		res := rt.NewTerminationWith(c, 3, false)
-		if err, ok := rt.Metacall(t, v, "__pairs", []rt.Value{v}, res); ok {
+		if err, ok := rt.Metacall(t, c.Arg(0), "__pairs", []rt.Value{c.Arg(0)}, res); ok {
 			if err != nil {
 				return nil, err
 			}
 			return c.PushingNext(t.Runtime, res.Get(0), res.Get(1), res.Get(2)), nil
 		}
-		tab, err := e.tableArg(c, 0, "pairs")
-		if err != nil {
-			return nil, err
-		}
-		keys = sortedKeys(t, tab)
-		get = func(k rt.Value) (rt.Value, error) { return tab.Get(k), nil } //nolint:unparam // view.get can fail
+	}
+	o, err := e.sorted(t, c, "pairs")
+	if err != nil {
+		return nil, err
 	}
 	t.RequireMem(160)
-	at := 0
-	step := e.value("next", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		for at < len(keys) {
-			t.RequireCPU(1)
-			k := keys[at]
-			at++
-			v, err := get(k)
-			if err != nil {
-				return nil, err
-			}
-			if !v.IsNil() {
-				return c.PushingNext(t.Runtime, k, v), nil
-			}
-		}
-		return c.PushingNext1(t.Runtime, rt.NilValue), nil
-	})
-	return c.PushingNext(t.Runtime, step, v, rt.NilValue), nil
+	step := e.value("next", 2, false, o.advance)
+	return c.PushingNext(t.Runtime, step, c.Arg(0), rt.NilValue), nil
 }
 
 // next is Lua's, in sorted order.
 func (e *engine) next(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if c.NArgs() == 0 {
-		return nil, errors.New("bad argument #1 to 'next' (table expected, got no value)")
-	}
 	after := rt.NilValue
 	if c.NArgs() > 1 {
 		after = c.Arg(1)
 	}
-	if view, ok := viewOf(c.Arg(0)); ok {
-		keys, err := view.keys()
-		if err != nil {
+	o := &e.order
+	var tab *rt.Table
+	if c.NArgs() > 0 {
+		tab, _ = c.Arg(0).TryTable()
+	}
+	cached := tab != nil && o.table == tab && o.at >= 0 && o.at < len(o.keys) && o.keys[o.at].Equals(after)
+	if after.IsNil() || !cached {
+		var err error
+		if *o, err = e.sorted(t, c, "next"); err != nil {
 			return nil, err
 		}
-		return e.pushNext(t, c, keys, after, view.get)
-	}
-	tab, err := e.tableArg(c, 0, "next")
-	if err != nil {
-		return nil, err
-	}
-	if after.IsNil() {
-		if k, _, _ := tab.Next(rt.NilValue); k.IsNil() {
-			return c.PushingNext1(t.Runtime, rt.NilValue), nil
-		}
-	}
-	o := &e.order
-	if after.IsNil() || o.table != tab || o.at >= len(o.keys) || !o.keys[o.at].Equals(after) {
-		*o = order{table: tab, keys: sortedKeys(t, tab)}
-	}
-	return e.pushNext(t, c, o.keys, after, func(k rt.Value) (rt.Value, error) { return tab.Get(k), nil })
-}
-
-func (e *engine) pushNext(t *rt.Thread, c *rt.GoCont, keys []rt.Value, after rt.Value,
-	get func(rt.Value) (rt.Value, error)) (rt.Cont, error) {
-	at := 0
-	if !after.IsNil() {
-		if o := &e.order; o.at < len(keys) && len(keys) == len(o.keys) && keys[o.at].Equals(after) {
-			at = o.at + 1
-		} else {
-			t.RequireCPU(uint64(len(keys)))
-			at = slices.IndexFunc(keys, func(k rt.Value) bool { same, _ := rt.RawEqual(k, after); return same }) + 1
-			if at == 0 {
+		if !after.IsNil() {
+			t.RequireCPU(uint64(len(o.keys)))
+			o.at = slices.IndexFunc(o.keys, func(k rt.Value) bool { same, _ := rt.RawEqual(k, after); return same })
+			if o.at < 0 {
 				return nil, errors.New("invalid key to 'next'")
 			}
 		}
 	}
-	for ; at < len(keys); at++ {
-		t.RequireCPU(1)
-		v, err := get(keys[at])
-		if err != nil {
-			return nil, err
-		}
-		if !v.IsNil() {
-			e.order.at = at
-			return c.PushingNext(t.Runtime, keys[at], v), nil
-		}
-	}
-	return c.PushingNext1(t.Runtime, rt.NilValue), nil
+	return o.advance(t, c)
 }

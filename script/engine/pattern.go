@@ -12,8 +12,7 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// match is string.match; golua's fails for a start behind the text's end, and
-// for one that is nil.
+// match is string.match. golua's fails for a start behind the end and for one that is nil.
 func match(golua rt.Value) goFunc {
 	m, _ := golua.TryCallable()
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
@@ -34,8 +33,8 @@ func match(golua rt.Value) goFunc {
 	}
 }
 
-// startingAt is the arguments of find and match with a start that is a number;
-// nil where it is behind the end, so that nothing is found.
+// startingAt returns the arguments of find and match with a start that is a number, nil for a
+// start behind the end.
 func startingAt(c *rt.GoCont, s string) ([]rt.Value, error) {
 	args := append([]rt.Value{rt.StringValue(s)}, c.Args()[1:]...)
 	if len(args) < 3 {
@@ -55,9 +54,8 @@ func startingAt(c *rt.GoCont, s string) ([]rt.Value, error) {
 	return args, nil
 }
 
-// gsub is string.gsub. golua's forgets the anchor after the first match, gives
-// the text back unchanged where nothing is left of it but its end, and counts
-// empty matches that it does not replace.
+// gsub is string.gsub. golua's ignores the anchor after the first match, returns the text
+// unchanged where only its end is left, and counts empty matches that it does not replace.
 func gsub(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	s, err := textArg(c, 0)
 	if err != nil {
@@ -91,8 +89,8 @@ func gsub(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	return c.PushingNext(t.Runtime, rt.StringValue(out), rt.IntValue(n)), nil
 }
 
-// substitute replaces at most so many matches, or one at the start where the
-// pattern is anchored. An empty match right behind another one is none.
+// substitute replaces at most so many matches, or one at the start if the pattern is
+// anchored. An empty match right behind another match does not count.
 func substitute(t *rt.Thread, s string, p *pattern.Pattern, anchored bool, most int64,
 	with func(whole string, captures []rt.Value) (string, error)) (string, int64, error) {
 	search := p.Match
@@ -129,7 +127,7 @@ func substitute(t *rt.Thread, s string, p *pattern.Pattern, anchored bool, most 
 	return b.String(), n, nil
 }
 
-// captured is what a match's groups hold; the whole match where it has none.
+// captured returns the captures of a match, the whole match if it has none.
 func captured(t *rt.Thread, s string, found []pattern.Capture) []rt.Value {
 	if len(found) > 1 {
 		found = found[1:]
@@ -146,9 +144,9 @@ func captured(t *rt.Thread, s string, found []pattern.Capture) []rt.Value {
 	return values
 }
 
-// replacement is gsub's third argument as a function of the match: a text in
-// which %1 is a capture, a table (or part of a context) to look into, or a
-// function to call. The last two keep the match where they give nil or false.
+// replacement returns gsub's third argument as a function of the match: a string in which %1
+// is a capture, a table with the replacements, or a function. The last two keep the match
+// where they give nil or false.
 func replacement(t *rt.Thread, c *rt.GoCont) (func(string, []rt.Value) (string, error), error) {
 	with := rt.NilValue
 	if c.NArgs() > 2 {
@@ -159,7 +157,7 @@ func replacement(t *rt.Thread, c *rt.GoCont) (func(string, []rt.Value) (string, 
 		return func(whole string, captures []rt.Value) (string, error) {
 			return fill(t, text, whole, captures)
 		}, nil
-	} else if _, ok := viewOf(with); ok || with.Type() == rt.TableType {
+	} else if with.Type() == rt.TableType {
 		ask = func(captures []rt.Value) (rt.Value, error) { return rt.Index(t, with, captures[0]) }
 	} else if _, ok := with.TryCallable(); ok {
 		ask = func(captures []rt.Value) (rt.Value, error) { return rt.Call1(t, with, captures...) }
@@ -183,7 +181,7 @@ func replacement(t *rt.Thread, c *rt.GoCont) (func(string, []rt.Value) (string, 
 	}, nil
 }
 
-// fill writes a replacement with its captures.
+// fill returns a replacement with its captures.
 func fill(t *rt.Thread, text, whole string, captures []rt.Value) (string, error) {
 	t.RequireCPU(uint64(len(text)))
 	if !strings.Contains(text, "%") {

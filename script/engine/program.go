@@ -20,27 +20,26 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Program is a script that is a program of its own, such as a plugin: its
-// function main(args) gets the arguments and gives the exit code.
+// Program is a script that is a program of its own, such as a plugin: its function main(args)
+// gets the arguments and returns the exit code.
 //
-// It is as much trusted as any program that the user starts: it has everything
-// that charts' scripts may ask for, and no limit but that on memory. Run it in a
-// process of its own: a stack that overflows ends the process, and commands that
-// it starts inherit the streams.
+// It is trusted like any program that the user starts: it has all permissions of charts'
+// scripts, and no limit but that on memory. Run it in a process of its own: a stack overflow
+// ends the process, and commands that it starts inherit the streams.
 type Program struct {
-	// Name is what errors and tracebacks call it.
+	// Name is the name in errors and tracebacks.
 	Name string
 	// Files is its directory: Main, and the files that it may require.
 	Files fs.FS
 	// Main is the file to begin with, "" for main.lua.
 	Main string
 	Args []string
-	// Environ is what it knows of the environment, "NAME=value".
+	// Environ is the environment, "NAME=value".
 	Environ []string
 	// In, Out and Err are its standard streams; nil ones are empty, or discard.
 	In       io.Reader
 	Out, Err io.Writer
-	// Lines has each line written as soon as it is whole, for who watches.
+	// Lines has each line written as soon as it is complete.
 	Lines bool
 	// Helm is the path of the helm that it may call, "" for none.
 	Helm string
@@ -51,15 +50,14 @@ type Program struct {
 	Chart func(reference string, options map[string]any) (map[string]any, error)
 	// Start starts a command for it; nil as usual.
 	Start func(*exec.Cmd) error
-	// Memory bounds what it holds, in bytes, 0 for 1 GiB. It is held only where
-	// End is set.
+	// Memory is the limit of memory in bytes, 0 for 1 GiB. It is enforced only if End is set.
 	Memory int64
-	// End ends the process, which is then the program's own. Nil: it is someone
-	// else's.
+	// End ends the process, which is then the program's own. nil is a process that does other
+	// work too.
 	End func(code int)
 }
 
-// ProgramError is an error that no one in a program caught.
+// A ProgramError is returned for an error that a program does not catch.
 type ProgramError struct {
 	Message   string
 	File      string // "" where the message is all that matters
@@ -86,7 +84,7 @@ const (
 	outBuffer = 32 << 10
 )
 
-// program is a Program that runs.
+// program is a running Program.
 type program struct {
 	Program
 	out  *bufio.Writer
@@ -120,13 +118,13 @@ func (p Program) Run() (code int, err error) {
 		environ: p.Environ,
 	}
 	e.charts = []*chart{{
-		parent: -1, name: p.Name, path: p.Name, handled: true, files: map[string]string{}, open: p.open,
+		parent: -1, name: p.Name, path: p.Name, files: map[string]string{}, open: p.open,
 		requires: map[string]int{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
 		grants: []string{modules.Network, modules.IO, modules.OS},
 	}}
 	if p.End != nil {
 		debug.SetMaxStack(maxStack)
-		e.ownMemory()
+		e.prepareMemory()
 		done := make(chan struct{})
 		defer close(done)
 		go e.watchProgram(done)
@@ -154,7 +152,7 @@ func (p Program) open(file string) (string, bool) {
 	return string(data), err == nil
 }
 
-// runProgram loads the file and calls main.
+// runProgram loads the main file and calls its function main.
 func (e *engine) runProgram() (code int, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -199,7 +197,7 @@ func (e *engine) runProgram() (code int, err error) {
 	return exitStatus(result)
 }
 
-// arguments is the table that main gets.
+// arguments returns the table of main's arguments.
 func (e *engine) arguments() rt.Value {
 	t := rt.NewTable()
 	t.Set(rt.IntValue(0), rt.StringValue(e.program.Name))
@@ -209,7 +207,7 @@ func (e *engine) arguments() rt.Value {
 	return rt.TableValue(t)
 }
 
-// exitStatus is the exit code that main's result stands for.
+// exitStatus returns the exit code for main's result.
 func exitStatus(v rt.Value) (int, error) {
 	if v.IsNil() {
 		return 0, nil
@@ -228,10 +226,10 @@ func exitStatus(v rt.Value) (int, error) {
 		"from 0 to 255, or nothing", clip(s, 100))}
 }
 
-// explain makes an error for people. What helm.fail says is meant for them as
-// it is; everything else has a place.
+// explain returns an error for people: the message of helm.fail as it is, all others with
+// their place.
 func (p *program) explain(err error) error {
-	var f *fault
+	var f *scriptError
 	if !errors.As(err, &f) {
 		return &ProgramError{Message: err.Error()}
 	}
@@ -241,8 +239,7 @@ func (p *program) explain(err error) error {
 	return &ProgramError{Message: f.text, File: f.file, Line: f.line, Traceback: f.traceback}
 }
 
-// watchProgram ends a program that holds too much, for which nothing but the
-// end of its process helps.
+// watchProgram ends the process of a program that exceeds a limit.
 func (e *engine) watchProgram(done <-chan struct{}) {
 	tick := time.NewTicker(watchProgramEvery)
 	defer tick.Stop()
@@ -266,7 +263,7 @@ func (p *program) exceeded(limit string) string {
 	return "its functions call each other too deep"
 }
 
-// ask answers a question of the script's.
+// ask answers a question of the script.
 func (p *program) ask(kind wire.Kind, body map[string]any) (map[string]any, error) {
 	if p.Ask == nil {
 		return nil, errors.New("there is no one to ask here")
@@ -275,7 +272,7 @@ func (p *program) ask(kind wire.Kind, body map[string]any) (map[string]any, erro
 	return p.Ask(kind, body)
 }
 
-// printed is the script's print.
+// printed implements the script's print.
 func (p *program) printed(line string) {
 	_, _ = io.WriteString(writer{p}, line+"\n")
 }

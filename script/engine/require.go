@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
-// directory is where a chart's scripts stand.
+// directory is the directory of a chart's scripts.
 const directory = "ext/lua/"
 
 // module is a file that was loaded, or is being loaded.
@@ -28,7 +28,7 @@ type module struct {
 	loading bool
 }
 
-// source is the name of a chunk: errors and tracebacks begin with it.
+// source returns the name of a chunk in errors and tracebacks.
 func (c *chart) source(file string) string { return c.path + "/" + c.directory + file }
 
 // require is require("x") and require("dep/x").
@@ -42,10 +42,10 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 	}
 	owner, file, ok := e.resolve(c, name)
 	if !ok {
-		return nil, e.noModule(c, name)
+		return nil, e.moduleNotFound(c, name)
 	}
 	v, err := e.run(t, owner, file)
-	var f *fault
+	var f *scriptError
 	if errors.As(err, &f) {
 		// An error of the file's text has its own place, not that of the call.
 		text := fmt.Sprintf("%s:%d: %s", owner.source(file), f.line, f.text)
@@ -57,7 +57,7 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 	return gc.PushingNext1(t.Runtime, v), nil
 }
 
-// resolve finds the file that a name stands for.
+// resolve returns the file that a name refers to.
 func (e *engine) resolve(c *chart, name string) (*chart, string, bool) {
 	owner, rest := c, name
 	if dep, r, ok := strings.Cut(name, "/"); ok {
@@ -71,7 +71,7 @@ func (e *engine) resolve(c *chart, name string) (*chart, string, bool) {
 	return owner, file, owner.has(file)
 }
 
-// has reports whether there is such a file; one that is found is kept.
+// has reports whether there is such a file, and keeps its text.
 func (c *chart) has(file string) bool {
 	if _, ok := c.files[file]; ok || c.open == nil {
 		return ok
@@ -83,7 +83,7 @@ func (c *chart) has(file string) bool {
 	return ok
 }
 
-// noun is what a message calls c.
+// noun returns what c is called in errors.
 func (c *chart) noun() string {
 	if c.directory == "" {
 		return "the plugin"
@@ -91,8 +91,8 @@ func (c *chart) noun() string {
 	return "the chart"
 }
 
-// noModule says what can be required.
-func (e *engine) noModule(c *chart, name string) error {
+// moduleNotFound returns an error that says what can be required.
+func (e *engine) moduleNotFound(c *chart, name string) error {
 	var can []string
 	add := func(prefix string, of *chart) {
 		for file := range of.files {
@@ -118,7 +118,7 @@ func (e *engine) noModule(c *chart, name string) error {
 	} else {
 		missing = fmt.Sprintf("%s has no %s%s.lua", c.noun(), c.directory, strings.ReplaceAll(clip(name, 100), ".", "/"))
 	}
-	if meant := meantModule(can, name); meant != "" {
+	if meant := similarModule(can, name); meant != "" {
 		missing += fmt.Sprintf(" (did you mean %q?)", meant)
 	}
 	if c.open != nil {
@@ -132,9 +132,9 @@ func (e *engine) noModule(c *chart, name string) error {
 	return fmt.Errorf("cannot require %q: %s", clip(name, 100), missing)
 }
 
-// meantModule is the name that was likely meant by another: one with a typing
-// error, a path, or the name of a file.
-func meantModule(names []string, name string) string {
+// similarModule returns the module that was likely meant by a name that has a typing error,
+// or is a path or the name of a file.
+func similarModule(names []string, name string) string {
 	plain := strings.TrimSuffix(strings.TrimPrefix(name, "./"), ".lua")
 	dotted := strings.ReplaceAll(plain, "/", ".")
 	for _, try := range []string{plain, dotted} {
@@ -175,26 +175,27 @@ func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 	return v, nil
 }
 
-// compile makes a function of a file.
+// compile returns a file as a function.
 func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 	source := c.source(file)
 	at := place{chart: c.index, file: c.directory + file}
 	e.sources[source] = at
 	text := c.files[file]
-	if err := bounded(text); err != nil {
-		return nil, syntaxFault(at, text, err)
+	blocks, err := readBlocks(text)
+	if err != nil {
+		return nil, newSyntaxError(at, text, err)
 	}
 	e.r.RequireCPU(uint64(len(text)) * 20)
 	e.r.RequireMem(uint64(len(text)) * 20)
-	chunk, err := e.compileText(source, text, rt.TableValue(c.env))
+	chunk, err := e.compileText(source, text, blocks, rt.TableValue(c.env))
 	if err != nil {
-		return nil, syntaxFault(at, text, err)
+		return nil, newSyntaxError(at, text, err)
 	}
 	return chunk, nil
 }
 
-// compileText compiles; golua panics about what is too much for it.
-func (e *engine) compileText(source, text string, env rt.Value) (chunk *rt.Closure, err error) {
+// compileText compiles a script. It recovers from golua's panics.
+func (e *engine) compileText(source, text string, b *blocks, env rt.Value) (chunk *rt.Closure, err error) {
 	defer func() {
 		p := recover()
 		if ended, ok := p.(rt.ContextTerminationError); ok {
@@ -204,7 +205,7 @@ func (e *engine) compileText(source, text string, env rt.Value) (chunk *rt.Closu
 			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + clip(fmt.Sprint(p), 200)}
 		}
 	}()
-	block, err := parsing.ParseChunk(newTurns(source, text))
+	block, err := parsing.ParseChunk(newLoopScanner(source, text, b))
 	if err != nil {
 		return nil, err
 	}
@@ -241,8 +242,7 @@ func widen(constants []ir.Constant) {
 	}
 }
 
-// jumpsFit refuses functions that are so long that golua's jumps, which have 16
-// bits, may lead elsewhere than they should.
+// jumpsFit returns an error for functions that are too long for golua's jumps of 16 bits.
 func jumpsFit(unit *code.Unit) error {
 	for _, c := range unit.Constants {
 		f, ok := c.(code.Code)

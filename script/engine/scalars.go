@@ -9,9 +9,9 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// stringMeta makes the metatable of text: methods are those of the string
-// library, then what the running chart added to its own copy; + joins what are
-// not both numbers.
+// stringMeta makes the metatable of strings. Methods are those of the string library, then
+// those that the running chart added to its copy of it; + joins strings that are not both
+// numbers.
 func (e *engine) stringMeta(call rt.Value) *rt.Table {
 	methods := rt.NewTable()
 	for name, f := range e.lib.tables["string"] {
@@ -45,7 +45,7 @@ func (e *engine) stringMeta(call rt.Value) *rt.Table {
 	return m
 }
 
-// ownMethod finds a method that the running chart added to its string table.
+// ownMethod returns a method that the running chart added to its string table.
 func (e *engine) ownMethod(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	v := rt.NilValue
 	if info := c.Next().DebugInfo(); info != nil && c.NArgs() > 1 {
@@ -58,7 +58,7 @@ func (e *engine) ownMethod(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	return c.PushingNext1(t.Runtime, v), nil
 }
 
-// number reads a number, also from text that is not too long.
+// number returns a number, also that of a string that is not too long.
 func number(v rt.Value) (rt.Value, bool) {
 	if s, ok := v.TryString(); ok && len(s) > longNumber {
 		return v, false
@@ -74,7 +74,7 @@ func always(f func(x, y rt.Value) (rt.Value, bool)) func(x, y rt.Value) (rt.Valu
 	}
 }
 
-// arithmetic is an operator on text that may be a number.
+// arithmetic returns an operator for strings that may be numbers.
 func arithmetic(name string, f func(x, y rt.Value) (rt.Value, bool, error)) goFunc {
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		if c.NArgs() < 2 {
@@ -96,8 +96,7 @@ func arithmetic(name string, f func(x, y rt.Value) (rt.Value, bool, error)) goFu
 	}
 }
 
-// otherOperator leaves the operation to the second operand if it is not text and
-// has an operator of its own.
+// otherOperator calls the operator of the second operand, if it is not a string and has one.
 func otherOperator(t *rt.Thread, c *rt.GoCont, method string) (rt.Cont, error, bool) {
 	x, y := c.Arg(0), c.Arg(1)
 	if y.Type() == rt.StringType || y.Type() == rt.NilType {
@@ -107,7 +106,7 @@ func otherOperator(t *rt.Thread, c *rt.GoCont, method string) (rt.Cont, error, b
 	return c.Next(), err, ok
 }
 
-// add is + where text takes part.
+// add is the operator + for strings.
 func add(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if c.NArgs() < 2 {
 		return nil, errors.New("two values needed")

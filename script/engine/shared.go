@@ -9,12 +9,12 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// loading is held while golua's base is loaded: that writes to functions that
-// all runtimes of this process share, and several engines may start at a time.
+// loading is held while golua's base is loaded, which writes to functions that all runtimes
+// of this process share.
 var loading sync.Mutex
 
-// loadBase loads golua's base. Of what is shared nothing reaches scripts: next
-// has one of our own (see hardenBase), and ipairs another iterator.
+// loadBase loads golua's base. Scripts get nothing that runtimes share: hardenBase replaces
+// next and ipairs.
 func (e *engine) loadBase(l *library) {
 	loading.Lock()
 	base.Load(e.r)
@@ -23,13 +23,6 @@ func (e *engine) loadBase(l *library) {
 		if !banned[name] {
 			l.base[name] = v
 		}
-	})
-	step := e.value("ipairsiterator", 2, false, nextItem)
-	l.base["ipairs"] = e.value("ipairs", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if err := c.Check1Arg(); err != nil {
-			return nil, err
-		}
-		return c.PushingNext(t.Runtime, step, c.Arg(0), rt.IntValue(0)), nil
 	})
 }
 

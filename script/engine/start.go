@@ -11,7 +11,7 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// maxCharts bounds how many charts one operation may have.
+// maxCharts bounds the charts of one operation.
 const maxCharts = 10_000
 
 // start loads all charts' scripts and runs init.
@@ -35,7 +35,7 @@ func (e *engine) start(body map[string]any) (map[string]any, error) {
 	}
 	defer e.flush()
 	for _, c := range e.charts {
-		if _, ok := c.files["chart.lua"]; !ok || !c.handled {
+		if _, ok := c.files["chart.lua"]; !ok {
 			continue
 		}
 		if err := e.inLua(c.index, func(t *rt.Thread) error {
@@ -56,23 +56,23 @@ func (e *engine) start(body map[string]any) (map[string]any, error) {
 	return e.registry(map[string]any{}), nil
 }
 
-// flush lets modules write out what they hold back.
+// flush has modules write what they buffer.
 func (e *engine) flush() {
 	for _, done := range e.cleanup {
 		done(false)
 	}
 }
 
-// news adds what is registered to an answer, where that is not what the host
-// was told before: of a hundred charts it is much, and it changes hardly ever.
-func (e *engine) news(answer map[string]any) map[string]any {
+// withRegistry adds handlers and functions to an answer if they have changed since the last:
+// those of a hundred charts are many, and they hardly ever change.
+func (e *engine) withRegistry(answer map[string]any) map[string]any {
 	if !e.changed {
 		return answer
 	}
 	return e.registry(answer)
 }
 
-// registry adds what is registered to an answer.
+// registry adds handlers and functions to an answer.
 func (e *engine) registry(answer map[string]any) map[string]any {
 	e.changed = false
 	handlers, functions := make([]any, 0, len(e.handlers)), []any{}
@@ -90,7 +90,7 @@ func (e *engine) registry(answer map[string]any) map[string]any {
 	return answer
 }
 
-// readCharts reads the charts of a request.
+// readCharts returns the charts of a request.
 func readCharts(body map[string]any) ([]*chart, error) {
 	list, ok := body["charts"].([]any)
 	if !ok || len(list) > maxCharts {
@@ -131,7 +131,6 @@ func readChart(i int, m map[string]any, count int) (*chart, error) {
 		c.path = c.name
 	}
 	c.library, _ = m["library"].(bool)
-	c.handled, _ = m["handled"].(bool)
 	c.grants = texts(m["grants"])
 	if p, ok := m["parent"].(int64); ok && p >= 0 {
 		if p >= int64(count) {
@@ -158,7 +157,7 @@ func readChart(i int, m map[string]any, count int) (*chart, error) {
 	return c, nil
 }
 
-// texts are the strings of a list.
+// texts returns the strings of a list.
 func texts(v any) []string {
 	list, _ := v.([]any)
 	var out []string

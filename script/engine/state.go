@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	rt "github.com/arnodel/golua/runtime"
 
@@ -14,10 +15,10 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// engine is one operation's scripts.
+// engine runs the scripts of one operation.
 type engine struct {
-	link    *link
-	program *program // instead of a link, where the script is not a chart's
+	host    *hostConn
+	program *program // in place of host, where the script is not a chart's
 	confine func(wire.Message) error
 	exit    func(int)
 
@@ -26,11 +27,11 @@ type engine struct {
 	base   usage
 	output int64 // bytes printed
 
-	stopped atomic.Bool  // the watchdog has spoken
-	running atomic.Int64 // index of the chart whose script runs, -1 where no one knows
-	failed  chan error
-	over    string // the limit that a script was stopped for
-	dead    *fault // why the engine is of no more use
+	stopped       atomic.Bool  // by the watchdog
+	running       atomic.Int64 // index of the chart whose script runs, -1 where it is not known
+	failed        chan error
+	exceededLimit string       // that a script was stopped for
+	dead          *scriptError // the error of all further requests
 
 	r      *rt.Runtime
 	bridge *bridge.Bridge
@@ -46,29 +47,27 @@ type engine struct {
 	changed  bool             // handlers or functions, since they were last reported
 	cleanup  []func(end bool) // of modules
 
-	request *request
-	lazy    map[*rt.Table]*node
-	marks   marks
-	views   *rt.Table // the metatable of views
-	order   order
-	faults  trace
+	request   *request
+	views     *rt.Table // the metatable of tables that show a view
+	behind    rt.Value  // the key of the view in them
+	order     order
+	lastTrace trace
 	// identities are what tables and functions are called in text.
 	identities identities
 }
 
-// place is where a script stands.
+// place is the place of a script.
 type place struct {
 	chart int
 	file  string // "ext/lua/chart.lua"
 }
 
-// chart is one chart's scripts.
+// chart is a chart with its scripts.
 type chart struct {
 	index, parent int
 	name, path    string
 	library       bool
-	handled       bool
-	directory     string                           // where its scripts stand
+	directory     string                           // of its scripts
 	files         map[string]string                // below directory
 	open          func(file string) (string, bool) // finds further files, if there can be any
 	requires      map[string]int
@@ -84,19 +83,24 @@ type chart struct {
 	names     []string // of functions, in the order of their registration
 }
 
-// guarded runs work under all limits and makes a message of what comes of it.
+// guarded runs work within all limits and returns the answer to the host.
 func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, error) {
 	if e.dead != nil {
 		return e.dead.message(), nil
 	}
 	if e.clock.left() <= 0 {
-		e.dead = &fault{text: limitError(limitCPU).Error(), chart: -1, limit: limitCPU}
+		e.dead = &scriptError{text: limitError(limitCPU).Error(), chart: -1, limit: limitCPU}
 		return e.dead.message(), nil
 	}
 	e.clock.start()
 	done := make(chan struct{})
-	go e.watch(done)
-	body, err := e.recovered(work)
+	start := e.base
+	if e.exit == nil {
+		start = measure()
+	}
+	watch := time.AfterFunc(watchEvery, func() { e.watch(done, start) })
+	body, err := e.recoverPanic(work)
+	watch.Stop()
 	close(done)
 	e.clock.stop()
 	if err == nil {
@@ -106,16 +110,16 @@ func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, err
 	if errors.As(err, &lost) {
 		return wire.Message{}, lost.err
 	}
-	var f *fault
+	var f *scriptError
 	if !errors.As(err, &f) {
-		f = &fault{text: err.Error(), chart: -1}
+		f = &scriptError{text: err.Error(), chart: -1}
 	}
 	return f.message(), nil
 }
 
-// recovered runs work and turns a panic into an error, after which the engine
-// is dead: no one knows in what state it is.
-func (e *engine) recovered(work func() (map[string]any, error)) (body map[string]any, err error) {
+// recoverPanic runs work and turns a panic into an error. The engine is dead then, since its
+// state is not known.
+func (e *engine) recoverPanic(work func() (map[string]any, error)) (body map[string]any, err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -125,7 +129,7 @@ func (e *engine) recovered(work func() (map[string]any, error)) (body map[string
 			err = lost
 			return
 		}
-		e.dead = &fault{text: fmt.Sprintf("the script engine failed: %s", clip(fmt.Sprint(p), 500)),
+		e.dead = &scriptError{text: fmt.Sprintf("the script engine failed: %s", clip(fmt.Sprint(p), 500)),
 			chart: int(e.running.Load())}
 		if t, ok := p.(rt.ContextTerminationError); ok {
 			e.dead = e.killed(t)
@@ -135,12 +139,12 @@ func (e *engine) recovered(work func() (map[string]any, error)) (body map[string
 	return work()
 }
 
-// lostError is the loss of the other end: there is no one to answer.
+// lostError is a panic value: the connection to the host is lost.
 type lostError struct{ err error }
 
 func (l *lostError) Error() string { return l.err.Error() }
 
-// newRuntime makes the one runtime.
+// newRuntime makes the Lua runtime of all charts.
 func (e *engine) newRuntime(seed int64) {
 	e.r = rt.New(io.Discard)
 	e.r.SetWarner(nil)
@@ -148,19 +152,17 @@ func (e *engine) newRuntime(seed int64) {
 	e.bridge.Load = e.load
 	e.bridge.FromRef = e.fromRef
 	e.bridge.ToRef = e.toRef
-	e.lazy = map[*rt.Table]*node{}
 	e.identities = identities{}
 	e.sources = map[string]place{}
-	e.makeMarks()
 	e.makeViews()
 	e.lib = e.newLibrary(seed)
 }
 
-// inLua runs work, which runs Lua, within golua's limits for one request, and
-// returns what went wrong as a *fault.
+// inLua runs work, which runs Lua, within golua's limits for one request. An error is a
+// [*scriptError].
 func (e *engine) inLua(chart int, work func(t *rt.Thread) error) error {
 	e.running.Store(int64(chart))
-	e.faults = trace{}
+	e.lastTrace = trace{}
 	t := e.r.MainThread()
 	_, err := t.CallContext(rt.RuntimeContextDef{
 		HardLimits:     e.contextLimits(),
@@ -180,9 +182,9 @@ func (e *engine) inLua(chart int, work func(t *rt.Thread) error) error {
 	return err
 }
 
-// killed is the fault of a script that golua or [engine.stop] ended.
-func (e *engine) killed(t rt.ContextTerminationError) *fault {
-	limit := e.over
+// killed returns the error of a script that golua or [engine.stop] ended.
+func (e *engine) killed(t rt.ContextTerminationError) *scriptError {
+	limit := e.exceededLimit
 	switch message := t.Error(); {
 	case limit != "":
 	case len(message) > 6 && message[:6] == "memory":
@@ -190,10 +192,10 @@ func (e *engine) killed(t rt.ContextTerminationError) *fault {
 	default:
 		limit = limitCPU
 	}
-	return &fault{text: limitError(limit).Error(), chart: int(e.running.Load()), limit: limit}
+	return &scriptError{text: limitError(limit).Error(), chart: int(e.running.Load()), limit: limit}
 }
 
-// ask puts a question to the host. The time it takes is not the script's.
+// ask asks the host. The time until it answers is not charged to the script.
 func (e *engine) ask(kind wire.Kind, body map[string]any) (map[string]any, error) {
 	if e.stopped.Load() {
 		e.stop(limitCPU)
@@ -202,7 +204,7 @@ func (e *engine) ask(kind wire.Kind, body map[string]any) (map[string]any, error
 		return e.program.ask(kind, body)
 	}
 	e.clock.stop()
-	answer, err := e.link.ask(wire.Message{Kind: kind, Body: body})
+	answer, err := e.host.ask(wire.Message{Kind: kind, Body: body})
 	e.clock.start()
 	var no refusal
 	switch {
@@ -214,18 +216,18 @@ func (e *engine) ask(kind wire.Kind, body map[string]any) (map[string]any, error
 	panic(&lostError{err})
 }
 
-// tell sends what needs no answer.
-func (e *engine) tell(kind wire.Kind, body map[string]any) {
+// notify sends a message that needs no answer.
+func (e *engine) notify(kind wire.Kind, body map[string]any) {
 	e.clock.stop()
-	err := e.link.send(wire.Message{Kind: kind, Body: body})
+	err := e.host.send(wire.Message{Kind: kind, Body: body})
 	e.clock.start()
 	if err != nil {
 		panic(&lostError{err})
 	}
 }
 
-// spend takes n bytes of what scripts may print.
-func (e *engine) spend(n int) {
+// chargeOutput charges n bytes to what scripts may print.
+func (e *engine) chargeOutput(n int) {
 	if e.output += int64(n); e.output > e.limits.Output {
 		e.stop(limitOutput)
 	}

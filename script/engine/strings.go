@@ -12,8 +12,8 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// hardenStrings replaces what golua's string library does wrong or does not
-// account for.
+// hardenStrings replaces functions of golua's string library that are wrong or do not charge
+// what they use.
 func (e *engine) hardenStrings(l *library) {
 	s := l.tables["string"]
 	delete(s, "dump")
@@ -26,7 +26,7 @@ func (e *engine) hardenStrings(l *library) {
 	s["upper"] = e.value("upper", 1, false, mapASCII('a', 'z'))
 }
 
-// textArg is an argument that is text or a number.
+// textArg returns an argument that is a string or a number.
 func textArg(c *rt.GoCont, n int) (string, error) {
 	if n < c.NArgs() {
 		if s, ok := c.Arg(n).ToString(); ok {
@@ -36,13 +36,13 @@ func textArg(c *rt.GoCont, n int) (string, error) {
 	return "", fmt.Errorf("bad argument #%d (string expected)", n+1)
 }
 
-// makeText charges for text before it is made.
+// makeText charges for a string before it is made.
 func makeText(t *rt.Thread, n int) {
 	t.RequireBytes(n)
 	t.RequireCPU(uint64(n / 16))
 }
 
-// repeat is string.rep. A result that no budget could hold is charged as such.
+// repeat is string.rep. A result that exceeds any limit is charged before it is made.
 func repeat(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	s, err := textArg(c, 0)
 	if err != nil {
@@ -74,8 +74,7 @@ func repeat(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	return c.PushingNext1(t.Runtime, rt.StringValue(out[:len(out)-len(sep)])), nil
 }
 
-// mapASCII is string.upper or string.lower, which leave all that is not ASCII
-// as it is.
+// mapASCII returns string.upper or string.lower for ASCII.
 func mapASCII(from, to byte) goFunc {
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		s, err := textArg(c, 0)
@@ -93,8 +92,7 @@ func mapASCII(from, to byte) goFunc {
 	}
 }
 
-// find is string.find; golua's returns wrong places for plain text that is
-// looked for from the middle on.
+// find is string.find. golua's returns wrong offsets for plain text with a start.
 func find(pattern rt.Value) goFunc {
 	p, _ := pattern.TryCallable()
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
@@ -142,8 +140,7 @@ func find(pattern rt.Value) goFunc {
 	}
 }
 
-// format is string.format: golua's, once every directive and its argument have
-// been looked at.
+// format is golua's string.format with all directives and arguments checked.
 func (e *engine) format(format rt.Value) goFunc {
 	f, _ := format.TryCallable()
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
@@ -169,8 +166,8 @@ func (e *engine) format(format rt.Value) goFunc {
 	}
 }
 
-// checkFormat checks a format against its arguments and writes it the way that
-// golua understands. shown makes text of an argument that is shown as such.
+// checkFormat checks a format against its arguments and returns it as golua understands it.
+// shown converts an argument of %s to a string.
 func checkFormat(format string, args []rt.Value, shown func(i int) error) (string, error) {
 	var b strings.Builder
 	used := 0

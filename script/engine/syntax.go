@@ -4,7 +4,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -21,7 +20,7 @@ const (
 	maxNesting = 200
 )
 
-// syntaxError is what is wrong with a script's text.
+// syntaxError is returned for a script that cannot be compiled.
 type syntaxError struct {
 	line int
 	text string
@@ -29,9 +28,9 @@ type syntaxError struct {
 
 func (s *syntaxError) Error() string { return s.text }
 
-// syntaxFault is the fault of a script that cannot be compiled.
-func syntaxFault(at place, source string, err error) *fault {
-	f := &fault{text: err.Error(), chart: at.chart, file: at.file}
+// newSyntaxError returns the error of a script that cannot be compiled.
+func newSyntaxError(at place, source string, err error) *scriptError {
+	f := &scriptError{text: err.Error(), chart: at.chart, file: at.file}
 	var ours *syntaxError
 	var golua parsing.Error
 	switch {
@@ -60,17 +59,8 @@ func syntaxFault(at place, source string, err error) *fault {
 	return f
 }
 
-// bounded refuses scripts whose text would be too much for golua's parser.
-func bounded(text string) error {
-	if len(text) > maxSource {
-		return &syntaxError{text: fmt.Sprintf("the script is larger than %d KiB", maxSource>>10)}
-	}
-	n := nesting{}
-	return tokens(text, n.add)
-}
-
-// tokens calls f for the tokens of a text up to the end or the first that is
-// none; what is wrong there the parser says.
+// tokens calls f for the tokens of a text, up to the first that is not valid: the parser
+// says what is wrong with it.
 func tokens(text string, f func(*token.Token) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,67 +77,4 @@ func tokens(text string, f func(*token.Token) error) (err error) {
 			return err
 		}
 	}
-}
-
-// nesting counts how deep a script nests.
-type nesting struct {
-	open  int // brackets and blocks
-	chain int // operators that nest to one side, since the last thing that ends an expression
-	loops int // while and for whose do is still to come
-	// operand reports that the last token ended an operand: a name then begins
-	// another statement.
-	operand bool
-}
-
-func (n *nesting) add(t *token.Token) error {
-	operand := false
-	switch t.Type {
-	case token.SgOpenBkt, token.SgOpenBrace, token.SgOpenSquareBkt:
-		n.open++
-		n.chain++
-	case token.SgCloseBkt, token.SgCloseBrace, token.SgCloseSquareBkt:
-		n.open = max(n.open-1, 0)
-		operand = true
-	case token.KwWhile, token.KwFor:
-		n.open++
-		n.loops++
-		n.chain = 0
-	case token.KwDo:
-		if n.loops > 0 {
-			n.loops--
-		} else {
-			n.open++
-		}
-		n.chain = 0
-	case token.KwIf, token.KwRepeat, token.KwFunction:
-		n.open++
-		n.chain = 0
-	case token.KwElseIf:
-		n.chain++
-	case token.KwEnd, token.KwUntil:
-		n.open = max(n.open-1, 0)
-		n.chain, operand = 0, true
-	case token.SgMinus, token.KwNot, token.SgHash, token.SgTilde, token.SgHat, token.SgConcat, token.SgDot, token.SgColon:
-		n.chain++
-	case token.SgComma, token.SgSemicolon, token.SgAssign, token.KwLocal, token.KwReturn, token.KwThen, token.KwElse:
-		n.chain = 0
-	case token.STRING, token.LONGSTRING:
-		if n.operand {
-			n.chain++ // f"x""y"
-		}
-		operand = true
-	case token.IDENT:
-		if n.operand {
-			n.chain = 0
-		}
-		operand = true
-	case token.NUMDEC, token.NUMHEX, token.KwNil, token.KwTrue, token.KwFalse, token.SgEtc:
-		operand = true
-	}
-	n.operand = operand
-	if n.open > maxNesting || n.chain > 4*maxNesting {
-		return &syntaxError{line: t.Line,
-			text: fmt.Sprintf("the script nests too deep here (more than %d levels)", maxNesting)}
-	}
-	return nil
 }

@@ -23,8 +23,6 @@ const (
 	//	           path      string, from the root: "web/charts/mysql"
 	//	           parent    int, index in charts, -1 for the top chart
 	//	           library   bool
-	//	           handled   bool: takes part in init (false where a chart is
-	//	                     only here to be required)
 	//	           files     map, name below ext/lua ("chart.lua", "a/b.lua") → text
 	//	           requires  map, name or alias of a direct dependency or library
 	//	                     → index in charts
@@ -47,8 +45,8 @@ const (
 	//	           minimal, dryRun                bool
 	//	           results                        list of maps (tests)
 	//	         a field that has no meaning at this moment is missing
-	//	levels   list of maps ref, value: what a [Load] of these Refs would
-	//	         answer, so that the script need not ask
+	//	contents list of maps ref, value: what [Load] would answer for these
+	//	         Refs, so that scripts of small charts need not ask
 	//	may      list of the context's fields that may change: "values",
 	//	         "templates", "files", "objects", "dependencies"; "version" and
 	//	         "appVersion" of chart
@@ -65,9 +63,10 @@ const (
 	//	drop  list of keys, for a map
 	//	list  list, the whole new content, for a list
 	//
-	// Values in changes may hold Refs of this request: what the script did not
-	// look into or did not change, and what it did change, whose changes stand
-	// under their own id.
+	// [Node.Diff] makes a change and [Node.Apply] carries it out. Values in it may be
+	// Refs of this request: what the script did not look into or did not change, and
+	// what it did change, whose changes stand under their own id. There is one change
+	// of an id at most.
 	Call
 
 	// Template runs a function that a script gave to templates.
@@ -119,14 +118,8 @@ const (
 
 // What the engine says in the middle of a request.
 const (
-	// Load asks for one level of what a Ref stands for.
-	//
-	//	id   int
-	//	key  string: only what stands under that key of a map is wanted
-	//
-	// Answer: value, a map or list whose maps and lists may be Refs again. Where
-	// a key was named and the map is a wide one, instead of it wide (true), and
-	// field: what stands under the key, missing where nothing does.
+	// Load asks for the content of a Ref: id (int). Answer: value, a map or list whose
+	// larger maps and lists may be Refs again.
 	Load Kind = iota + 32
 	// Lookup asks the cluster: apiVersion, kind, namespace, name. Answer: value.
 	Lookup

@@ -43,18 +43,18 @@ func (k *releaseLock) Abandoned(ctx context.Context, revision int) error {
 		if !sleep(ctx, time.Second) {
 			return context.Cause(ctx)
 		}
-		now, err := k.heartbeat(ctx, revision)
+		current, err := k.heartbeat(ctx, revision)
 		switch {
-		case err != nil || !now.Status.InProgress():
+		case err != nil || !current.Status.InProgress():
 			return err
-		case now.Holder != first.Holder || now.Token != first.Token:
-			if other, ok := ParseHolder(now.Holder); ok {
+		case current.Holder != first.Holder || current.Token != first.Token:
+			if other, ok := ParseHolder(current.Holder); ok {
 				h = other // another client has taken the record over
 			}
 			return &LockedError{Release: k.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since, Revision: revision,
-				Status: now.Status}
+				Status: current.Status}
 		case time.Since(began) >= abandonedAfter:
-			if _, err := k.locker.records.RenewHeartbeat(ctx, k.name, revision, now, k.Holder()); errors.Is(err,
+			if _, err := k.locker.records.RenewHeartbeat(ctx, k.name, revision, current, k.Holder()); errors.Is(err,
 				storage.ErrChanged) {
 				continue // there was a heartbeat, or another client has taken the record over
 			} else if err != nil {

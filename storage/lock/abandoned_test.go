@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Another's record, and who looks at it.
+// A record of another client, and the client that waits for it.
 func TestAbandoned(t *testing.T) {
 	stranger := func(guard string) string {
 		return Holder{Version: 1, Guard: guard, ID: "x", Who: "bob@ci", Doing: "upgrade", Since: time.Unix(1e9, 0)}.String()
@@ -21,12 +21,12 @@ func TestAbandoned(t *testing.T) {
 	for name, c := range map[string]struct {
 		status   release.Status
 		holder   string
-		doing    string // "upgrade" where it is not said
+		doing    string // the default is "upgrade"
 		beat     string
 		noLease  bool
 		age      time.Duration
-		after    func(*records) // happens 12 s later
-		says     string         // the error's, "" for abandoned
+		after    func(*records) // 12 s later
+		says     string         // part of the error, "" for abandoned
 		within   time.Duration
 		watching bool
 	}{
@@ -105,16 +105,16 @@ func TestAbandonedOwnRecord(t *testing.T) {
 
 func TestGuardSendsHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, mine := newServer(), &records{}
+		s, first := newServer(), &records{}
 		s.set(forbidding("POST"), nil)
-		_, k := New(s, mine, "prod", Options{}).lock(t, "upgrade")
-		mine.set(release.PendingUpgrade, k.Holder())
+		_, k := New(s, first, "prod", Options{}).lock(t, "upgrade")
+		first.set(release.PendingUpgrade, k.Holder())
 		k.Guard(3)
 		time.Sleep(9 * time.Second)
-		if mine.count() != 0 {
+		if first.count() != 0 {
 			t.Error("an operation that is quick has to pay")
 		}
-		_, other := New(s, mine, "prod", Options{}).lock(t, "upgrade")
+		_, other := New(s, first, "prod", Options{}).lock(t, "upgrade")
 		var locked *LockedError
 		if err := other.Abandoned(t.Context(), 3); err != nil {
 			if !errors.As(err, &locked) {
@@ -124,17 +124,17 @@ func TestGuardSendsHeartbeats(t *testing.T) {
 			t.Error("pushed aside one who is alive")
 		}
 		other.Unlock()
-		k.Guard(4) // in place of 3
-		before := mine.count()
+		k.Guard(4) // instead of 3
+		before := first.count()
 		time.Sleep(time.Minute)
-		if got := mine.count() - before; got < 5 || got > 6 {
+		if got := first.count() - before; got < 5 || got > 6 {
 			t.Errorf("%d beats in a minute", got)
 		}
 		k.Unlock()
-		before = mine.count()
+		before = first.count()
 		k.Guard(5)
 		time.Sleep(time.Minute)
-		if mine.count() != before {
+		if first.count() != before {
 			t.Error("it goes on after Unlock")
 		}
 	})

@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/storagetest"
 )
 
-// nothingLeft fails the test where a lease is there.
+// nothingLeft fails the test if there is a Lease.
 func nothingLeft(t *testing.T, r storagetest.Cluster, namespace string) {
 	t.Helper()
 	text, err := r.Call(t.Context(), http.MethodGet, "/apis/coordination.k8s.io/v1/namespaces/"+namespace+"/leases", nil, nil, nil)
@@ -28,7 +29,7 @@ func nothingLeft(t *testing.T, r storagetest.Cluster, namespace string) {
 }
 
 func TestLockConcurrentlyOnCluster(t *testing.T) {
-	r := storagetest.Open(t, storagetest.Kubeconfig)
+	r := storagetest.Open(t, apiserver.Kubeconfig)
 	ns := r.Namespace(t)
 	var now, most, done atomic.Int32
 	var wg sync.WaitGroup
@@ -53,12 +54,12 @@ func TestLockConcurrentlyOnCluster(t *testing.T) {
 	nothingLeft(t, r, ns)
 }
 
-// childVar makes the test's own binary take a lock and stay.
+// childVar makes the test's own binary acquire a lock and wait.
 const childVar = "MOONHELM_TEST_LOCK_NAMESPACE"
 
 func TestMain(m *testing.M) {
 	if ns := os.Getenv(childVar); ns != "" {
-		r, err := storagetest.Connect(os.Getenv(storagetest.Kubeconfig))
+		r, err := storagetest.Connect(os.Getenv(apiserver.Kubeconfig))
 		if err == nil {
 			_, _, err = New(r, nil, ns, Options{Who: "child"}).Lock(context.Background(), "web", "upgrade")
 		}
@@ -69,7 +70,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestKilledProcessOnCluster(t *testing.T) {
-	r := storagetest.Open(t, storagetest.Kubeconfig)
+	r := storagetest.Open(t, apiserver.Kubeconfig)
 	ns := r.Namespace(t)
 	self, err := os.Executable()
 	if err != nil {
@@ -87,10 +88,10 @@ func TestKilledProcessOnCluster(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "locked <nil>\n" {
 		t.Fatalf("the child says %q, %v", line, err)
 	}
-	mine := New(r, nil, ns, Options{Timeout: time.Second})
+	first := New(r, nil, ns, Options{Timeout: time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if _, _, err := mine.Lock(ctx, "web", "install"); err == nil {
+	if _, _, err := first.Lock(ctx, "web", "install"); err == nil {
 		t.Fatal("pushed aside one that is alive")
 	}
 	if err := child.Process.Kill(); err != nil {
@@ -98,7 +99,7 @@ func TestKilledProcessOnCluster(t *testing.T) {
 	}
 	_ = child.Wait()
 	began := time.Now()
-	_, k, err := mine.Lock(t.Context(), "web", "install")
+	_, k, err := first.Lock(t.Context(), "web", "install")
 	if err != nil || time.Since(began) > 2*time.Second {
 		t.Fatalf("after %s: %v", time.Since(began), err)
 	}
@@ -107,16 +108,16 @@ func TestKilledProcessOnCluster(t *testing.T) {
 }
 
 func TestExpiredLeaseOnCluster(t *testing.T) {
-	r := storagetest.Open(t, storagetest.Kubeconfig)
+	r := storagetest.Open(t, apiserver.Kubeconfig)
 	ns := r.Namespace(t)
-	mine := New(r, nil, ns, Options{})
+	first := New(r, nil, ns, Options{})
 	stale := newLease(ns, "web", Holder{ID: "x", Who: "bob@ci"})
 	stale.Spec.LeaseDurationSeconds = 1
-	if _, err := mine.post(t.Context(), "web", stale); err != nil {
+	if _, err := first.post(t.Context(), "web", stale); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	_, k := mine.lock(t, "upgrade")
+	_, k := first.lock(t, "upgrade")
 	if took := time.Since(began); took < time.Second || took > 10*time.Second {
 		t.Errorf("after %s", took)
 	}
@@ -128,7 +129,7 @@ func TestExpiredLeaseOnCluster(t *testing.T) {
 }
 
 func TestLockWithoutPermissionsOnCluster(t *testing.T) {
-	admin, user := storagetest.Open(t, storagetest.Kubeconfig), storagetest.Open(t, storagetest.RestrictedKubeconfig)
+	admin, user := storagetest.Open(t, apiserver.Kubeconfig), storagetest.Open(t, apiserver.RestrictedKubeconfig)
 	ns := admin.Namespace(t)
 	_, k := New(user, nil, ns, Options{}).lock(t, "upgrade")
 	if k.Leased() {

@@ -24,17 +24,17 @@ import (
 
 var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 
-// server is an API server that knows leases, and permissions by method.
+// server is an API server for Leases with permissions by method.
 type server struct {
 	mu      sync.Mutex
 	leases  map[string]*lease
 	version int
 	asked   map[string]int // requests by method
 	paths   []string
-	// going says that the namespace is being deleted.
+	// going is set while the namespace is being deleted.
 	going bool
-	// refuse answers in place of the server where it returns an error; lose
-	// makes the answer to a request that was done an error.
+	// refuse returns the error of a request that is not executed; lose returns that of one
+	// that is.
 	refuse func(method string) error
 	lose   func(method string) error
 }
@@ -108,7 +108,7 @@ func (s *server) serve(method, path string, body []byte) (*lease, error) {
 	return &next, nil
 }
 
-// lease returns a copy of the lease of release web, nil for none.
+// lease returns a copy of the Lease of release web, or nil.
 func (s *server) lease() *lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *server) set(refuse, lose func(string) error) {
 	s.refuse, s.lose = refuse, lose
 }
 
-// edit changes the leases behind everybody's back.
+// edit changes the Leases like another client.
 func (s *server) edit(fn func(map[string]*lease)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *server) count(method string) int {
 	return s.asked[method]
 }
 
-// forbidding refuses requests of the given methods.
+// forbidding rejects requests with the given methods.
 func forbidding(methods ...string) func(string) error {
 	return func(method string) error {
 		for _, m := range methods {
@@ -157,7 +157,7 @@ type records struct {
 	pulse storage.Heartbeat
 	beats int
 	err   error
-	// fail is the answer to heartbeats; nil takes them.
+	// fail is the error of heartbeats, or nil.
 	fail error
 }
 
@@ -181,7 +181,7 @@ func (r *records) Heartbeat(context.Context, string, int) (storage.Heartbeat, er
 	return r.pulse, r.err
 }
 
-// refuse makes heartbeats fail, and looks at the record too where gone.
+// refuse makes heartbeats fail, and with gone the read of the record too.
 func (r *records) refuse(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,7 +203,7 @@ func (r *records) set(status release.Status, holder string) {
 	r.pulse = storage.Heartbeat{Status: status, Holder: holder, Token: "since " + time.Now().Format(time.RFC3339Nano), Changed: time.Now()}
 }
 
-// told collects what a locker reports.
+// told records the progress of a Locker.
 type told struct {
 	mu    sync.Mutex
 	lines []string
@@ -221,7 +221,7 @@ func (r *told) String() string {
 	return strings.Join(r.lines, "\n")
 }
 
-// as makes locks those of someone on another machine.
+// as changes the identity of locks to another machine.
 func as(who string) Options { return Options{Who: who} }
 
 func (l *Locker) lock(t *testing.T, doing string) (context.Context, *releaseLock) {
@@ -233,15 +233,15 @@ func (l *Locker) lock(t *testing.T, doing string) (context.Context, *releaseLock
 	return ctx, k.(*releaseLock)
 }
 
-// kill ends a holder as SIGKILL does: nothing is given back. Its process seems
-// to be on a machine that no one knows.
+// kill ends a holder like SIGKILL, without releasing the lock. Its process seems to be on an
+// unknown machine.
 func (s *server) kill(k *releaseLock) {
 	k.end()
 	k.goroutines.Wait()
 	s.disguise()
 }
 
-// disguise makes the holder of the lease one of another machine.
+// disguise changes the holder of the Lease to one on another machine.
 func (s *server) disguise() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +251,7 @@ func (s *server) disguise() {
 	l.Metadata.Annotations = map[string]string{annotation: h.String()}
 }
 
-// beat is another client's heartbeat.
+// beat sends another client's heartbeat.
 func (r *records) beat() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

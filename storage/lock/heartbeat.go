@@ -216,14 +216,14 @@ type guardedRecord struct {
 func (w *guardedRecord) sendHeartbeat(ctx context.Context, stale bool) error {
 	k := w.lock
 	if w.seen.Token == "" {
-		now, err := k.locker.records.Heartbeat(ctx, k.name, w.revision)
+		current, err := k.locker.records.Heartbeat(ctx, k.name, w.revision)
 		if err = w.missingError(ctx, stale, err); err != nil {
 			return err
 		}
-		if !w.isHeld(now) || now.Holder == "" && stale {
-			return w.changedError(now, stale)
+		if !w.isHeld(current) || current.Holder == "" && stale {
+			return w.changedError(current, stale)
 		}
-		w.seen = now
+		w.seen = current
 	}
 	for tries := 1; ; tries++ {
 		next, err := k.locker.records.RenewHeartbeat(ctx, k.name, w.revision, w.seen, k.text())
@@ -236,14 +236,14 @@ func (w *guardedRecord) sendHeartbeat(ctx context.Context, stale bool) error {
 		}
 		// The cause is a heartbeat whose response was lost, an update by this operation,
 		// or another client's.
-		now, err := k.locker.records.Heartbeat(ctx, k.name, w.revision)
+		current, err := k.locker.records.Heartbeat(ctx, k.name, w.revision)
 		if err = w.missingError(ctx, stale, err); err != nil {
 			return err
 		}
-		if !w.isHeld(now) {
-			return w.changedError(now, stale)
+		if !w.isHeld(current) {
+			return w.changedError(current, stale)
 		}
-		w.seen = now
+		w.seen = current
 		if tries > 1 && !sleep(ctx, backoff(tries)) {
 			return context.Cause(ctx)
 		}
@@ -252,27 +252,27 @@ func (w *guardedRecord) sendHeartbeat(ctx context.Context, stale bool) error {
 
 // isHeld reports whether the lock still holds the record. If the storage has no holders, any
 // change of the token means that it does not.
-func (w *guardedRecord) isHeld(now storage.Heartbeat) bool {
-	if !now.Status.InProgress() {
+func (w *guardedRecord) isHeld(current storage.Heartbeat) bool {
+	if !current.Status.InProgress() {
 		return false
 	}
-	if now.Holder == "" {
-		return w.seen.Holder == "" && (w.seen.Token == "" || w.seen.Token == now.Token)
+	if current.Holder == "" {
+		return w.seen.Holder == "" && (w.seen.Token == "" || w.seen.Token == current.Token)
 	}
-	h, ok := ParseHolder(now.Holder)
+	h, ok := ParseHolder(current.Holder)
 	return ok && h.ID == w.lock.holder.ID
 }
 
 // changedError returns the error for a record that another client has changed.
-func (w *guardedRecord) changedError(now storage.Heartbeat, stale bool) error {
+func (w *guardedRecord) changedError(current storage.Heartbeat, stale bool) error {
 	if w.isFinished(stale) {
 		return errNotLockable
 	}
-	if h, ok := ParseHolder(now.Holder); ok && h.ID != w.lock.holder.ID && now.Status.InProgress() {
+	if h, ok := ParseHolder(current.Holder); ok && h.ID != w.lock.holder.ID && current.Status.InProgress() {
 		return &LostError{Release: w.lock.name, By: h.Name()}
 	}
 	return &LostError{Release: w.lock.name, Err: &takenError{fmt.Sprintf("another client has changed "+
-		"revision %d, which is %s now", w.revision, term.SafeLine(string(now.Status)))}}
+		"revision %d, which is %s now", w.revision, term.SafeLine(string(current.Status)))}}
 }
 
 // missingError returns a [*LostError] if err is that the record does not exist, and err otherwise.

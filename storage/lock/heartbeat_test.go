@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// guarded is a lock without a lease whose operation has written its record.
+// guarded returns a lock without a Lease whose operation has written its record.
 func guarded(t *testing.T, s *server, r *records) (context.Context, *releaseLock) {
 	t.Helper()
 	s.set(forbidding("POST"), nil)
@@ -83,7 +83,7 @@ func TestGuardNamespaceDeleted(t *testing.T) {
 	})
 }
 
-// Check waits for a heartbeat that is being sent, and that one loses the lock.
+// Check waits for a heartbeat in progress, which may find the lock lost.
 func TestCheckConcurrentLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, k := New(newServer(), &records{}, "prod", as("alice@laptop")).lock(t, "upgrade")
@@ -105,7 +105,7 @@ func TestCheckConcurrentLoss(t *testing.T) {
 	})
 }
 
-// A process that was stopped runs again before any of its timers do.
+// A process that was stopped may continue before its timers fire.
 func TestCheckAfterSuspension(t *testing.T) {
 	stop := func(k *releaseLock, clocks func(time.Time) time.Time) {
 		for _, h := range []*heartbeat{k.renewal, k.record} {
@@ -121,7 +121,7 @@ func TestCheckAfterSuspension(t *testing.T) {
 		lease   bool
 		clocks  func(time.Time) time.Time
 		trouble func(*server, *records)
-		says    string // "" where it may go on
+		says    string // part of the error, "" if it may continue
 	}{
 		"nothing has happened":  {clocks: back, trouble: func(*server, *records) {}},
 		"nothing, with a lease": {lease: true, clocks: back, trouble: func(*server, *records) {}},
@@ -147,7 +147,7 @@ func TestCheckAfterSuspension(t *testing.T) {
 				defer k.Unlock()
 				r.set(release.PendingUpgrade, k.Holder())
 				k.Guard(3)
-				time.Sleep(17*time.Second + 500*time.Millisecond) // the timers are at rest
+				time.Sleep(17*time.Second + 500*time.Millisecond) // no timer fires
 				s.set(nil, nil)
 				stop(k, c.clocks)
 				c.trouble(s, r)
@@ -188,7 +188,7 @@ func TestFinishBeforeLastWrite(t *testing.T) {
 	}
 }
 
-// Of several who watch one abandoned record, one takes it over.
+// One of several clients that watch an abandoned record takes it over.
 func TestAbandonedConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, r := newServer(), &records{}
@@ -219,7 +219,7 @@ func TestAbandonedConcurrently(t *testing.T) {
 		if h, _ := ParseHolder(r.pulse.Holder); h.ID != k.holder.ID {
 			t.Errorf("the record says %q", r.pulse.Holder)
 		}
-		// The first one wakes up.
+		// The first client continues.
 		if err := first.record.send(t.Context(), true); err == nil || !strings.Contains(err.Error(), "taker@ci") {
 			t.Errorf("the first one got %v", err)
 		}
@@ -236,7 +236,7 @@ func TestCheckWithoutLock(t *testing.T) {
 	}
 }
 
-// An answer that names nothing, or another object, leads nowhere else.
+// A response without a name, or with another object, is not used.
 func TestPathsIgnoreResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
@@ -259,9 +259,9 @@ func TestPathsIgnoreResponses(t *testing.T) {
 			t.Error("it was not given back")
 		}
 		const collection = "/apis/coordination.k8s.io/v1/namespaces/prod/leases"
-		for _, asked := range s.paths {
-			if asked != "POST "+collection && !strings.HasSuffix(asked, " "+collection+"/moonhelm.v1.web") {
-				t.Errorf("asked to %s", asked)
+		for _, requests := range s.paths {
+			if requests != "POST "+collection && !strings.HasSuffix(requests, " "+collection+"/moonhelm.v1.web") {
+				t.Errorf("asked to %s", requests)
 			}
 		}
 	})

@@ -99,15 +99,15 @@ func (k *releaseLock) Unlock() {
 // clears the lease's holder.
 func (k *releaseLock) releaseLease() {
 	k.mu.Lock()
-	mine := k.lease
+	lease := k.lease
 	k.lease = nil
 	k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.life), unlockTimeout)
 	defer cancel()
-	for tries := 1; mine != nil; tries++ {
-		err := k.locker.remove(ctx, k.name, mine)
+	for tries := 1; lease != nil; tries++ {
+		err := k.locker.remove(ctx, k.name, lease)
 		if apierrors.IsForbidden(err) {
-			free := *mine
+			free := *lease
 			free.Spec.HolderIdentity, free.Metadata.Annotations = "", nil
 			_, err = k.locker.put(ctx, k.name, &free)
 		}
@@ -123,8 +123,8 @@ func (k *releaseLock) releaseLease() {
 		if tries > 1 && !sleep(ctx, backoff(tries)) {
 			return
 		}
-		mine, err = k.locker.read(ctx, k.name)
-		if err != nil || mine.Spec.HolderIdentity != k.holder.identity() {
+		lease, err = k.locker.read(ctx, k.name)
+		if err != nil || lease.Spec.HolderIdentity != k.holder.identity() {
 			return
 		}
 	}
@@ -169,15 +169,15 @@ func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 		if apierrors.IsConflict(err) {
 			// The cause is a renewal whose response was lost, another client's label, or
 			// another holder.
-			var now *lease
-			if now, err = k.locker.read(ctx, k.name); err == nil && now.Spec.HolderIdentity == k.holder.identity() {
+			var current *lease
+			if current, err = k.locker.read(ctx, k.name); err == nil && current.Spec.HolderIdentity == k.holder.identity() {
 				if tries > 1 && !sleep(ctx, backoff(tries)) {
 					return context.Cause(ctx)
 				}
-				next = *now
+				next = *current
 				continue
 			} else if err == nil {
-				by, _ := now.holder()
+				by, _ := current.holder()
 				return &LostError{Release: k.name, By: by.Name()}
 			}
 		}
@@ -206,14 +206,14 @@ func (k *releaseLock) recreate(ctx context.Context) (*lease, error) {
 	got, err := k.locker.post(ctx, k.name, newLease(k.locker.namespace, k.name, k.holder))
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		now, rerr := k.locker.read(ctx, k.name)
+		current, rerr := k.locker.read(ctx, k.name)
 		if rerr != nil {
 			return nil, rerr
 		}
-		if now.Spec.HolderIdentity == k.holder.identity() {
-			return now, nil
+		if current.Spec.HolderIdentity == k.holder.identity() {
+			return current, nil
 		}
-		by, _ := now.holder()
+		by, _ := current.holder()
 		return nil, &LostError{Release: k.name, By: by.Name()}
 	case unavailable(err):
 		return nil, errNotLockable

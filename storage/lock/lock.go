@@ -272,10 +272,10 @@ func (t *turn) create(ctx context.Context) (*taken, error) {
 // expiry returns the reason why the holder of a lease no longer holds it, or "" if it may still
 // do so.
 func (t *turn) expiry(other *lease) string {
-	now := other.state()
-	if now != t.seen {
+	current := other.state()
+	if current != t.seen {
 		t.changed = t.changed || t.seen != (state{})
-		t.seen, t.since = now, time.Now()
+		t.seen, t.since = current, time.Now()
 	}
 	switch h, known := other.holder(); {
 	case other.Spec.HolderIdentity == "":

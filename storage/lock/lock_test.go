@@ -111,7 +111,7 @@ func TestLockTakeOverConcurrently(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				// However short the timeout: one that is gone must not lock forever.
+				// With any timeout, an abandoned lock must be taken over.
 				_, k, err := New(s, nil, "prod", Options{Who: fmt.Sprint("taker", i), Timeout: 45 * time.Second, Progress: out.record}).Lock(t.Context(), "web", "install")
 				if err != nil {
 					t.Error(err)
@@ -223,7 +223,7 @@ func TestLockLostResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		s.set(nil, func(method string) error {
-			if method == http.MethodPost { // the client asked twice: the second answer
+			if method == http.MethodPost { // the response to a repeated request
 				return apierrors.NewAlreadyExists(leases, "web")
 			}
 			return nil
@@ -309,7 +309,7 @@ func TestLockTerminatingNamespace(t *testing.T) {
 		ctx, k := New(s, nil, "prod", Options{}).lock(t, "uninstall")
 		synctest.Wait()
 		s.edit(func(all map[string]*lease) { clear(all) })
-		s.set(forbidding("POST"), nil) // it is being terminated
+		s.set(forbidding("POST"), nil) // the namespace is being deleted
 		time.Sleep(time.Minute)
 		if ctx.Err() != nil {
 			t.Error(context.Cause(ctx))

@@ -21,14 +21,14 @@ func TestProcessGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	start, _ := lookAt(child.Process.Pid)
-	it := process{Machine: me.Machine, PID: child.Process.Pid, Start: start}
-	if it.gone() {
+	item := process{Machine: me.Machine, PID: child.Process.Pid, Start: start}
+	if item.gone() {
 		t.Error("it runs")
 	}
 	for name, other := range map[string]process{
-		"of another machine":   {Machine: "x", PID: it.PID, Start: "1"},
-		"of no known machine":  {PID: it.PID, Start: "1"},
-		"of no known start":    {Machine: me.Machine, PID: it.PID},
+		"of another machine":   {Machine: "x", PID: item.PID, Start: "1"},
+		"of no known machine":  {PID: item.PID, Start: "1"},
+		"of no known start":    {Machine: me.Machine, PID: item.PID},
 		"of no process number": {Machine: me.Machine, PID: -1, Start: "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,23 +37,23 @@ func TestProcessGone(t *testing.T) {
 			}
 		})
 	}
-	if again := (process{Machine: me.Machine, PID: it.PID, Start: "1"}); !again.gone() {
+	if again := (process{Machine: me.Machine, PID: item.PID, Start: "1"}); !again.gone() {
 		t.Error("its number is another's now")
 	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 { // dead, but no one has waited for it
-		if it.gone() {
+	for range 100 { // a zombie
+		if item.gone() {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if !it.gone() {
+	if !item.gone() {
 		t.Error("the dead is not gone")
 	}
 	_ = child.Wait()
-	if !it.gone() {
+	if !item.gone() {
 		t.Error("it is not gone")
 	}
 }

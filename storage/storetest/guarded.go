@@ -29,7 +29,7 @@ func (s suite) takeOver(t *testing.T, open Open) {
 		}
 	}
 	if !s.summaries {
-		return // where holders are not kept only the heartbeat tells
+		return // without holders, only the heartbeat shows the takeover
 	}
 	// The first client resumes and writes its final state.
 	r.Info.Status, r.Holder = release.Deployed, ""
@@ -55,13 +55,13 @@ func (s suite) guarded(t *testing.T, open Open) {
 	must(t, RenewHeartbeat(ctx, other, "web", 1))
 	made.Info.Description = "after a heartbeat"
 	must(t, st.Update(ctx, made))
-	theirs, err := other.Get(ctx, "web", 1)
+	second, err := other.Get(ctx, "web", 1)
 	must(t, err)
-	mine, err := st.Get(ctx, "web", 1)
+	first, err := st.Get(ctx, "web", 1)
 	must(t, err)
-	theirs.Info.Status, theirs.Info.Description, theirs.Holder = release.Failed, "theirs", ""
-	must(t, other.Update(ctx, theirs))
-	for what, r := range map[string]*release.Release{"read": mine, "written": made} {
+	second.Info.Status, second.Info.Description, second.Holder = release.Failed, "theirs", ""
+	must(t, other.Update(ctx, second))
+	for what, r := range map[string]*release.Release{"read": first, "written": made} {
 		r.Info.Status, r.Info.Description, r.Holder = release.Deployed, "mine", ""
 		var changed *storage.ChangedError
 		if err := st.Update(ctx, r); !errors.As(err, &changed) || changed.Status != release.Failed {

@@ -71,7 +71,7 @@ func (s suite) releases(t *testing.T, open Open) {
 	web := Release(s.a, "web", 2, release.Deployed)
 	web.Labels = map[string]string{"tier": "back"}
 	must(t, Create(ctx, d, Record(t, old, true)))
-	must(t, Create(ctx, d, Record(t, web, false))) // as Helm leaves it
+	must(t, Create(ctx, d, Record(t, web, false))) // as Helm writes it
 	must(t, Create(ctx, d, Record(t, Release(s.a, "db", 4, release.Failed), true)))
 	st := storage.New(d, s.a)
 	names := func(f storage.Filter) string {
@@ -114,7 +114,7 @@ func (s suite) history(t *testing.T, open Open) {
 		r.Info.Description = fmt.Sprintf("Jürgen’s %d. 💡\n\"<&>\"", i)
 		r.Info.RollbackRevision = i - 1
 		r.Labels = map[string]string{"n": fmt.Sprint(i)}
-		must(t, Create(ctx, d, Record(t, r, i%2 == 0))) // every other one as Helm leaves it
+		must(t, Create(ctx, d, Record(t, r, i%2 == 0))) // half of them as Helm writes them
 	}
 	st := storage.New(d, s.a)
 	for _, newest := range []int{0, 1, 3, 9} {
@@ -157,7 +157,7 @@ func (s suite) prune(t *testing.T, open Open) {
 	for i := 1; i <= 12; i++ {
 		status := release.Superseded
 		if i == 3 {
-			status = release.Deployed // and nine that failed after it
+			status = release.Deployed // and nine failed revisions
 		}
 		must(t, st.Create(ctx, Release(s.a, "web", i, status)))
 	}

@@ -286,8 +286,8 @@ func (s suite) heartbeats(t *testing.T, open Open) {
 	beat := func(seen storage.Heartbeat, holder string) storage.Heartbeat {
 		next, err := st.RenewHeartbeat(ctx, "web", 1, seen, holder)
 		must(t, err)
-		if now := pulse(); now != next {
-			t.Errorf("a heartbeat returned %+v, it is %+v", next, now)
+		if current := pulse(); current != next {
+			t.Errorf("a heartbeat returned %+v, it is %+v", next, current)
 		}
 		return next
 	}
@@ -321,7 +321,7 @@ func (s suite) heartbeats(t *testing.T, open Open) {
 	if third := pulse(); third.Holder != s.holder("bob@desk 18") || third.Token == second.Token {
 		t.Errorf("after someone else's update: %+v, before: %+v", third, second)
 	}
-	// Someone who uninstalls is at work as well.
+	// An uninstall is in progress as well.
 	got.Info.Status = release.Uninstalling
 	must(t, st.Update(ctx, got))
 	leaving := pulse()
@@ -332,7 +332,7 @@ func (s suite) heartbeats(t *testing.T, open Open) {
 	got.Info.Status, got.Holder = release.Deployed, ""
 	must(t, st.Update(ctx, got))
 	done := pulse()
-	if _, err := st.RenewHeartbeat(ctx, "web", 1, done, "bob@desk 18"); !errors.Is(err, storage.ErrChanged) { // a late one
+	if _, err := st.RenewHeartbeat(ctx, "web", 1, done, "bob@desk 18"); !errors.Is(err, storage.ErrChanged) {
 		t.Errorf("a heartbeat on a finished record: %v", err)
 	}
 	if p := pulse(); p != done || p.Holder != "" || p.Status != release.Deployed {
@@ -395,10 +395,10 @@ func (s suite) writers(t *testing.T, open Open) {
 			r.Info.Description = fmt.Sprint(w)
 			for range 4 {
 				err := st.Update(ctx, r)
-				for errors.Is(err, storage.ErrChanged) { // another writer was quicker
-					var now *release.Release
-					if now, err = st.Get(ctx, "web", 1); err == nil {
-						r.Stored = now.Stored
+				for errors.Is(err, storage.ErrChanged) { // another writer was faster
+					var current *release.Release
+					if current, err = st.Get(ctx, "web", 1); err == nil {
+						r.Stored = current.Stored
 						err = st.Update(ctx, r)
 					}
 				}

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/moonhelm/moonhelm/test/callers/programs"
-	"github.com/moonhelm/moonhelm/test/compat/peers"
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
 const (
@@ -24,15 +24,15 @@ const (
 	cellTimeout   = 3 * time.Minute
 )
 
-// helm is a binary that callers are run with.
+// helm is a binary that callers run.
 type helm struct{ name, bin string }
 
-// helms are ours and both of Helm's.
+// helms returns our binary and both of Helm's.
 func helms(t *testing.T) []helm {
 	t.Helper()
 	all := []helm{{"ours", ours(t)}, {"helm4", ""}, {"helm3", ""}}
-	for i, module := range []string{peers.Helm4, peers.Helm3} {
-		bin, err := peers.Released(module)
+	for i, module := range []string{peertest.Helm4, peertest.Helm3} {
+		bin, err := peertest.Released(module)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,25 +41,14 @@ func helms(t *testing.T) []helm {
 	return all
 }
 
-// ours is the binary that `make build` made, unless the variable names another.
+// ours returns the path of our binary.
 func ours(t *testing.T) string {
 	t.Helper()
-	bin := os.Getenv("MOONHELM_TEST_HELM")
-	if bin == "" {
-		bin = filepath.Join("..", "..", "bin", "helm")
-	}
-	bin, err := filepath.Abs(bin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(bin); err != nil {
-		t.Fatalf("bin/helm is not there; run make build: %v", err)
-	}
-	return bin
+	return peertest.Moonhelm(t, filepath.Join("..", ".."))
 }
 
-// TestCallers runs every cell of the table: each script with each helm. Ours has to
-// pass all that either of Helm's passes, which the headers of the scripts say.
+// TestCallers runs every cell of the table: each script with each binary. Ours must pass if one
+// of Helm's does. The headers of the scripts have the expected results.
 func TestCallers(t *testing.T) {
 	admin := os.Getenv(kubeconfigVar)
 	if admin == "" {
@@ -85,9 +74,9 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// TestSpoiled runs every cell with a helm whose answers are wrong, and wants each to
-// fail. The variable says how they are wrong: "silent" for a helm that prints
-// nothing, "failing" for one that exits with 9 after doing its work.
+// TestSpoiled runs every cell with a broken helm and requires each to fail. The variable
+// selects the fault: with "silent" helm prints nothing, with "failing" it exits with 9 after
+// its work.
 func TestSpoiled(t *testing.T) {
 	mode, admin := os.Getenv(spoilVar), os.Getenv(kubeconfigVar)
 	endings := map[string]string{"silent": " >/dev/null", "failing": "; exit 9"}
@@ -110,7 +99,7 @@ func TestSpoiled(t *testing.T) {
 	}
 }
 
-// run runs the script of the cell with one helm.
+// run runs the script of the cell with one binary.
 func run(t *testing.T, c cell, h helm, all []helm, admin string) *recorder {
 	t.Helper()
 	var dirs []string
@@ -140,7 +129,8 @@ func run(t *testing.T, c cell, h helm, all []helm, admin string) *recorder {
 	return r
 }
 
-// condition answers what scripts ask in brackets: which helm runs, and what is there.
+// condition evaluates the conditions of scripts: the name of the binary, and available
+// programs.
 func condition(cond string, h helm) (bool, error) {
 	switch cond {
 	case "ours", "helm4", "helm3":
@@ -157,7 +147,7 @@ var build = struct {
 	failed     map[string]error
 }{failed: map[string]error{}}
 
-// program returns the directory of the program. What failed once is not tried again.
+// program returns the directory of the program. It does not retry after a failure.
 func program(name string) (string, error) {
 	build.Lock()
 	defer build.Unlock()
@@ -169,8 +159,7 @@ func program(name string) (string, error) {
 	return dir, err
 }
 
-// setup gives a script the helm that it is run with, directories and a namespace of
-// its own.
+// setup prepares the environment of a script: the binary, directories and a namespace.
 func setup(env *testscript.Env, h helm, dirs, set []string, admin string) error {
 	bin, home := filepath.Join(env.WorkDir, ".bin"), filepath.Join(env.WorkDir, "home")
 	for _, dir := range []string{bin, home, filepath.Join(env.WorkDir, "tmp")} {
@@ -211,7 +200,7 @@ func setup(env *testscript.Env, h helm, dirs, set []string, admin string) error 
 	return nil
 }
 
-// recorder is a testscript.T that takes a failure down instead of failing the test.
+// recorder is a testscript.T that records a failure instead of failing the test.
 type recorder struct {
 	mu              sync.Mutex
 	text            strings.Builder
@@ -236,7 +225,7 @@ func (r *recorder) Skip(args ...any)  { r.Log(args...); r.skipped = true; runtim
 func (r *recorder) Parallel()         {}
 func (r *recorder) Verbose() bool     { return true }
 
-// Run runs f in a goroutine of its own, which FailNow and Skip end.
+// Run runs f in a goroutine, which FailNow and Skip end.
 func (r *recorder) Run(_ string, f func(testscript.T)) {
 	done := make(chan struct{})
 	go func() {

@@ -12,22 +12,22 @@ import (
 	"testing"
 )
 
-// cell is a script of testdata: one command of one caller, to be run with each helm.
-// Comments at its top describe it; see README.md.
+// cell is a script of testdata: a command of a caller that runs with each binary. Comments at
+// its top describe it; see README.md.
 type cell struct {
-	name string // of the file, without .txtar
+	name string // name of the file without .txtar
 	path string
 
 	caller  string            // and its version
-	command string            // as the table shows it
-	source  string            // for callers that are not run: the page with the command lines
-	uses    []string          // programs and plugins (../programs) that have to be there
-	set     []string          // variables, for ours
-	remark  string            // what a user should know, for the table
-	fails   map[string]string // the helms that the caller does not work with, and why
+	command string            // as shown in the table
+	source  string            // for callers that are not run: the page with their commands
+	uses    []string          // required programs and plugins (see package programs)
+	set     []string          // environment variables for our binary
+	remark  string            // note for users, in the table
+	fails   map[string]string // reasons by the name of a binary that the caller does not work with
 }
 
-// cells reads the headers of all scripts, in the order of the table.
+// cells reads the headers of all scripts in the order of the table.
 func cells(t *testing.T) []cell {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))

@@ -27,15 +27,15 @@ import (
 
 var count atomic.Int64 // of namespaces
 
-// commands are what scripts can use beside testscript's own.
+// commands are the commands of scripts in addition to testscript's.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"kube":   kube,
 	"jq":     jq,
 	"plugin": plugin,
 }
 
-// kube asks the API server of $KUBECONFIG and prints its answer: kube METHOD PATH
-// [BODY]. A PATCH is a JSON merge patch. "! kube" wants the request to be refused.
+// kube sends a request to the API server of $KUBECONFIG and prints the response: kube METHOD
+// PATH [BODY]. A PATCH is a JSON merge patch. "! kube" requires an error.
 func kube(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: kube METHOD PATH [BODY]")
@@ -57,7 +57,7 @@ func request(kubeconfig, method, path, body string) ([]byte, int, error) {
 	return server.Call(context.Background(), method, path, "", body)
 }
 
-// newNamespace makes a namespace, and a kubeconfig below dir whose context has it.
+// newNamespace creates a namespace and a kubeconfig for it in dir.
 func newNamespace(admin, name, dir string) (kubeconfig, context string, err error) {
 	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
 	if answer, status, err := request(admin, http.MethodPost, "/api/v1/namespaces", body); err != nil || status >= 300 {
@@ -72,8 +72,8 @@ func newNamespace(admin, name, dir string) (kubeconfig, context string, err erro
 	return kubeconfig, config.CurrentContext, clientcmd.WriteToFile(*config, kubeconfig)
 }
 
-// jq wants an expression of jq's to be true of a file of JSON or YAML, or of the last
-// output: jq EXPRESSION [FILE].
+// jq requires a jq expression to be true for a file of JSON or YAML, or for the last output: jq
+// EXPRESSION [FILE].
 func jq(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: jq EXPRESSION [FILE]")
@@ -97,8 +97,8 @@ func jq(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// plugin puts a plugin where `helm plugin install` would, without the hooks that
-// download its program: plugin NAME PROGRAM, or plugin NAME DIRECTORY.
+// plugin installs a plugin without the hooks that download its program: plugin NAME PROGRAM, or
+// plugin NAME DIRECTORY.
 func plugin(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: plugin NAME PROGRAM|DIRECTORY")
@@ -113,9 +113,8 @@ func plugin(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.CopyFS(to, os.DirFS(from)))
 }
 
-// serve serves the directory www of the script as $WWW, and a registry for OCI
-// artifacts as $REGISTRY. The registry, and what is below /private/, take the user
-// "anna" with the password "secret".
+// serve serves the directory www of the script as $WWW, and a registry for OCI artifacts as
+// $REGISTRY. The registry and /private/ require the user "anna" and the password "secret".
 func serve(env *testscript.Env) {
 	files := http.FileServer(http.Dir(filepath.Join(env.WorkDir, "www")))
 	www := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,7 +134,8 @@ func serve(env *testscript.Env) {
 	env.Setenv("REGISTRY", strings.TrimPrefix(oci.URL, "http://"))
 }
 
-// authorized reports whether the request is anna's, and refuses it otherwise.
+// authorized reports whether the request has anna's credentials, and responds with an error
+// otherwise.
 func authorized(w http.ResponseWriter, r *http.Request) bool {
 	user, password, _ := r.BasicAuth()
 	if user == "anna" && password == "secret" {

@@ -18,8 +18,8 @@ const (
 	tableEnd   = "<!-- end of table -->"
 )
 
-// TestDocs holds the table of docs/callers.md against the headers of the scripts,
-// which TestCallers holds against what happens.
+// TestDocs compares the table of docs/callers.md with the headers of the scripts, which
+// TestCallers compares with the results.
 func TestDocs(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "callers.md")
 	page, err := os.ReadFile(path)
@@ -43,7 +43,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestOursPassesWhatHelmPasses is the rule of the table.
+// TestOursPassesWhatHelmPasses checks the rule of the table.
 func TestOursPassesWhatHelmPasses(t *testing.T) {
 	for _, c := range cells(t) {
 		helm4, helm3 := c.fails["helm4"], c.fails["helm3"]
@@ -53,7 +53,7 @@ func TestOursPassesWhatHelmPasses(t *testing.T) {
 	}
 }
 
-// table is what the page shows, in Markdown.
+// table returns the table of the page in Markdown.
 func table(all []cell) string {
 	var b strings.Builder
 	b.WriteString("\n| caller | what it runs | Moonhelm | Helm 4.3.1 | Helm 3.22.0 | |\n|---|---|---|---|---|---|\n")
@@ -84,7 +84,7 @@ func (c cell) works(helm string) string {
 	return "yes"
 }
 
-// remarks are why Helm fails, and what else there is to know.
+// remarks returns the reasons why Helm fails, and the notes.
 func (c cell) remarks() string {
 	var all []string
 	if c.fails["helm4"] != "" && c.fails["helm4"] == c.fails["helm3"] {

@@ -17,8 +17,8 @@ import (
 	"github.com/moonhelm/moonhelm/test/callers/many"
 )
 
-// TestManyReleases applies a helmfile of 26 releases with ours and with Helm 4, both with
-// helm-diff, then a change to all of them, and wants the same objects in the cluster.
+// TestManyReleases applies a helmfile of 26 releases and then a change to all of them, with our
+// binary and with Helm 4, both with helm-diff, and compares the objects.
 func TestManyReleases(t *testing.T) {
 	admin := os.Getenv(kubeconfigVar)
 	if admin == "" {
@@ -52,7 +52,7 @@ func TestManyReleases(t *testing.T) {
 	})
 }
 
-// manyEnv is the environment of helmfile with this helm.
+// manyEnv returns the environment of helmfile for a binary.
 func manyEnv(t *testing.T, h helm, dir, kubeconfig string) []string {
 	t.Helper()
 	bin, home := filepath.Join(dir, ".bin"), filepath.Join(dir, "home")
@@ -93,8 +93,8 @@ func helmfile(t *testing.T, dir string, env []string, args ...string) {
 	}
 }
 
-// objects are what the releases have in the namespace, without what every object has
-// of its own.
+// objects returns the objects of the releases in the namespace without fields that differ
+// between any two objects.
 func objects(t *testing.T, kubeconfig, ns string) string {
 	t.Helper()
 	var b strings.Builder

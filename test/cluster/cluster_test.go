@@ -310,8 +310,7 @@ func restrictions(t *testing.T, r running) {
 	}
 }
 
-// gone fails the test unless nothing of a cluster is left: neither its directory
-// nor a process that was told of it.
+// gone fails the test unless the cluster's directory and its processes are gone.
 func gone(t *testing.T, dir string) {
 	t.Helper()
 	eventually(t, "nothing is left of the cluster in "+dir, func() (bool, string) {

@@ -14,14 +14,12 @@ import (
 	"time"
 )
 
-// lockFile marks a directory as a cluster's. Who runs the cluster holds a lock on
-// it and wrote its process number into it; both of its processes share the
-// lock, so that it is free only when both have ended.
+// lockFile marks a directory as a cluster's. Both processes of a cluster hold a lock on it, so
+// that it is free only when both have ended. It contains the process ID of the first one.
 const lockFile = "lock"
 
-// claim makes the directory this process's own and returns its lock. What a
-// crashed cluster left in it is removed; anything else is left alone, with an
-// error.
+// claim creates and locks the directory. It removes what a crashed cluster left in it. A
+// directory with other files is an error.
 func claim(dir string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, err
@@ -33,7 +31,7 @@ func claim(dir string) (*os.File, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err == nil {
-		if err := removeFolder(dir); err != nil {
+		if err := removeDirectory(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -59,8 +57,7 @@ func claim(dir string) (*os.File, error) {
 	return f, err
 }
 
-// owner returns the number of the process that runs the cluster in the directory,
-// or errNotRunning.
+// owner returns the ID of the process that runs the cluster in the directory, or errNotRunning.
 func owner(dir string) (int, error) {
 	f, err := os.Open(filepath.Join(dir, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,9 +81,9 @@ func owner(dir string) (int, error) {
 	return pid, nil
 }
 
-// removeFolder removes a cluster's directory. A process that is on its way out may
-// still write into it, hence the patience.
-func removeFolder(dir string) error {
+// removeDirectory removes a cluster's directory. It retries, because a process that is ending may
+// still write into it.
+func removeDirectory(dir string) error {
 	var err error
 	for range 40 {
 		if err = os.RemoveAll(dir); err == nil {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// asCommand makes the test's own binary behave as the command under test.
+// asCommand makes the test's own binary run the command under test.
 const asCommand = "MOONHELM_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// actAsTester plays a test process that starts a cluster and is then killed.
+// actAsTester is the main function of a test process that starts a cluster and is then killed.
 func actAsTester() {
 	cmd := command("up", "--until-stdin-closes")
 	cmd.Stdout = os.Stdout
@@ -63,7 +63,7 @@ type running struct {
 	stop       func()
 }
 
-// start runs a command that starts a cluster and reads what it announces.
+// start runs a command that starts a cluster, and reads the paths from its output.
 func start(t *testing.T, cmd *exec.Cmd) running {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -135,7 +135,7 @@ func eventually(t *testing.T, what string, holds func() (bool, string)) {
 
 func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, Namespace: "default"} }
 
-// podTemplate is a pod with the annotations, given as "name=value".
+// podTemplate returns a pod with annotations, given as "name=value".
 func podTemplate(policy corev1.RestartPolicy, notes ...string) corev1.PodTemplateSpec {
 	annotations := map[string]string{}
 	for _, n := range notes {
@@ -183,7 +183,7 @@ func summary(pod *corev1.Pod) string {
 	return fmt.Sprintf("phase %s, ready %v, containers %+v", pod.Status.Phase, ready(pod), pod.Status.ContainerStatuses)
 }
 
-// becomes waits until the pod is as told.
+// becomes waits until the pod meets the condition.
 func becomes(t *testing.T, c kubernetes.Interface, name, what string, is func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
 	var pod *corev1.Pod

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cluster runs a real Kubernetes control plane on this machine for
-// tests and demonstrations: one process per cluster, on loopback ports of its
-// own, in a directory of its own, gone without a trace when it is stopped.
+// Command cluster runs a real Kubernetes control plane on this machine for tests and
+// demonstrations. Each cluster is one process with free loopback ports and a directory, and
+// leaves nothing behind when it stops:
 //
-// In goes a command (up, down, status, kubeconfig); out go lines of the form
-// name=value that a test can read. It does not run containers: see README.md
-// for how pods are played.
+//	cluster up --detach
+//	export KUBECONFIG=$(cluster kubeconfig)
+//	cluster down
+//
+// It prints lines of the form name=value for tests. It does not run containers: README.md says
+// how it simulates pods.
 package main
 
 import (
@@ -32,12 +35,12 @@ const usage = `Run a Kubernetes control plane on this machine.
   cluster kubeconfig [--restricted]
                                    print the path of its kubeconfig
 
-Every command takes --name NAME (default "default") or --dir FOLDER, so that
+Every command takes --name NAME (default "default") or --dir DIR, so that
 several clusters run side by side. "up" with --until-stdin-closes or
 --with-parent and neither of both makes a temporary directory. See README.md.
 `
 
-// errNotRunning is the answer of commands that need a running cluster.
+// errNotRunning is returned by commands that need a running cluster.
 var errNotRunning = errors.New("the cluster is not running; start it with: cluster up")
 
 func main() {
@@ -115,7 +118,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) error {
 		}
 		fmt.Fprintln(out, filepath.Join(dir, file))
 		return nil
-	case "serve": // what up runs; not for people
+	case "serve": // the subprocess of up; hidden
 		nodes := fs.Int("nodes", 2, "")
 		if err := fs.Parse(args); err != nil {
 			return err
@@ -128,11 +131,11 @@ func run(args []string, in io.Reader, out, errs io.Writer) error {
 	return fmt.Errorf("unknown command %q; see: cluster help", name)
 }
 
-// place says which cluster is meant.
+// place identifies a cluster by its directory or its name.
 type place struct{ dir, name string }
 
-// find returns the directory as an absolute path. A fresh directory is one that
-// no one else can mean.
+// find returns the absolute path of the directory. If fresh is set and the cluster has no name,
+// it creates a new directory.
 func (p place) find(fresh bool) (string, error) {
 	switch {
 	case p.dir != "" && p.name != "":

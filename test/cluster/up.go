@@ -31,14 +31,13 @@ const (
 	readyLine = "ready"
 )
 
-// up runs a cluster in the directory until it is told to stop, and removes the
-// directory. The cluster is a child process that watches this one, as this one
-// watches it: whichever is killed, the other cleans up.
+// up runs a cluster in the directory until it is stopped, and removes the directory. The
+// cluster is a subprocess; if one of the two processes is killed, the other one cleans up.
 func up(ctx context.Context, dir string, o options, in io.Reader, out io.Writer) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if o.quiet {
-		// Whoever started this one stops listening once the cluster is ready.
+		// The process that reads the output stops reading once the cluster is ready.
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -49,7 +48,7 @@ func up(ctx context.Context, dir string, o options, in io.Reader, out io.Writer)
 		return err
 	}
 	defer lock.Close()
-	defer func() { err = errors.Join(err, removeFolder(dir)) }()
+	defer func() { err = errors.Join(err, removeDirectory(dir)) }()
 
 	if o.untilStdin {
 		go func() {
@@ -82,7 +81,7 @@ func up(ctx context.Context, dir string, o options, in io.Reader, out io.Writer)
 		ended <- server.Wait()
 	}()
 	defer func() {
-		// Killed, not asked: nothing of it is worth a minute of farewells.
+		// Kill it, because a graceful shutdown takes a minute and saves nothing.
 		_ = server.Process.Kill()
 		<-ended
 	}()
@@ -101,9 +100,8 @@ func up(ctx context.Context, dir string, o options, in io.Reader, out io.Writer)
 	}
 }
 
-// startServer starts the process that is the cluster. Its standard input is the
-// pipe by which it notices the end of this process; its output says when it is
-// ready.
+// startServer starts the cluster's process. The process notices the end of this one by its
+// standard input, and prints a line when it is ready.
 func startServer(dir string, nodes int, lock *os.File) (*exec.Cmd, io.Reader, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -131,19 +129,18 @@ func startServer(dir string, nodes int, lock *os.File) (*exec.Cmd, io.Reader, er
 	return cmd, lines, nil
 }
 
-// serve is the cluster's process: it runs the control plane until its parent is
-// gone, and then removes the directory that the parent can remove no more.
+// serve is the main function of the cluster's process. It runs the control plane until its
+// parent is gone, and then removes the directory.
 func serve(ctx context.Context, dir string, nodes int, in io.Reader, out io.Writer) error {
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
-		_ = removeFolder(dir)
+		_ = removeDirectory(dir)
 		os.Exit(0)
 	}()
 	return controlplane.Serve(ctx, dir, nodes, func() { fmt.Fprintln(out, readyLine) })
 }
 
-// detach starts a process of its own that runs up, and returns when the cluster
-// is ready.
+// detach starts a process that runs up, and returns when the cluster is ready.
 func detach(dir string, o options, out io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -175,12 +172,12 @@ func detach(dir string, o options, out io.Writer) error {
 	return errors.New(strings.TrimPrefix(strings.TrimSpace(errs.String()), "cluster: "))
 }
 
-// down stops the cluster in the directory and returns when nothing of it is left.
+// down stops the cluster in the directory and returns when its processes have ended.
 func down(dir string, out io.Writer) error {
 	pid, err := owner(dir)
 	if errors.Is(err, errNotRunning) {
 		if _, missing := os.Stat(filepath.Join(dir, lockFile)); missing == nil {
-			if err := removeFolder(dir); err != nil {
+			if err := removeDirectory(dir); err != nil {
 				return err
 			}
 		}
@@ -205,7 +202,7 @@ func down(dir string, out io.Writer) error {
 	return fmt.Errorf("the cluster in %s does not end; its process is %d", dir, pid)
 }
 
-// status says where a running cluster is.
+// status prints the paths and the process ID of a running cluster.
 func status(dir string, out io.Writer) error {
 	pid, err := owner(dir)
 	if err != nil {
@@ -222,8 +219,7 @@ func announce(out io.Writer, dir string) {
 		controlplane.RestrictedUser, filepath.Join(dir, logFile))
 }
 
-// alive reports whether a process runs; one that has ended and was not waited for
-// does not.
+// alive reports whether a process is running. A zombie is not.
 func alive(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
@@ -236,7 +232,7 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(state, "Z")
 }
 
-// lastLines returns the end of a text file, for an error message.
+// lastLines returns the last n lines of a file, for an error message.
 func lastLines(path string, n int) string {
 	data, _ := os.ReadFile(path)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")

@@ -14,14 +14,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// tool is one of the three, at work in one namespace.
+// tool is one of the three binaries with a namespace.
 type tool struct {
 	name, bin, home string
 	flags           []string
 	space
 }
 
-// tools are ours and both generations of Helm's, by name.
+// tools returns our binary and both of Helm's by name.
 func tools(t *testing.T, s space) map[string]tool {
 	t.Helper()
 	home := t.TempDir()
@@ -46,7 +46,7 @@ func (h tool) must(t *testing.T, args ...string) string {
 	return r.stdout
 }
 
-// fails runs what has to fail, and returns what it says.
+// fails runs a command that must fail and returns its error output.
 func (h tool) fails(t *testing.T, args ...string) string {
 	t.Helper()
 	r := h.run(t, args...)
@@ -56,10 +56,9 @@ func (h tool) fails(t *testing.T, args ...string) string {
 	return r.stderr
 }
 
-// webChart writes a chart of a little of everything. With "old" it has an
-// object, fields and a list item that are not there without, and lacks one
-// that is. "port" may be set to what the API server refuses, "policy" to what
-// cannot be changed.
+// webChart writes a chart with objects of several kinds. The value "old" adds an object, fields
+// and a list item, and removes another object. "port" may be set to a value that the API server
+// rejects, and "policy" to one that is immutable.
 func webChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "web")
@@ -135,15 +134,14 @@ spec: {restartPolicy: Never, containers: [{name: p, image: nowhere/image}]}
 	return dir
 }
 
-// bigChart is webChart with a file in it that makes its records too large for
-// one Secret.
+// bigChart is webChart with a file that makes its records too large for one Secret.
 func bigChart(t *testing.T) string {
 	t.Helper()
 	dir := webChart(t)
 	noise := make([]byte, 1<<20)
 	random := rand.NewChaCha8([32]byte{1})
 	for i := range noise {
-		noise[i] = byte('a' + random.Uint64()%26) // the record's gzip cannot do much about it
+		noise[i] = byte('a' + random.Uint64()%26) // hardly compressible
 	}
 	if err := os.WriteFile(filepath.Join(dir, "noise.txt"), append(noise, noise[:1<<19]...), 0o644); err != nil {
 		t.Fatal(err)
@@ -151,8 +149,8 @@ func bigChart(t *testing.T) string {
 	return dir
 }
 
-// TestReleasesGoRound has each step of a release's life done by another tool,
-// in every order, and looks at it with all three after each.
+// TestReleasesGoRound runs each step of a release's life with another binary, in every order,
+// and compares the output of all three after each step.
 func TestReleasesGoRound(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
@@ -204,7 +202,7 @@ func TestReleasesGoRound(t *testing.T) {
 	}
 }
 
-// agree wants the records to be there, and all tools to tell the same of them.
+// agree requires that the records exist and that all binaries print the same about them.
 func agree(t *testing.T, all map[string]tool, records ...string) {
 	t.Helper()
 	h := all["ours"]
@@ -233,7 +231,7 @@ func agree(t *testing.T, all map[string]tool, records ...string) {
 	}
 }
 
-// lastRuns are the phases in which hooks ended that have run, as a tool tells.
+// lastRuns returns the phases of the last runs of hooks, as a binary prints them.
 func lastRuns(t *testing.T, h tool) map[string]string {
 	t.Helper()
 	var record struct {
@@ -259,8 +257,8 @@ func lastRuns(t *testing.T, h tool) map[string]string {
 // rollbackRevision is a key that Helm 3 drops.
 var rollbackRevision = regexp.MustCompile(`,"rollback_revision":\d+`)
 
-// look wants the objects as the chart makes them with a colour, when a tool has
-// been at work. (Helm does not remove keys of a Secret that was in stringData.)
+// look requires the objects of the chart with a colour. tool is the binary that made the last
+// change: Helm does not remove keys of a Secret that were in stringData.
 func look(t *testing.T, s space, by tool, colour string, old bool) {
 	t.Helper()
 	a, w := s.object(t, "ConfigMap", "a"), s.object(t, "Deployment", "w")

@@ -6,19 +6,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// cluster is the API server of the tests, asked directly.
+// cluster is a client of the API server, independent of the code under test.
 type cluster struct{ *apiserver.Client }
 
 func connect(t *testing.T) *cluster {
@@ -30,18 +28,10 @@ func (c *cluster) call(ctx context.Context, method, path, contentType, body stri
 	return c.Call(ctx, method, path, contentType, body)
 }
 
-// namespace makes one that is deleted with the test.
+// namespace creates a namespace that is deleted after the test.
 func (c *cluster) namespace(t *testing.T) space {
 	t.Helper()
-	s := space{c, fmt.Sprintf("compat-%08x", rand.Uint32())}
-	text, code, err := c.call(t.Context(), http.MethodPost, "/api/v1/namespaces", "application/json", `{"metadata":{"name":"`+s.name+`"}}`)
-	if err != nil || code != http.StatusCreated {
-		t.Fatalf("create namespace %s: %d %s, %v", s.name, code, text, err)
-	}
-	t.Cleanup(func() {
-		_, _, _ = c.call(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+s.name, "application/json", "")
-	})
-	return s
+	return space{c, c.Namespace(t, "compat")}
 }
 
 // space is a namespace.
@@ -50,7 +40,7 @@ type space struct {
 	name string
 }
 
-// path leads to the objects of a kind, or to one of them.
+// path returns the API path of an object, or of the collection if name is "".
 func (s space) path(kind, name string) string {
 	at := map[string]string{
 		"ConfigMap": "/api/v1/namespaces/%s/configmaps", "Secret": "/api/v1/namespaces/%s/secrets",
@@ -60,7 +50,7 @@ func (s space) path(kind, name string) string {
 	return strings.TrimSuffix(fmt.Sprintf(at, s.name)+"/"+name, "/")
 }
 
-// object is nil where there is none.
+// object returns an object, or nil if it does not exist.
 func (s space) object(t *testing.T, kind, name string) map[string]any {
 	t.Helper()
 	text, code, err := s.call(t.Context(), http.MethodGet, s.path(kind, name), "", "")
@@ -74,7 +64,7 @@ func (s space) object(t *testing.T, kind, name string) map[string]any {
 	return o
 }
 
-// patch changes an object as one who is not a helm.
+// patch changes an object with the field manager of another client.
 func (s space) patch(t *testing.T, kind, name, body string) {
 	t.Helper()
 	path := s.path(kind, name) + "?fieldManager=" + url.QueryEscape("someone-else")
@@ -84,7 +74,7 @@ func (s space) patch(t *testing.T, kind, name, body string) {
 	}
 }
 
-// records are the statuses of all revisions of a release, oldest first.
+// records returns the statuses of all revisions of a release, oldest first.
 func (s space) records(t *testing.T, release string) []string {
 	t.Helper()
 	text, code, err := s.call(t.Context(), http.MethodGet, s.path("Secret", "")+"?labelSelector="+url.QueryEscape("owner=helm,name="+release), "", "")
@@ -99,7 +89,7 @@ func (s space) records(t *testing.T, release string) []string {
 	slices.SortFunc(list.Items, func(a, b struct {
 		Metadata struct{ Labels map[string]string }
 	}) int {
-		x, _ := strconv.Atoi(a.Metadata.Labels["version"]) // what is not a number is in front
+		x, _ := strconv.Atoi(a.Metadata.Labels["version"]) // values that are not numbers come first
 		y, _ := strconv.Atoi(b.Metadata.Labels["version"])
 		return x - y
 	})
@@ -110,7 +100,7 @@ func (s space) records(t *testing.T, release string) []string {
 	return out
 }
 
-// secrets are the names of all Secrets, of records and their parts.
+// secrets returns the names of all Secrets.
 func secrets(t *testing.T, s space) []string {
 	t.Helper()
 	text, code, err := s.call(t.Context(), http.MethodGet, s.path("Secret", ""), "", "")
@@ -127,7 +117,7 @@ func secrets(t *testing.T, s space) []string {
 	return out
 }
 
-// at is what is at a path of keys and indices, nil where nothing does.
+// at returns the value at a path of keys and indices, or nil.
 func at(o any, path ...any) any {
 	for _, p := range path {
 		switch p := p.(type) {
@@ -143,15 +133,4 @@ func at(o any, path ...any) any {
 		}
 	}
 	return o
-}
-
-// eventually waits for what someone else does.
-func eventually(holds func() bool) bool {
-	for range 300 {
-		if holds() {
-			return true
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return false
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compat holds our binary against Helm's: real charts with Helm's own
-// answers, and releases that one of the two made and the other reads, lists and
-// uninstalls. It knows nothing of the code inside; it runs programs.
+// Package compat compares our binary with Helm's: the output for real charts, and releases that
+// one of them creates and the other reads, lists, changes and uninstalls. The package runs the
+// programs and does not import the code under test.
 package compat

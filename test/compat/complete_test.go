@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// The bits of what a completion tells a shell.
+// The bits of a completion's directive.
 const (
 	directiveError     = 1
 	directiveKeepOrder = 32
 )
 
-// completion is what a helm offers for a line.
+// completion is the output of a binary for a command line.
 type completion struct {
 	words     []string
 	help      []string // active help
@@ -33,7 +33,7 @@ func complete(t *testing.T, bin, home string, line ...string) completion {
 	return completionOf(t, line, run(t, bin, home, append([]string{"__complete"}, line...)...))
 }
 
-// completeHelm is complete for a binary of Helm's, whose answers are remembered.
+// completeHelm is like complete for one of Helm's binaries, with a cache.
 func completeHelm(t *testing.T, bin, home string, line ...string) completion {
 	t.Helper()
 	return completionOf(t, line, ask(t, bin, home, append([]string{"__complete"}, line...)...))
@@ -62,8 +62,8 @@ func completionOf(t *testing.T, line []string, r result) completion {
 	return c
 }
 
-// narrower are the places where ours offers other words than files, or none, with the
-// reason; Helm offers all files there.
+// narrower are the places where our binary completes other words than files, or none, with the
+// reason. Helm completes all files there.
 var narrower = []struct{ line, reason string }{
 	{`^(get \w+|history|rollback|status|test|uninstall|upgrade) `, "names of releases and revisions: without an answer of the cluster there are none, and files are not releases"},
 	{`^(search (hub|repo)|list|version|registry \w+) `, "words to search for, and hosts, are not files"},
@@ -77,19 +77,18 @@ var narrower = []struct{ line, reason string }{
 	{`--namespace\b`, "names of namespaces, which the cluster does not tell"},
 }
 
-// wider are the places where ours offers what Helm does not, with the reason.
+// wider are the places where our binary completes more words than Helm, with the reason.
 var wider = []struct{ line, reason string }{
 	{`^(install|template) stable/$`, "with --generate-name the first argument is the chart, and files are charts too"},
 	{`^pull x `, "takes any number of charts"},
 }
 
-// unoffered are flags of Helm that ours accepts and does not offer: older names, and
-// what has no effect. TestFlagsOfHelm holds that they are accepted.
+// unoffered are flags of Helm that our binary accepts but does not complete: older names and
+// flags without effect. TestFlagsOfHelm checks that they are accepted.
 const unoffered = "--all --atomic --colour --fail-on-repo-update-fail --force --hide-notes --no-update --recreate-pods --show-desc --show-resources"
 
-// TestCompletionsOfHelm asks for completions at each place of each command line that
-// Helm's help names: ours offers what Helm does, and says that nothing follows where
-// Helm says it.
+// TestCompletionsOfHelm compares the completions at each place of each command line that Helm's
+// help describes: our binary completes the same words and has the same directive.
 func TestCompletionsOfHelm(t *testing.T) {
 	home, bin := completionHome(t), ours(t)
 	t.Chdir(t.TempDir()) // without files
@@ -140,7 +139,7 @@ func compareCompletion(t *testing.T, line []string, theirs, own completion) {
 	}
 }
 
-// commandsOf are the commands that Helm's own completion names, groups included.
+// commandsOf returns the commands that Helm completes, including groups.
 func commandsOf(t *testing.T, helm, home string) [][]string {
 	var out [][]string
 	var walk func(path []string)
@@ -148,7 +147,7 @@ func commandsOf(t *testing.T, helm, home string) [][]string {
 		for _, word := range completeHelm(t, helm, home, append(slices.Clone(path), "")...).words {
 			sub := append(slices.Clone(path), word)
 			if r := ask(t, helm, home, append(sub, "--help")...); !strings.Contains(r.stdout, "helm "+strings.Join(sub, " ")) {
-				continue // an argument, no command
+				continue // an argument, not a command
 			}
 			out = append(out, sub)
 			if len(sub) < 3 {
@@ -160,8 +159,8 @@ func commandsOf(t *testing.T, helm, home string) [][]string {
 	return out
 }
 
-// linesOf are the lines to be completed of one command: each argument, and the value of
-// each flag that has one.
+// linesOf returns the command lines to complete for one command: each argument, and the value
+// of each flag that has one.
 func linesOf(t *testing.T, helm, home string, command []string) [][]string {
 	lines := [][]string{
 		append(slices.Clone(command), ""),
@@ -176,7 +175,7 @@ func linesOf(t *testing.T, helm, home string, command []string) [][]string {
 		if m[2] == "--help" || m[3] == "" {
 			continue
 		}
-		if m[4] != "" { // it may stand without a value
+		if m[4] != "" { // a flag with an optional value
 			lines = append(lines, append(slices.Clone(command), m[2]+"="))
 			continue
 		}
@@ -188,8 +187,7 @@ func linesOf(t *testing.T, helm, home string, command []string) [][]string {
 	return lines
 }
 
-// completionHome has a repository, a kubeconfig whose cluster is not there, and nothing
-// else.
+// completionHome has a repository and a kubeconfig whose cluster does not exist.
 func completionHome(t *testing.T) string {
 	home := t.TempDir()
 	for name, text := range map[string]string{
@@ -214,7 +212,7 @@ func completionHome(t *testing.T) string {
 	return home
 }
 
-// TestCompletionDescriptions holds the descriptions that Helm gives to words against ours.
+// TestCompletionDescriptions compares the descriptions of completed words.
 func TestCompletionDescriptions(t *testing.T) {
 	home, bin, helm := completionHome(t), ours(t), peer(t, helm4)
 	t.Chdir(t.TempDir())

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// conflictChart has one object of each kind that the cases are about. The value note
-// changes them all.
+// conflictChart has one object of each kind in the cases. The value note changes all of them.
 var conflictChart = map[string]string{
 	"Chart.yaml":  "apiVersion: v2\nname: web\nversion: 0.1.0\n",
 	"values.yaml": "note: one\nlevel: info\nowners: \"\"\n",
@@ -58,33 +58,33 @@ spec:
 `,
 }
 
-// conflictCase is one client that sets a field of a release's object to another value
-// than the chart.
+// conflictCase is a client that sets a field of a release's object to another value than the
+// chart.
 type conflictCase struct {
 	name      string
-	installer string // the Helm that installs, "" for the one that upgrades
+	installer string // the binary that installs; the default is the one that upgrades
 	before    func(t *testing.T, s space)
 	change    func(t *testing.T, s space)
 	flags     []string // of the upgrade
 	install   []string // of the install
 	kind      string
 	path      []any
-	helm      string // the value after the upgrade, or "conflict"; two where another client may be quick
+	helm      string // the value after the upgrade, or "conflict"; two if they depend on another client's timing
 	ours      string
-	say       string // what ours says
+	say       string // part of our output
 }
 
-// container leads to a field of the Deployment's container.
+// container returns the patch of a field of the Deployment's container.
 func container(path ...any) []any {
 	return append([]any{"spec", "template", "spec", "containers", 0}, path...)
 }
 
-// editImage sets another image, as kubectl edit does.
+// editImage sets another image, like kubectl edit.
 func editImage(t *testing.T, s space) {
 	s.change(t, "Deployment", "kubectl-edit", "strategic-merge-patch", `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"example.com/web:2"}]}}}}`)
 }
 
-// scalingCases are those of what scales.
+// scalingCases are the cases of clients that scale.
 func scalingCases() []conflictCase {
 	replicas := []any{"spec", "replicas"}
 	return []conflictCase{
@@ -112,7 +112,7 @@ func scalingCases() []conflictCase {
 	}
 }
 
-// editingCases are those of clients that set single fields.
+// editingCases are the cases of clients that set single fields.
 func editingCases() []conflictCase {
 	return []conflictCase{
 		{
@@ -180,19 +180,19 @@ func editingCases() []conflictCase {
 	}
 }
 
-// scale sets a Deployment's replicas as kubectl scale does.
+// scale sets a Deployment's replicas, like kubectl scale.
 func (s space) scale(t *testing.T, manager string, replicas int) {
 	t.Helper()
 	path := s.path("Deployment", "web") + "/scale?fieldManager=" + manager
 	s.expect(t, http.MethodPatch, path, "application/merge-patch+json", fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 }
 
-// autoscale has the cluster's own autoscaler set a Deployment's replicas.
+// autoscale lets the cluster's autoscaler set a Deployment's replicas.
 func (s space) autoscale(t *testing.T, replicas int) {
 	t.Helper()
 	s.expect(t, http.MethodPost, "/apis/autoscaling/v2/namespaces/"+s.name+"/horizontalpodautoscalers", "application/json", fmt.Sprintf(
 		`{"metadata":{"name":"web"},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":%d,"maxReplicas":9}}`, replicas))
-	if !eventually(func() bool {
+	if !apiserver.Eventually(func() bool {
 		return fmt.Sprint(at(s.object(t, "Deployment", "web"), "spec", "replicas")) == fmt.Sprint(replicas)
 	}) {
 		t.Fatal("the autoscaler does nothing")
@@ -221,34 +221,34 @@ func (s space) expect(t *testing.T, method, path, contentType, body string) {
 	}
 }
 
-// TestConflictsBesideHelm has another client set a field of a release's object, and
-// upgrades the release by server-side apply, with Helm 4 and with ours. What ours
-// leaves to others it leaves there with the next upgrade too, without a write.
+// TestConflictsBesideHelm lets another client set a field of a release's object, and upgrades
+// the release with server-side apply, with Helm 4 and with ours. The next upgrade with ours
+// must leave the same fields to the other client, without a write.
 func TestConflictsBesideHelm(t *testing.T) {
 	c := connect(t)
 	chart := filepath.Join(t.TempDir(), "web")
 	filetest.Write(t, chart, conflictChart)
 	for _, tc := range append(scalingCases(), editingCases()...) {
 		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel() // autoscalers look every 15 seconds
+			t.Parallel() // autoscalers sync every 15 seconds
 			if tc.helm != "" {
 				if got, _ := tc.run(t, c.namespace(t), peer(t, helm4), chart, ""); !slices.Contains(strings.Split(tc.helm, "|"), got) {
 					t.Errorf("with Helm it is %s, want %s", got, tc.helm)
 				}
 			}
-			got, said := tc.run(t, c.namespace(t), ours(t), chart, "--server-side")
+			got, output := tc.run(t, c.namespace(t), ours(t), chart, "--server-side")
 			if got != tc.ours {
-				t.Errorf("with ours it is %s, want %s:\n%s", got, tc.ours, said)
+				t.Errorf("with ours it is %s, want %s:\n%s", got, tc.ours, output)
 			}
-			if !strings.Contains(said, tc.say) {
-				t.Errorf("ours says\n%swant %q", said, tc.say)
+			if !strings.Contains(output, tc.say) {
+				t.Errorf("ours says\n%swant %q", output, tc.say)
 			}
 		})
 	}
 }
 
-// run is a case with one binary: the value after the upgrade, and what it says.
-func (tc conflictCase) run(t *testing.T, s space, bin, chart, serverSide string) (value, said string) {
+// run runs a case with one binary and returns the value after the upgrade and the output.
+func (tc conflictCase) run(t *testing.T, s space, bin, chart, serverSide string) (value, output string) {
 	t.Helper()
 	home := t.TempDir()
 	args := func(verb string, more ...string) []string {
@@ -293,14 +293,14 @@ func (tc conflictCase) run(t *testing.T, s space, bin, chart, serverSide string)
 	return fmt.Sprint(at(object, tc.path...)), r.stderr
 }
 
-// applied is an object without its status, and without what reports that the status has
-// been written.
+// applied returns an object without its status and without the metadata that changes with the
+// status.
 func applied(object map[string]any) map[string]any {
 	out := map[string]any{"spec": object["spec"], "data": object["data"]}
 	meta, _ := object["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	annotations = maps.Clone(annotations)
-	delete(annotations, "deployment.kubernetes.io/revision") // its controller's, which may be late
+	delete(annotations, "deployment.kubernetes.io/revision") // the controller may set it late
 	out["annotations"], out["generation"] = annotations, meta["generation"]
 	var managers []any
 	fields, _ := meta["managedFields"].([]any)

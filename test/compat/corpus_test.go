@@ -15,8 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestCorpus renders public charts and holds the result against what Helm
-// printed for them: the same sequence of sources, each object equal as data.
+// TestCorpus renders public charts and compares the output with Helm's: the same sequence of
+// sources, each object with equal data.
 func TestCorpus(t *testing.T) {
 	corpus := filepath.Join(root(t), "..", "shared", "corpus")
 	expected, err := filepath.Glob(filepath.Join(corpus, "expected", "*"))
@@ -49,8 +49,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// compareFailure wants a failure that tells the same cause: the words of
-// Helm's that name it are in ours as well.
+// compareFailure requires an error with the same cause: the words of Helm's message that name
+// it must be in ours.
 func compareFailure(t *testing.T, want string, got result) {
 	t.Helper()
 	if got.err == nil {
@@ -92,7 +92,7 @@ func compareOutput(t *testing.T, want, got string) {
 	}
 }
 
-// parse reads the documents of a `helm template` output with their sources.
+// parse returns the documents of an output of `helm template` with their sources.
 func parse(t *testing.T, what, text string) []document {
 	t.Helper()
 	var out []document
@@ -114,7 +114,7 @@ func parse(t *testing.T, what, text string) []document {
 	return out
 }
 
-// difference names the first places at which two values differ.
+// difference returns the first paths at which two values differ.
 func difference(path string, want, got any) string {
 	wm, ok1 := want.(map[string]any)
 	gm, ok2 := got.(map[string]any)

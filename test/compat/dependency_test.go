@@ -12,8 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// dependentChart lists nginx twice, mysql by a range with a build, and a directory;
-// with a library, which Helm reads past.
+// dependentChart depends on nginx twice, on mysql with a range and build metadata, on a
+// directory, and on a library, which Helm ignores.
 func dependentChart(t *testing.T, url string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func dependentChart(t *testing.T, url string) string {
 	return filepath.Join(dir, "web")
 }
 
-// repository serves the charts of chartsOf, with an index.
+// repository serves the charts of chartsOf with an index.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := packed(t)
@@ -42,7 +42,8 @@ func repository(t *testing.T) string {
 
 var ownKeys = regexp.MustCompile(`(?m)^  digest: .*\n|^libraries:\n(- .*\n|  .*\n)*|^generated: .*\n`)
 
-// lockOf is the chart's lock without what Helm does not know, and the time.
+// lockOf returns the chart's lock file without the time and without the keys that Helm does not
+// know.
 func lockOf(t *testing.T, chart string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(chart, "Chart.lock"))
@@ -52,7 +53,7 @@ func lockOf(t *testing.T, chart string) string {
 	return ownKeys.ReplaceAllString(string(text), "")
 }
 
-// archivesOf are the names of the archives in the chart's charts/.
+// archivesOf returns the names of the archives in the chart's charts/.
 func archivesOf(t *testing.T, chart string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(chart, "charts", "*.tgz"))
@@ -65,7 +66,7 @@ func archivesOf(t *testing.T, chart string) string {
 	return strings.Join(found, " ")
 }
 
-// What one of us locks the other builds, and both lock the same.
+// Each binary builds what the other has locked, and both lock the same versions.
 func TestDependenciesBothWays(t *testing.T) {
 	url := repository(t)
 	for _, module := range []string{helm4, helm3} {
@@ -87,7 +88,7 @@ func TestDependenciesBothWays(t *testing.T) {
 					t.Fatal(err)
 				}
 				if chart == byThem && helm == ours(t) {
-					continue // Helm locks no libraries, and so it is out of step for us
+					continue // Helm's lock has no libraries, so it is out of date for us
 				}
 				must(t, helm, home, "dependency", "build", chart, "--skip-refresh")
 				if got := archivesOf(t, chart); got != want {
@@ -95,7 +96,7 @@ func TestDependenciesBothWays(t *testing.T) {
 				}
 			}
 		}
-		// An update by Helm leaves our lock alone, where it finds the same.
+		// An update by Helm keeps our lock file if it resolves the same versions.
 		before, _ := os.ReadFile(filepath.Join(byUs, "Chart.lock"))
 		must(t, theirs, home, "dependency", "update", byUs, "--skip-refresh")
 		if after, _ := os.ReadFile(filepath.Join(byUs, "Chart.lock")); string(after) != string(before) {
@@ -104,7 +105,7 @@ func TestDependenciesBothWays(t *testing.T) {
 	}
 }
 
-// A lock of Helm's is built here, libraries aside.
+// Our binary builds from Helm's lock file, except for libraries.
 func TestLocksOfHelmAreBuilt(t *testing.T) {
 	url := repository(t)
 	theirs, home := peer(t, helm4), t.TempDir()
@@ -121,7 +122,7 @@ func TestLocksOfHelmAreBuilt(t *testing.T) {
 	}
 	must(t, theirs, home, "dependency", "update", chart)
 	want := archivesOf(t, chart)
-	// They take two versions of a chart for one too many, also where both are listed.
+	// Both reject two versions of a chart, even if the chart lists both.
 	blanks := regexp.MustCompile(`too many matches| +`)
 	plainly := func(s string) string {
 		return strings.TrimRight(blanks.ReplaceAllStringFunc(s, func(m string) string {
@@ -139,7 +140,7 @@ func TestLocksOfHelmAreBuilt(t *testing.T) {
 	if err := os.Remove(filepath.Join(chart, "charts", "nginx-1.2.3.tgz")); err != nil {
 		t.Fatal(err)
 	}
-	// Where the repository is not known by name, its URL will do.
+	// A repository that was not added is used by its URL.
 	must(t, ours(t), t.TempDir(), "dependency", "build", chart)
 	if got := archivesOf(t, chart); got != want {
 		t.Errorf("built %s of %s", got, want)

@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// TestFailedRevisionsOfTheOther has one tool fail halfway and another go on.
+// TestFailedRevisionsOfTheOther lets one binary fail in the middle of an operation and another
+// one continue.
 func TestFailedRevisionsOfTheOther(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
@@ -23,7 +26,7 @@ func TestFailedRevisionsOfTheOther(t *testing.T) {
 			agree(t, all, "1 deployed", "2 failed")
 			all[next].must(t, "upgrade", "web", chart, "--set", "colour=blue")
 			agree(t, all, "1 superseded", "2 failed", "3 deployed")
-			if next == "ours" { // Helm leaves behind what a failed revision has made
+			if next == "ours" { // Helm does not remove the objects that a failed revision has created
 				look(t, ns, all[next], "blue", true)
 			}
 			all[failing].fails(t, bad...)
@@ -38,8 +41,8 @@ func TestFailedRevisionsOfTheOther(t *testing.T) {
 	}
 }
 
-// TestOursUndoesAndHelmGoesOn has ours undo a failed upgrade and a failed first
-// install, which leaves the same records as Helm's.
+// TestOursUndoesAndHelmGoesOn lets our binary undo a failed upgrade and a failed first install,
+// after which the records are the same as Helm's.
 func TestOursUndoesAndHelmGoesOn(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
@@ -54,19 +57,19 @@ func TestOursUndoesAndHelmGoesOn(t *testing.T) {
 		h := all[name]
 		flaw := []string{"--set", "colour=bad,old=false,port=99999999", undo, "--timeout", "1m"}
 		got := map[string]string{}
-		told := func(what string) {
+		messages := func(what string) {
 			got[what] = strings.Join(ns.records(t, "web"), ", ")
 		}
 		h.fails(t, append([]string{"install", "web", chart}, flaw...)...)
-		told("an install that is undone")
+		messages("an install that is undone")
 		h.must(t, "install", "web", chart)
 		h.fails(t, append([]string{"upgrade", "web", chart}, flaw...)...)
-		told("an upgrade that is undone")
+		messages("an upgrade that is undone")
 		look(t, ns, h, "red", true)
 		for _, other := range []string{"ours", "helm4", "helm3"} {
 			all[other].must(t, "upgrade", "web", chart, "--set", "colour=blue")
 		}
-		told("what comes after")
+		messages("what comes after")
 		if want == nil {
 			want = got
 		}
@@ -78,13 +81,12 @@ func TestOursUndoesAndHelmGoesOn(t *testing.T) {
 	}
 }
 
-// TestRecordsThatAreTooLargeForHelm writes down what becomes of them under
-// Helm, which sees only those that fit into one Secret, as if the others were
-// not there: it lists and shows nothing, and every command that would change
-// the release says "no revision for release" (or that the name is taken, or,
-// where some revisions are small, that a revision is not there, or exists already). It changes and deletes nothing that belongs to them. An uninstall
-// of Helm's does succeed where the newest revision is small; the large ones
-// stay, and ours removes them.
+// TestRecordsThatAreTooLargeForHelm checks how Helm handles records that are split over several
+// Secrets, as documented: it ignores them. It lists and shows nothing, and every command that
+// would change the release fails with "no revision for release" (or that the name is in use or,
+// if some revisions are small, that a revision does not exist or already exists). It changes
+// and deletes none of their Secrets. An uninstall by Helm succeeds if the newest revision is
+// small; the large ones stay, and ours removes them.
 func TestRecordsThatAreTooLargeForHelm(t *testing.T) {
 	c := connect(t)
 	big, small := bigChart(t), webChart(t)
@@ -131,7 +133,7 @@ func TestRecordsThatAreTooLargeForHelm(t *testing.T) {
 				t.Errorf("after helm's uninstall the records are %q, want %q", got, want)
 			}
 			we.must(t, "uninstall", "web")
-			if !eventually(func() bool { return len(secrets(t, ns)) == 0 }) {
+			if !apiserver.Eventually(func() bool { return len(secrets(t, ns)) == 0 }) {
 				t.Errorf("left behind: %q", secrets(t, ns))
 			}
 		})

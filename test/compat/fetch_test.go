@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// shelf is a repository that has one chart, web, and remembers who asked what.
+// shelf is a repository with one chart, web, that records its requests.
 type shelf struct {
 	*httptest.Server
 	index func(address string) string
@@ -54,17 +54,17 @@ func newShelf(t *testing.T) *shelf {
 	return s
 }
 
-// requests are those for archives since the last call.
+// requests returns the requests for archives since the last call.
 func (s *shelf) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := s.asked
+	calls := s.asked
 	s.asked = nil
-	return asked
+	return calls
 }
 
-// home is one in which the repository has been added, with an index whose URL of
-// the archive is address.
+// home returns a home directory to which the repository was added, with an index in which
+// address is the URL of the archive.
 func (s *shelf) home(t *testing.T, repository, address string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -83,8 +83,8 @@ func (s *shelf) home(t *testing.T, repository, address string) string {
 	return home
 }
 
-// TestTheContentCacheIsShared has each use what the other has fetched, and ours
-// notice what was damaged.
+// TestTheContentCacheIsShared lets each binary use what the other has fetched, and ours detect
+// damaged files.
 func TestTheContentCacheIsShared(t *testing.T) {
 	s := newShelf(t)
 	helm, we := peer(t, helm4), ours(t)
@@ -118,8 +118,8 @@ func TestTheContentCacheIsShared(t *testing.T) {
 	}
 }
 
-// TestIndexesLeadToTheSamePlaces follows each form of URL that an index may have,
-// with Helm and with ours.
+// TestIndexesLeadToTheSamePlaces compares the requests for each form of URL that an index may
+// have.
 func TestIndexesLeadToTheSamePlaces(t *testing.T) {
 	s := newShelf(t)
 	elsewhere := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)

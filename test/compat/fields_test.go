@@ -8,17 +8,16 @@ import (
 	"testing"
 )
 
-// TestFieldsOfOthersStay passes releases on between tools that apply on the
-// server and by client, and has someone else change the objects meanwhile:
-// what the chart drops goes, what others have put there stays, and nothing is
-// a conflict, whoever comes next.
+// TestFieldsOfOthersStay passes releases on between binaries that use server-side and
+// client-side apply, while another client changes the objects: fields that the chart drops are
+// removed, those of other clients stay, and there are no conflicts.
 func TestFieldsOfOthersStay(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
 	for _, s := range []struct {
 		maker  string
 		flags  []string
-		method string // the record's, that everybody has to keep
+		method string // the apply method of the record, which all binaries must keep
 		next   []string
 	}{
 		{"helm4", nil, "ssa", []string{"ours", "helm4", "ours"}},
@@ -59,8 +58,8 @@ func TestFieldsOfOthersStay(t *testing.T) {
 	}
 }
 
-// theirs wants the objects of a colour, with and without what the chart drops,
-// and with what others have put there.
+// theirs requires the objects of a colour with the fields of other clients, with or without
+// those that the chart drops.
 func theirs(t *testing.T, s space, after, colour string, old bool) {
 	t.Helper()
 	w, a := s.object(t, "Deployment", "w"), s.object(t, "ConfigMap", "a")
@@ -98,7 +97,7 @@ func theirs(t *testing.T, s space, after, colour string, old bool) {
 	}
 }
 
-// method is how the last revision says that it was applied.
+// method returns the apply method of the last revision's record.
 func method(t *testing.T, h tool) string {
 	t.Helper()
 	var record struct {

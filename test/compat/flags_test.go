@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// helpLine is a flag's line in Helm's help: a letter, the name, what it takes,
-// and what it means to stand without a value.
+// helpLine matches the line of a flag in Helm's help: the shorthand, the name, the type, and
+// the value if it is optional.
 var helpLine = regexp.MustCompile(`(?m)^ +(?:(-\w), )?(--[a-z0-9-]+)(?: (\w+))?(\[=.*?\])?(?:  |$)`)
 
-// TestFlagsOfHelm calls each command with each flag that Helm's help names, in
-// the forms that Helm takes.
+// TestFlagsOfHelm calls each command with each flag of Helm's help, in all forms that Helm
+// accepts.
 func TestFlagsOfHelm(t *testing.T) {
 	home, bin := t.TempDir(), ours(t)
 	for _, command := range []string{"install", "upgrade", "rollback", "uninstall", "test", "history", "status", "list", "template", "get all", "get hooks", "get manifest", "get metadata", "get notes", "get values",
@@ -24,7 +24,7 @@ func TestFlagsOfHelm(t *testing.T) {
 		verb := strings.Fields(command)
 		seen := map[string]bool{}
 		for _, module := range []string{helm4, helm3} {
-			help := run(t, peer(t, module), home, append(verb, "--help")...).stdout // the older one may not have the command
+			help := run(t, peer(t, module), home, append(verb, "--help")...).stdout // Helm 3 may not have the command
 			own, _, _ := strings.Cut(help, "\nGlobal Flags:")
 			if command == "install" {
 				own = help // the global ones are the same for all

@@ -12,10 +12,9 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/internal/peertest"
-	"github.com/moonhelm/moonhelm/test/compat/peers"
 )
 
-// root is the repository's top directory.
+// root returns the top directory of the repository.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")
@@ -25,43 +24,35 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// ours is the binary that `make build` made, unless the variable names another.
+// ours returns the path of our binary.
 func ours(t *testing.T) string {
 	t.Helper()
-	bin := os.Getenv("MOONHELM_TEST_HELM")
-	if bin == "" {
-		bin = filepath.Join(root(t), "bin", "helm")
-	}
-	if _, err := os.Stat(bin); err != nil {
-		t.Fatalf("bin/helm is not there; run make build: %v", err)
-	}
-	return bin
+	return peertest.Moonhelm(t, root(t))
 }
 
-// The peers that releases are exchanged with.
+// The versions of Helm with which releases are exchanged.
 const (
-	helm4 = peers.Helm4
-	helm3 = peers.Helm3
+	helm4 = peertest.Helm4
+	helm3 = peertest.Helm3
 )
 
-// peer builds one of Helm's own binaries, or finds the one that is there.
+// peer returns the path of one of Helm's binaries, which is built if necessary.
 func peer(t *testing.T, module string) string {
 	t.Helper()
-	bin, err := peers.Helm(module)
+	bin, err := peertest.Helm(module)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return bin
 }
 
-// result is what a program printed, and how it ended.
+// result is the output and the error of a command.
 type result struct {
 	stdout, stderr string
 	err            error
 }
 
-// run runs a helm with a home of its own, so that no test sees the files of
-// another or of the person who runs it.
+// run runs a binary with the home directory home, so that tests do not share files.
 func run(t *testing.T, bin, home string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(bin, args...)
@@ -75,8 +66,8 @@ func run(t *testing.T, bin, home string, args ...string) result {
 	return result{stdout.String(), stderr.String(), err}
 }
 
-// ask is run for a command of Helm's that makes no requests and changes nothing: its answer
-// is remembered.
+// ask is like run for a command of Helm that makes no requests and changes no files: the result
+// is cached.
 func ask(t *testing.T, bin, home string, args ...string) result {
 	t.Helper()
 	answer, err := peertest.Command{
@@ -92,7 +83,7 @@ func ask(t *testing.T, bin, home string, args ...string) result {
 	return result{answer.Stdout, answer.Stderr, err}
 }
 
-// must is run for commands that have to succeed; it returns standard output.
+// must is like run for commands that must succeed. It returns the standard output.
 func must(t *testing.T, bin, home string, args ...string) string {
 	t.Helper()
 	r := run(t, bin, home, args...)

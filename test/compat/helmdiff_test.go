@@ -14,17 +14,17 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/internal/filetest"
-	"github.com/moonhelm/moonhelm/test/compat/peers"
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
-// helmDiff is a directory of plugins with helm-diff in it: the newest version that the Go
-// module proxy gives out, or the binary that MOONHELM_HELM_DIFF names.
+// helmDiff returns a directory of plugins with helm-diff: the binary of MOONHELM_HELM_DIFF, or
+// else the newest version of the Go module proxy.
 func helmDiff(t *testing.T) string {
 	t.Helper()
 	bin := os.Getenv("MOONHELM_HELM_DIFF")
 	if bin == "" {
 		var err error
-		if bin, err = peers.HelmDiff(); err != nil {
+		if bin, err = peertest.HelmDiff(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,14 +104,14 @@ spec:
 	return dir
 }
 
-// sum is the last line of the built-in's text, which helm-diff does not have.
+// sum matches the last line of our text output, which helm-diff does not have.
 var sum = regexp.MustCompile(`(?m)^(Plan|Difference|Plan of the rollback|Difference from revision)[^:\n]*: \d+ to add, .*\n`)
 
-// heading begins what helm-diff says of one object.
+// heading matches the first line of helm-diff's output for an object.
 var heading = regexp.MustCompile(`^\S+, \S+, \S+ \(`)
 
-// blocks are the parts of a diff, a heading and its lines each, in one order, without what
-// docs/diff.md says is otherwise.
+// blocks returns the sorted parts of a diff, a heading and its lines each, without the
+// differences of docs/diff.md.
 func blocks(text string) []string {
 	text = sum.ReplaceAllString(text, "")
 	text = regexp.MustCompile(`(["'])([^"'\n]* # \(\d+ bytes\))["']`).ReplaceAllString(text, `"$2"`)
@@ -134,7 +134,7 @@ func blocks(text string) []string {
 	return out
 }
 
-// items are those of a JSON array, in one order.
+// items returns the sorted elements of a JSON array.
 func items(text string) []string {
 	var list []any
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
@@ -148,7 +148,7 @@ func items(text string) []string {
 	return out
 }
 
-// paragraphs are those of a text, in one order.
+// paragraphs returns the sorted paragraphs of a text.
 func paragraphs(text string) []string {
 	return slices.Sorted(strings.SplitSeq(strings.TrimSpace(text), "\n\n"))
 }
@@ -158,11 +158,11 @@ type diffCase struct {
 	name   string
 	args   []string
 	env    []string
-	parts  func(string) []string // blocks where it is left out
-	noHook bool                  // helm-diff compares no hooks
+	parts  func(string) []string // the default is blocks
+	noHook bool                  // helm-diff does not compare hooks
 }
 
-// diffCases are the command lines that are compared. CHART stands for the chart.
+// diffCases are the command lines to compare. CHART stands for the chart.
 func diffCases() []diffCase {
 	upgrade := func(name, args string, env ...string) diffCase {
 		return diffCase{name: name, args: strings.Fields("upgrade web CHART -C -1 --detailed-exitcode " + args), env: env}
@@ -219,9 +219,9 @@ func diffCases() []diffCase {
 	}
 }
 
-// TestHelmDiff runs helm-diff as a plugin of Helm 3, and where Helm 4 understands what this
-// version calls it with as one of Helm 4, and the built-in command beside them, on recorded
-// manifests: the same text, and the same exit code.
+// TestHelmDiff compares the text and the exit code of the built-in command with those of
+// helm-diff, as a plugin of Helm 3, and of Helm 4 if it supports the flags with which this
+// version calls it. It compares recorded manifests.
 func TestHelmDiff(t *testing.T) {
 	if os.Getenv("MOONHELM_TEST_KUBECONFIG") == "" {
 		t.Skip("no cluster: make cluster-tests brings one up (MOONHELM_TEST_KUBECONFIG)")
@@ -266,7 +266,7 @@ func TestHelmDiff(t *testing.T) {
 				want := runWith(t, peer(t, helm), home, append(env, "HELM_PLUGINS="+plugins), args...)
 				switch {
 				case strings.Contains(want.stderr, "[dry-run validate] were all set"):
-					continue // Helm 4 has not known the two together any more since this version
+					continue // Helm 4 no longer accepts this combination of flags
 				case !strings.Contains(strings.Join(args, " "), "surely-unknown") && lacks.MatchString(want.stderr):
 					t.Skipf("this helm-diff has no such thing: %s", lacks.FindString(want.stderr))
 				}
@@ -281,8 +281,8 @@ func TestHelmDiff(t *testing.T) {
 	}
 }
 
-// TestHelmDiffOfDrift compares live objects that another client has changed, as
-// --three-way-merge does there and the built-in command by itself.
+// TestHelmDiffOfDrift compares live objects that another client has changed, which helm-diff
+// does with --three-way-merge and the built-in command by default.
 func TestHelmDiffOfDrift(t *testing.T) {
 	plugins, none := helmDiff(t), t.TempDir()
 	s := connect(t).namespace(t)
@@ -306,7 +306,7 @@ func TestHelmDiffOfDrift(t *testing.T) {
 			got := runWith(t, ours(t), home, []string{"HELM_PLUGINS=" + none}, args...)
 			want := runWith(t, peer(t, helm3), home, []string{"HELM_PLUGINS=" + plugins}, append(args, "--three-way-merge")...)
 			g, w := parts(source.ReplaceAllString(got.stdout, "")), parts(source.ReplaceAllString(want.stdout, ""))
-			for i := range g { // the place of a change is in ours only
+			for i := range g { // only ours has the path of a change
 				g[i] = strings.TrimSpace(g[i])
 			}
 			for i := range w {
@@ -321,16 +321,16 @@ func TestHelmDiffOfDrift(t *testing.T) {
 }
 
 var (
-	// lacks is what an earlier helm-diff says of what has come since.
+	// lacks matches the message of an earlier helm-diff about a newer feature.
 	lacks = regexp.MustCompile(`unknown flag: --(show-secrets-decoded|include-crds)|This command needs 2 arguments`)
-	// banner is what helm-diff says of a release that is not there, and of a variable.
+	// banner matches the lines of helm-diff about a missing release and about a variable.
 	banner = regexp.MustCompile(`(?s)^\*{20}\n.*?\n\*{20}\n|^Enabled normalize manifests via the envvar\n`)
-	// emptied is what later versions say where no line that changes is shown.
+	// emptied matches the line of later versions for objects whose changes are all hidden.
 	emptied = strings.NewReplacer("MODIFY_SUPPRESSED", "MODIFY",
 		" has changed, but diff is empty after suppression.", " has changed:", ", but diff is empty after suppression.", ".")
 )
 
-// runWith is run with more variables.
+// runWith is like run with additional variables.
 func runWith(t *testing.T, bin, home string, env []string, args ...string) result {
 	t.Helper()
 	cmd := exec.Command(bin, args...)

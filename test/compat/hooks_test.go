@@ -13,8 +13,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// hooksChart writes a chart whose hooks live in the release's namespace, in another
-// one and in the whole cluster, with every delete policy, and in a list.
+// hooksChart writes a chart whose hooks are in the release's namespace, in another one and
+// cluster-scoped, with every delete policy, and in a list.
 func hooksChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "hooked")
@@ -55,9 +55,8 @@ items:
 	return dir
 }
 
-// TestHooksGoRound has each step of the life of a release with hooks done by another
-// tool: whatever one's hooks have left, the next one's replace, also outside the
-// release's namespace.
+// TestHooksGoRound runs each step of the life of a release with hooks with another binary: its
+// hooks replace those that the previous one has left, also outside the release's namespace.
 func TestHooksGoRound(t *testing.T) {
 	c := connect(t)
 	chart := hooksChart(t)
@@ -98,8 +97,8 @@ func TestHooksGoRound(t *testing.T) {
 	}
 }
 
-// TestLogsOfHooks compares where the logs of hooks and tests are written: those that a
-// policy asks for to standard error, those of `test --logs` to standard output.
+// TestLogsOfHooks compares where the logs of hooks and tests are written: logs that a policy
+// requests to standard error, those of `test --logs` to standard output.
 func TestLogsOfHooks(t *testing.T) {
 	c := connect(t)
 	dir := filepath.Join(t.TempDir(), "logs")

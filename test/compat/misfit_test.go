@@ -12,8 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// shownTemplate writes what a chart's templates see of it. Each chart has it
-// under two names, one of which no chart of another version has.
+// shownTemplate writes the values that a chart's templates have. Each chart has it under two
+// names, one of which is different for each version.
 const shownTemplate = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: "%s-{{ .Chart.Name }}-{{ .Chart.Version | replace "." "-" | replace "+" "-" }}"}
@@ -23,10 +23,10 @@ data:
   path: {{ .Template.BasePath | quote }}
 `
 
-// vendored is a chart of charts/.
+// vendored is a chart in charts/.
 type vendored struct {
 	name, version string
-	dependencies  string // below "dependencies:"
+	dependencies  string // text after "dependencies:"
 	charts        []vendored
 }
 
@@ -52,8 +52,7 @@ func (v vendored) write(t *testing.T, dir, values string, v1 bool) {
 	}
 }
 
-// misfits are charts whose charts/ and whose list of dependencies do not agree,
-// and some that do.
+// misfits are charts whose charts/ and dependencies do not agree, and some that do.
 func misfits() map[string]vendored {
 	dep := func(name, version, rest string) string {
 		return fmt.Sprintf("- {name: %s, version: %q, repository: https://example.com, %s}\n", name, version, rest)
@@ -96,8 +95,8 @@ func misfits() map[string]vendored {
 	return out
 }
 
-// TestChartsInVersionsThatNothingWants holds what becomes of charts in charts/
-// that Chart.yaml, or requirements.yaml, wants in other versions against Helm.
+// TestChartsInVersionsThatNothingWants compares the results for charts in charts/ that
+// Chart.yaml or requirements.yaml requires in other versions.
 func TestChartsInVersionsThatNothingWants(t *testing.T) {
 	helm, bin := peer(t, helm4), ours(t)
 	for name, c := range misfits() {
@@ -117,14 +116,14 @@ func TestChartsInVersionsThatNothingWants(t *testing.T) {
 					case args[0] == "template" && documents(want.stdout) != documents(got.stdout):
 						t.Errorf("template with x: %s: got\n%s\nHelm\n%s", x, indent(got.stdout), indent(want.stdout))
 					case args[0] == "show" && want.stdout != got.stdout,
-						// Of several charts of one name, Helm looks at any.
+						// Of several charts with one name, Helm uses any.
 						args[0] == "dependency" && len(c.charts) == 1 && want.stdout != got.stdout:
 						t.Errorf("%s: got\n%s\nHelm\n%s", command, indent(got.stdout), indent(want.stdout))
 					}
 				}
 			}
 			compare("{a: false, b: true}", false, "template r", "dependency list")
-			if strings.HasPrefix(name, "\"") { // only the versions are different
+			if strings.HasPrefix(name, "\"") { // only the versions differ
 				return
 			}
 			compare("{a: true, b: false}", false, "template r", "lint", "package -d "+home, "show all", "install r --dry-run=client")
@@ -133,7 +132,7 @@ func TestChartsInVersionsThatNothingWants(t *testing.T) {
 	}
 }
 
-// documents are those of a stream, in an order of their own.
+// documents returns the sorted documents of a stream.
 func documents(text string) string {
 	docs := strings.Split(text, "---\n")
 	slices.Sort(docs)

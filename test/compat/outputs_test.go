@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestOutputsOfOneRelease has Helm 4 and ours show the same releases, made by each of the
-// three, and wants the same bytes: programs parse them. What Helm 3 shows, ours shows
-// under the same keys in the same order.
+// TestOutputsOfOneRelease compares the output of our binary and Helm 4 for releases of each of
+// the three binaries byte by byte, because programs parse it. Compared with Helm 3, the keys
+// and their order are the same.
 func TestOutputsOfOneRelease(t *testing.T) {
 	c := connect(t)
 	chart := configChart(t)
@@ -28,7 +28,7 @@ func TestOutputsOfOneRelease(t *testing.T) {
 				"get values web", "get values bare", "get values web --all", "get metadata web", "get metadata bare", "get metadata web --revision 1"} {
 				for _, format := range []string{"json", "yaml", "table"} {
 					if format == "table" && strings.HasPrefix(command, "status") {
-						continue // Helm's order of kinds is by chance, and columns are padded otherwise
+						continue // Helm's order of kinds is random, and its padding differs
 					}
 					args := append(strings.Fields(command), "-o", format)
 					got, want := all["ours"].must(t, args...), all["helm4"].must(t, args...)
@@ -54,12 +54,12 @@ func TestOutputsOfOneRelease(t *testing.T) {
 	}
 }
 
-// TestOutputsOfChanges compares the keys of what install and upgrade print, in order.
+// TestOutputsOfChanges compares the keys of the output of install and upgrade and their order.
 func TestOutputsOfChanges(t *testing.T) {
 	c := connect(t)
 	chart := configChart(t)
 	ours, helm := tools(t, c.namespace(t))["ours"], tools(t, c.namespace(t))["helm4"]
-	// When the chart's files were written is not in ours' records.
+	// Our records do not have the modification times of the chart's files.
 	unknown := func(keys []string) []string {
 		return slices.DeleteFunc(keys, func(k string) bool { return strings.HasSuffix(k, "modtime") })
 	}
@@ -75,7 +75,8 @@ func TestOutputsOfChanges(t *testing.T) {
 	}
 }
 
-// TestDryRunShowsValues has --dry-run --debug print the values where Helm prints them.
+// TestDryRunShowsValues requires --dry-run --debug to print the values in the same place as
+// Helm.
 func TestDryRunShowsValues(t *testing.T) {
 	c := connect(t)
 	chart := configChart(t)
@@ -90,8 +91,8 @@ func TestDryRunShowsValues(t *testing.T) {
 	}
 }
 
-// parentChart writes a chart with subcharts: one that is listed, one under an alias whose
-// values are imported, one that is switched off, and one that is not listed.
+// parentChart writes a chart with subcharts: one that is listed, one with an alias and imported
+// values, one that is disabled, and one that is not listed.
 func parentChart(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,11 +105,11 @@ func parentChart(t *testing.T) string {
 	return dir
 }
 
-// TestValuesOfSubcharts compares the values in force and the chart's list of
-// dependencies, where the chart has subcharts, in dry runs and in records.
+// TestValuesOfSubcharts compares the values and the list of dependencies of charts with
+// subcharts, in dry runs and in records.
 func TestValuesOfSubcharts(t *testing.T) {
 	c := connect(t)
-	// listed has a list of dependencies, the other chart has only what is in charts/.
+	// listed has a list of dependencies; the other chart has only charts/.
 	listed, bare := parentChart(t), t.TempDir()
 	vendored{name: "bare", version: "1.0.0", charts: []vendored{{name: "extra", version: "3.0.0"}}}.write(t, bare, "colour: red\n", false)
 	for name, chart := range map[string]string{"listed": listed, "not listed": bare} {
@@ -136,7 +137,7 @@ func TestValuesOfSubcharts(t *testing.T) {
 }
 
 // TestReusedValuesOfSubcharts upgrades to a chart whose subcharts have other defaults:
-// with --reuse-values those of the record hold.
+// --reuse-values uses those of the record.
 func TestReusedValuesOfSubcharts(t *testing.T) {
 	c := connect(t)
 	chart := func(version, more string) string {
@@ -164,11 +165,10 @@ func TestReusedValuesOfSubcharts(t *testing.T) {
 	}
 }
 
-// modified is the label that says when a record was written.
+// modified matches the label with the time when a record was written.
 var modified = regexp.MustCompile(`(modifiedAt"?[=:] ?"?)\d+`)
 
-// emptyTime reports whether a key is that of a time that Helm 3 writes as "" where Helm 4
-// leaves it out.
+// emptyTime reports whether a key is that of a time that Helm 3 writes as "" and Helm 4 omits.
 func emptyTime(key string) bool {
 	return key == ".info.deleted" || strings.HasSuffix(key, ".last_run.started_at") || strings.HasSuffix(key, ".last_run.completed_at")
 }
@@ -181,8 +181,8 @@ func emptyChart(t *testing.T) string {
 	return dir
 }
 
-// keysOf are the paths of all keys of a JSON text in their order, those of a list's items
-// under its own.
+// keysOf returns the paths of all keys of a JSON text in their order. Items of a list have the
+// list's path.
 func keysOf(t *testing.T, text string) []string {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -220,7 +220,7 @@ func keysOf(t *testing.T, text string) []string {
 	return out
 }
 
-// within reports whether all of some are in list, in the same order.
+// within reports whether list contains all elements of some in the same order.
 func within(some, list []string) bool {
 	for _, key := range some {
 		i := slices.Index(list, key)

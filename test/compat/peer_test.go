@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestPeers runs the packages' own comparisons with Helm, which skip where
-// no one names its binary: random values and chart trees, and hundreds of
-// broken charts under lint.
+// TestPeers runs tests of other packages that compare with Helm and are skipped without its
+// binary: random values and chart trees, and hundreds of invalid charts for lint.
 func TestPeers(t *testing.T) {
 	for _, pkg := range []string{"./chart/values", "./internal/cli/lint"} {
 		cmd := exec.Command("go", "test", "-count=1", "-run", "Peer", pkg)

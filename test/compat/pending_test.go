@@ -19,10 +19,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// busy starts an upgrade that waits for what does not become ready, and returns
-// when its record says pending.
+// busy starts an upgrade that waits for an object that never becomes ready, and returns when
+// its record is pending.
 func (h tool) busy(t *testing.T, chart string, records ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(h.bin, "upgrade", "web", chart, "--set", "ready=false,colour=slow", "--wait", "--timeout", "10m", "--namespace", h.space.name)
@@ -30,8 +32,8 @@ func (h tool) busy(t *testing.T, chart string, records ...string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, mostly
-	if !eventually(func() bool {
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has usually ended
+	if !apiserver.Eventually(func() bool {
 		return fmt.Sprint(h.records(t, "web")) == fmt.Sprint(records) && at(h.object(t, "Deployment", "w"), "spec", "template", "metadata", "annotations", "colour") == "slow"
 	}) {
 		t.Fatalf("the records are %q, want %q", h.records(t, "web"), records)
@@ -39,8 +41,8 @@ func (h tool) busy(t *testing.T, chart string, records ...string) *exec.Cmd {
 	return cmd
 }
 
-// later is our tool a while later: it sees the API server through a proxy, on
-// which all records are older.
+// later runs our binary as if at a later time: through a proxy that makes the times of all
+// records earlier.
 func (h tool) later(t *testing.T, by time.Duration) tool {
 	t.Helper()
 	target, err := url.Parse(h.Base)
@@ -49,7 +51,7 @@ func (h tool) later(t *testing.T, by time.Duration) tool {
 	}
 	proxy := &httputil.ReverseProxy{Transport: h.Transport, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
-		r.Out.Header.Set("Authorization", "Bearer "+h.Token) // which no client sends over plain HTTP
+		r.Out.Header.Set("Authorization", "Bearer "+h.Token) // clients send no credentials over plain HTTP
 	}}
 	proxy.ModifyResponse = func(r *http.Response) error {
 		if !strings.Contains(r.Request.URL.Path, "/secrets") || r.Header.Get("Content-Encoding") != "" {
@@ -88,17 +90,17 @@ users: [{name: x, user: {}}]
 	return h
 }
 
-// created finds where a record says when it was made or changed.
+// created matches the times when a record was created or changed.
 var created = regexp.MustCompile(`"creationTimestamp":"[^"]*"|"(createdAt|modifiedAt)":"\d+"`)
 
-// number finds the seconds in it.
+// number matches the seconds in it.
 var number = regexp.MustCompile(`\d+`)
 
 const another = "another operation (install/upgrade/rollback) is in progress"
 
-// TestPendingRevisionsOfHelm kills Helm in the middle of an upgrade. Its record
-// has no heartbeat, so an upgrade of ours leaves it a quarter of an hour, while
-// rollback and uninstall repair the release at once, as Helm's do.
+// TestPendingRevisionsOfHelm kills Helm during an upgrade. Its record has no heartbeat, so our
+// upgrade waits a quarter of an hour before it takes over, while rollback and uninstall repair
+// the release at once, as in Helm.
 func TestPendingRevisionsOfHelm(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
@@ -145,8 +147,8 @@ func TestPendingRevisionsOfHelm(t *testing.T) {
 	}
 }
 
-// TestHelmKeepsOffOurPendingRevisions has both of Helm's generations come while
-// ours is at work, and when it has ended.
+// TestHelmKeepsOffOurPendingRevisions runs Helm 3 and 4 while our upgrade is in progress, and
+// after it has ended.
 func TestHelmKeepsOffOurPendingRevisions(t *testing.T) {
 	c := connect(t)
 	chart := webChart(t)
@@ -168,8 +170,7 @@ func TestHelmKeepsOffOurPendingRevisions(t *testing.T) {
 	all["helm3"].must(t, "upgrade", "web", chart)
 	agree(t, all, "1 superseded", "2 superseded", "3 superseded", "4 deployed")
 
-	// Killed, ours leaves a record that Helm knows to be pending, and that Helm
-	// gets rid of in its usual way.
+	// After it was killed, the record is pending, and Helm repairs it in its usual way.
 	cmd = we.busy(t, chart, "1 superseded", "2 superseded", "3 superseded", "4 deployed", "5 pending-upgrade")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -180,11 +181,11 @@ func TestHelmKeepsOffOurPendingRevisions(t *testing.T) {
 	look(t, ns, all["helm4"], "red", true)
 	we.must(t, "upgrade", "web", chart, "--set", "colour=blue")
 	look(t, ns, we, "blue", true)
-	// That a revision before the last is pending disturbs no one: Helm's rollback leaves it so.
+	// A pending revision before the last one has no effect; Helm's rollback leaves one.
 	agree(t, all, "1 superseded", "2 superseded", "3 superseded", "4 superseded", "5 pending-upgrade", "6 superseded", "7 deployed")
 }
 
-// getReady lets the pods of the chart become ready.
+// getReady makes the pods of the chart ready.
 func (s space) getReady(t *testing.T) {
 	t.Helper()
 	text, code, err := s.call(t.Context(), http.MethodGet, s.path("Pod", ""), "", "")

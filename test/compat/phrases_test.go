@@ -13,13 +13,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
-// TestPhrases runs the scripts of testdata/phrases with Helm's binaries and with ours.
-// They hold the sentences of Helm's that people search their logs and the web for, each in
-// a situation in which Helm says it. Where Helm 3 and 4 differ, [helm3] and [helm4] say
-// which says what; ours says what both say, unless [ours] says otherwise.
+// TestPhrases runs the scripts of testdata/phrases with Helm's binaries and with ours. The
+// scripts produce the messages of Helm that people search for in their logs and on the web.
+// [helm3] and [helm4] have messages of one version; ours prints those of both, unless [ours]
+// has another one.
 func TestPhrases(t *testing.T) {
 	admin := os.Getenv("MOONHELM_TEST_KUBECONFIG")
 	for name, find := range map[string]func(t *testing.T) string{
@@ -67,7 +68,7 @@ func phrases(t *testing.T, name, bin, dir, admin string) {
 			}
 			ns := connect(t).namespace(t)
 			env.Setenv("KUBECONFIG", admin)
-			env.Setenv("RESTRICTED", os.Getenv("MOONHELM_TEST_RESTRICTED_KUBECONFIG"))
+			env.Setenv("RESTRICTED", os.Getenv(apiserver.RestrictedKubeconfig))
 			env.Setenv("NS", ns.name)
 			env.Setenv("HELM_NAMESPACE", ns.name)
 			return nil
@@ -86,7 +87,7 @@ func phrases(t *testing.T, name, bin, dir, admin string) {
 	})
 }
 
-// says is a command of scripts: the last command's stream must hold a text, word for word.
+// says is a command of scripts: the output of the last command must contain a text.
 func says(stream string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if len(args) != 1 {
@@ -99,8 +100,8 @@ func says(stream string) func(ts *testscript.TestScript, neg bool, args []string
 	}
 }
 
-// serveFiles serves a script's directory www at $WWW. What is below /private/ takes a name
-// and a password that no one has.
+// serveFiles serves a script's directory www at $WWW. /private/ requires credentials that no
+// client has.
 func serveFiles(env *testscript.Env) {
 	files := http.FileServer(http.Dir(filepath.Join(env.WorkDir, "www")))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

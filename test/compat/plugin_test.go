@@ -19,15 +19,15 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// pluginHelm is one of the helms with plugins, and a home of its own.
+// pluginHelm is a binary with plugins and a home directory.
 type pluginHelm struct {
 	name, bin, home string
-	plugins         string // its directory, the same for all of a test
+	plugins         string // the directory of plugins, which all binaries of a test share
 	env             []string
 }
 
-// pluginHelms are Helm 4, Helm 3 where old says so, and ours, all with the plugins
-// of testdata that are named.
+// pluginHelms returns our binary, Helm 4 and, if old is set, Helm 3 with the named plugins of
+// testdata.
 func pluginHelms(t *testing.T, old bool, names ...string) []*pluginHelm {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plugins")
@@ -58,10 +58,10 @@ func (h *pluginHelm) run(t *testing.T, stdin string, args ...string) result {
 	return result{h.same(stdout.String()), h.same(stderr.String()), err}
 }
 
-// chatter is what only Helm says, and only to those who look for bugs in it.
+// chatter matches the debug messages that only Helm prints.
 var chatter = regexp.MustCompile(`(?m)^level=DEBUG .*\n`)
 
-// same is text without what must differ.
+// same returns text without the parts that differ.
 func (h *pluginHelm) same(text string) string {
 	return chatter.ReplaceAllString(strings.NewReplacer(h.home, "HOME", h.bin, "HELM").Replace(text), "")
 }
@@ -77,8 +77,7 @@ func (r result) code() int {
 	return 0
 }
 
-// alike runs the same command line with every helm and wants the same output and
-// the same code from all.
+// alike runs a command line with every binary and requires the same output and exit code.
 func alike(t *testing.T, all []*pluginHelm, stdin string, args ...string) {
 	t.Helper()
 	want := all[0].run(t, stdin, args...)
@@ -108,7 +107,7 @@ func TestPluginCommandsAreCalledAlike(t *testing.T) {
 		{"relnotes", "exit", "1"},
 		{"relnotes", "exit", "42"},
 		{"relnotes", "cat", "x"},
-		// Helm loses an empty argument, and the one behind it; ours does not.
+		// Helm drops an empty argument and the next one; ours does not.
 		{"relnotes", "args", "a b", "$HOME", "--", "-n", "x", "--flag=1", "-abc", "-nx", "-v", "3"},
 		{"relnotes", "args", "--namespace=x", "-n=y", "--kubeconfig", "/k", "--debug", "--debug=true", "--kube-as-group", "g", "--color", "never"},
 		{"relnotes", "args", "--kube-insecure-skip-tls-verify", "--kube-context=c", "--registry-config", "r", "--qps", "1", "--content-cache", "x"},
@@ -118,8 +117,8 @@ func TestPluginCommandsAreCalledAlike(t *testing.T) {
 	}
 }
 
-// TestPluginsSeeTheSameEnvironment: ours has what both Helms give, and the names
-// that Helm 3's first documents promise, and variables of its own.
+// TestPluginsSeeTheSameEnvironment compares the environment of plugins: ours has the variables
+// of both Helms, those of the first documents of Helm 3, and more.
 func TestPluginsSeeTheSameEnvironment(t *testing.T) {
 	all := pluginHelms(t, true, "relnotes")
 	for _, flags := range [][]string{
@@ -168,8 +167,8 @@ func TestPluginsForHelm4AreCalledAlike(t *testing.T) {
 	}
 }
 
-// words are what a shell would offer, sorted, with the global flags left out: each
-// helm has its own.
+// words returns the completions that a shell offers, sorted and without the global flags, which
+// differ.
 func words(r result) string {
 	var out []string
 	for line := range strings.Lines(r.stdout) {
@@ -203,8 +202,8 @@ func TestPluginsCompleteAlike(t *testing.T) {
 	}
 }
 
-// TestDownloadersAreCalledAlike uses charts and values of a plugin's scheme in
-// every way.
+// TestDownloadersAreCalledAlike uses charts and values with the scheme of a plugin in every
+// way.
 func TestDownloadersAreCalledAlike(t *testing.T) {
 	all := pluginHelms(t, true, "shelf")
 	shelf := t.TempDir()
@@ -249,8 +248,8 @@ func TestGettersForHelm4AreCalledAlike(t *testing.T) {
 	alike(t, all, "", "template", chart, "-f", "label://colour/green")
 }
 
-// TestPluginsAreInstalledAlike installs from a directory and from an archive, with
-// hooks, and has each helm remove what the other installed.
+// TestPluginsAreInstalledAlike installs from a directory and from an archive, with hooks, and
+// removes each plugin with the other binary.
 func TestPluginsAreInstalledAlike(t *testing.T) {
 	all := pluginHelms(t, false)
 	archive := filepath.Join(t.TempDir(), "greet-0.2.0.tgz")
@@ -260,10 +259,10 @@ func TestPluginsAreInstalledAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range all {
-		h.plugins = filepath.Join(h.home, ".local", "share", "helm", "plugins") // Helm 4 installs there, whatever it is told
+		h.plugins = filepath.Join(h.home, ".local", "share", "helm", "plugins") // Helm 4 always installs there
 	}
 	alike(t, all, "", "plugin", "install", directory)
-	for _, h := range all { // the warning is on another stream
+	for _, h := range all { // the warning is on the other stream
 		r := h.run(t, "", "plugin", "install", archive, "--verify=false")
 		wantIn(t, h.name, r.stdout, "greet is here\nInstalled plugin: greet\n")
 		wantIn(t, h.name, r.stdout+r.stderr, "WARNING: Skipping plugin signature verification\n")
@@ -291,8 +290,8 @@ func TestPluginsAreInstalledAlike(t *testing.T) {
 	}
 }
 
-// TestSignedPluginsAreExchanged: what one helm packs and signs, the other verifies
-// and installs.
+// TestSignedPluginsAreExchanged packs and signs with one binary and verifies and installs with
+// the other.
 func TestSignedPluginsAreExchanged(t *testing.T) {
 	_, keys := gnupg(t)
 	directory := filepath.Join("testdata", "plugins", "greet")
@@ -307,8 +306,8 @@ func TestSignedPluginsAreExchanged(t *testing.T) {
 		}
 		r := other.run(t, "", "plugin", "verify", archive, "--keyring", keys)
 		wantIn(t, other.name, r.stdout, "Signed by: Rita", "Using Key With Fingerprint: ", "Plugin Hash Verified: sha256:")
-		if mine := h.run(t, "", "plugin", "verify", archive, "--keyring", keys); mine.stdout != r.stdout {
-			t.Errorf("%s says\n%s\n%s says\n%s", h.name, mine.stdout, other.name, r.stdout)
+		if first := h.run(t, "", "plugin", "verify", archive, "--keyring", keys); first.stdout != r.stdout {
+			t.Errorf("%s says\n%s\n%s says\n%s", h.name, first.stdout, other.name, r.stdout)
 		}
 		r = other.run(t, "", "plugin", "install", archive, "--keyring", keys)
 		wantIn(t, other.name, r.stdout, "Verifying plugin signature...\nSigned by: Rita", "greet is here\nInstalled plugin: greet\n")
@@ -322,8 +321,8 @@ func TestSignedPluginsAreExchanged(t *testing.T) {
 	}
 }
 
-// TestPluginsFromGitAreExchanged: each helm updates and removes what another has
-// installed from a git repository.
+// TestPluginsFromGitAreExchanged updates and removes plugins that another binary has installed
+// from a git repository.
 func TestPluginsFromGitAreExchanged(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")
@@ -344,7 +343,7 @@ func TestPluginsFromGitAreExchanged(t *testing.T) {
 		git("-C", work, "add", "-A")
 		git("-C", work, "commit", "-q", "-m", number)
 		git("-C", work, "push", "-q", bare, "main")
-		git("-C", bare, "update-server-info") // it is served as files
+		git("-C", bare, "update-server-info") // the repository is served as files
 	}
 	if err := os.CopyFS(work, os.DirFS(filepath.Join("testdata", "plugins", "relnotes"))); err != nil {
 		t.Fatal(err)
@@ -379,7 +378,7 @@ func TestPluginsFromGitAreExchanged(t *testing.T) {
 	}
 }
 
-// TestOneBrokenPluginHidesNoOther, as in Helm 4.
+// TestOneBrokenPluginHidesNoOther: as in Helm 4.
 func TestOneBrokenPluginHidesNoOther(t *testing.T) {
 	all := pluginHelms(t, false, "greet")
 	for name, text := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// postRenderers are programs that users have, by what they do.
+// postRenderers are shell scripts by their effect.
 var postRenderers = map[string]string{
 	"nothing":   "cat",
 	"images":    `sed 's#image: nginx#image: mirror.example.com/nginx#'`,
@@ -25,8 +25,8 @@ var postRenderers = map[string]string{
 	"comments":  `sed '/^ *#/d'`,
 }
 
-// rendererOf writes a post-renderer: a plugin of Helm 4's with a shell script,
-// whose path works with Helm 3. What it reads is kept in the file seen.
+// rendererOf writes a post-renderer: a plugin for Helm 4 with a shell script that also works
+// with Helm 3. It writes its input to the file seen.
 func rendererOf(t *testing.T, command string) (plugins, script, seen string) {
 	t.Helper()
 	plugins = filepath.Join(t.TempDir(), "plugins")
@@ -47,8 +47,8 @@ func rendererOf(t *testing.T, command string) (plugins, script, seen string) {
 	return plugins, script, seen
 }
 
-// appChart is a chart with several objects in a template, hooks, comments, a
-// subchart, and annotations of its own.
+// appChart is a chart with several objects in a template, hooks, comments, a subchart and
+// annotations.
 func appChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "app")
@@ -65,8 +65,8 @@ func appChart(t *testing.T) string {
 	return dir
 }
 
-// What programs make of a chart is what they make of it under Helm 4, sources and
-// order included; and what they read is the same.
+// The output with a post-renderer is the same as Helm 4's, including sources and order, and so
+// is the post-renderer's input.
 func TestPostRenderersOfHelm4(t *testing.T) {
 	chart := appChart(t)
 	for what, command := range postRenderers {
@@ -98,8 +98,8 @@ func TestPostRenderersOfHelm4(t *testing.T) {
 	}
 }
 
-// piped are the documents that a program has read, by their names. It must not
-// matter in which order they come.
+// piped returns the documents of a post-renderer's input by name, because their order may
+// differ.
 func piped(t *testing.T, seen string) map[string]document {
 	t.Helper()
 	text, err := os.ReadFile(seen)
@@ -123,8 +123,8 @@ func piped(t *testing.T, seen string) map[string]document {
 	return out
 }
 
-// Programs for Helm 3 are named by their path, and read "# Source:" comments. It
-// keeps hooks from them, so only those are compared that leave hooks alone.
+// Helm 3 runs programs by their path, with "# Source:" comments and without hooks, so only
+// programs that do not change hooks are compared.
 func TestPostRenderersOfHelm3(t *testing.T) {
 	chart := appChart(t)
 	for _, what := range []string{"nothing", "images", "comments"} {
@@ -139,7 +139,7 @@ func TestPostRenderersOfHelm3(t *testing.T) {
 				}
 				wantIn(t, "what it reads", string(text), "---\n# Source: app/templates/deploy.yaml\n# the server\n", "---\n# Source: app/charts/db/templates/conf.yaml\n")
 			}
-			if what == "comments" { // Helm 3 forgets the sources too
+			if what == "comments" { // Helm 3 drops the sources too
 				outputs[0] = outputs[1]
 			}
 			compareOutput(t, outputs[0], outputs[1])
@@ -154,7 +154,7 @@ func TestPostRenderersOfHelm3(t *testing.T) {
 	})
 }
 
-// What goes wrong fails in both.
+// The same errors occur in both.
 func TestPostRenderersThatFail(t *testing.T) {
 	chart := appChart(t)
 	for what, command := range map[string]string{
@@ -170,8 +170,8 @@ func TestPostRenderersThatFail(t *testing.T) {
 	}
 }
 
-// A plugin in Lua is none to Helm, which says so and leaves it alone: other
-// plugins and commands go on working beside it.
+// Helm reports that it does not support a plugin in Lua and ignores it. Other plugins and
+// commands still work.
 func TestHelmLeavesPluginsInLuaAlone(t *testing.T) {
 	plugins, _, _ := rendererOf(t, "cat")
 	lua := filepath.Join(root(t), "examples", "plugins", "chart-stats")

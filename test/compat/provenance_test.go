@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/testdeps"
 )
 
-// The chart's metadata has what YAML and clear-signed texts escape.
+// The chart's metadata contains characters that YAML and clear-signed texts escape.
 const signedChart = `# a comment, which is not signed
 apiVersion: v2
 version: 0.1.0+build
@@ -36,8 +36,8 @@ unknown: field
 type: application
 `
 
-// gnupg makes a GNUPGHOME with keys of Rita and Edda, under a short path because
-// of its sockets, and returns it with a file of the secret keys.
+// gnupg creates a GNUPGHOME with keys of Rita and Edda, with a short path because of its
+// sockets, and returns it with a file of the secret keys.
 func gnupg(t *testing.T) (home, secret string) {
 	t.Helper()
 	testdeps.Program(t, "gpg")
@@ -74,12 +74,12 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestProvenance signs one chart with Helm 3, Helm 4 and ours, with keys in a file
-// and, ours, with those that GnuPG keeps. The signed texts are the same but for the
-// archives' hashes, and everybody verifies everybody's, in the same words.
+// TestProvenance signs one chart with Helm 3, Helm 4 and ours, with keys in a file and, for
+// ours, with keys of GnuPG. The signed texts are the same except for the archives' hashes, and
+// each binary verifies all signatures with the same output.
 func TestProvenance(t *testing.T) {
 	keys, secret := gnupg(t)
-	// Helms look for the keyring below $HOME.
+	// Helm looks for the keyring in $HOME.
 	home := t.TempDir()
 	if err := os.Symlink(keys, filepath.Join(home, ".gnupg")); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestProvenance(t *testing.T) {
 	for _, by := range []string{"helm4", "helm3", "ours", "ours through gpg"} {
 		for _, key := range []string{"Rita", "Edda"} {
 			dir := filepath.Join(t.TempDir(), "dist")
-			if err := os.Mkdir(dir, 0o755); err != nil { // Helm makes none
+			if err := os.Mkdir(dir, 0o755); err != nil { // Helm does not create it
 				t.Fatal(err)
 			}
 			bin, args := bins[by], []string{"package", chart, "--sign", "--key", key, "-d", dir, "--keyring", secret}
@@ -123,7 +123,7 @@ func TestProvenance(t *testing.T) {
 		for by, bin := range bins {
 			for _, args := range [][]string{{"verify", archive, "--keyring", public}, {"verify", archive, "--keyring", secret}, {"verify", archive}} {
 				if by == "helm3" && args[len(args)-1] != secret {
-					continue // it reads no keybox
+					continue // Helm does not read keyboxes
 				}
 				if r := run(t, bin, home, args...); r.err != nil || r.stdout != want {
 					t.Errorf("%s %s: %v\n%s%swhere helm4 says\n%s", by, args, r.err, indent(r.stdout), indent(r.stderr), indent(want))
@@ -133,7 +133,7 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// TestProvenanceRefused gives Helm 4 and ours what does not verify.
+// TestProvenanceRefused compares the errors for invalid signatures.
 func TestProvenanceRefused(t *testing.T) {
 	keys, secret := gnupg(t)
 	home := t.TempDir()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRecords runs the store's own comparisons, of each driver's records with
-// what Helm reads and writes, which skip where no one names Helm's binaries.
+// TestRecords runs the tests of package storage that compare the records of each driver with
+// Helm's, and are skipped without its binaries.
 func TestRecords(t *testing.T) {
 	if os.Getenv("MOONHELM_TEST_KUBECONFIG") == "" {
 		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestReleasesGoBothWays installs with one binary and looks at the release and
-// removes it with the other, for both generations of Helm, on a real API server.
+// TestReleasesGoBothWays installs with one binary, and shows and removes the release with the
+// other, for Helm 3 and 4, on a real API server.
 func TestReleasesGoBothWays(t *testing.T) {
 	if os.Getenv("MOONHELM_TEST_KUBECONFIG") == "" {
 		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
@@ -26,7 +26,7 @@ func TestReleasesGoBothWays(t *testing.T) {
 	}
 }
 
-// exchange installs with maker and does everything else with reader.
+// exchange installs with maker and runs all other commands with reader.
 func exchange(t *testing.T, maker, reader string) {
 	home := t.TempDir()
 	chart := filepath.Join(root(t), "examples", "hello")

@@ -26,7 +26,7 @@ var chartsOf = []string{
 	"name: only-pre\nversion: 0.1.0-alpha.1\ndescription: pre only nginx\ndeprecated: true\n",
 }
 
-// packed makes a directory of archives.
+// packed creates a directory of archives.
 func packed(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func packed(t *testing.T) string {
 	return dir
 }
 
-// serve serves a directory at /, at /auth/ for anna, and a hub below /hub.
+// serve serves a directory at /, at /auth/ for anna, and a hub at /hub.
 func serve(t *testing.T, dir string) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -85,7 +85,7 @@ func indexOf(t *testing.T, dir string) string {
 	return stamps.ReplaceAllString(string(text), "TIME")
 }
 
-// TestIndexesAreHelms makes an index with Helm and with ours, in every way.
+// TestIndexesAreHelms compares the indexes that Helm and ours create, with every flag.
 func TestIndexesAreHelms(t *testing.T) {
 	dir, bin := packed(t), ours(t)
 	must(t, bin, t.TempDir(), "repo", "index", dir)
@@ -109,9 +109,9 @@ func TestIndexesAreHelms(t *testing.T) {
 	}
 }
 
-// TestTheSameWordsOfRepositories gives Helm 4 and ours the same commands, each in
-// a home of its own, and wants the same on standard output, the same exit codes,
-// and the same file in the end.
+// TestTheSameWordsOfRepositories runs the same commands with Helm 4 and ours, each with a new
+// home directory, and compares the standard output, the exit codes and the final repositories
+// file.
 func TestTheSameWordsOfRepositories(t *testing.T) {
 	dir := packed(t)
 	must(t, ours(t), t.TempDir(), "repo", "index", dir)
@@ -154,7 +154,8 @@ func TestTheSameWordsOfRepositories(t *testing.T) {
 	}
 }
 
-// order is what is printed; an update tells in the order in which answers come.
+// order returns the output, sorted for an update, which prints repositories in the order of the
+// responses.
 func order(text string, args []string) string {
 	if args[1] == "update" {
 		return sorted(text)
@@ -171,9 +172,8 @@ func repositories(t *testing.T, home string) string {
 	return string(text)
 }
 
-// TestRepositoriesGoBothWays has Helm 3, Helm 4 and ours take turns in one home:
-// what one has added, the next one lists, updates, searches, pulls from and
-// removes.
+// TestRepositoriesGoBothWays runs Helm 3, Helm 4 and ours in one home directory: each lists,
+// updates, searches, pulls from and removes the repositories that another has added.
 func TestRepositoriesGoBothWays(t *testing.T) {
 	dir := packed(t)
 	must(t, ours(t), t.TempDir(), "repo", "index", dir)
@@ -204,7 +204,7 @@ func TestRepositoriesGoBothWays(t *testing.T) {
 	}
 }
 
-// TestRepositoriesAreAddedAtOnce has all three add to one file at the same time.
+// TestRepositoriesAreAddedAtOnce lets all three add repositories to one file concurrently.
 func TestRepositoriesAreAddedAtOnce(t *testing.T) {
 	dir := packed(t)
 	must(t, ours(t), t.TempDir(), "repo", "index", dir)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// valuesChart writes a chart that shows its values.
+// valuesChart writes a chart that prints its values.
 func valuesChart(t *testing.T, version, values string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shown")
@@ -29,14 +29,12 @@ func valuesChart(t *testing.T, version, values string) string {
 	return dir
 }
 
-// null finds keys whose value is null. With --reuse-values, Helm gives templates
-// a null that the user has set in one upgrade and leaves the key out in the next,
-// in turn; ours leaves it out.
+// null matches keys whose value is null. With --reuse-values, Helm passes a null that the user
+// has set to templates in every second upgrade; ours always omits the key.
 var null = regexp.MustCompile(`,\\?"\w+\\?":null|\\?"\w+\\?":null(,|(}))`)
 
-// TestValuesAreReusedAlike upgrades releases with every way to keep and to
-// forget values, by ours alone, by Helm 4 alone, and by two in turn; what comes
-// out is the same at each step.
+// TestValuesAreReusedAlike upgrades releases with every flag that keeps or resets values, with
+// our binary, with Helm 4, and alternately with both, and compares the output of each step.
 func TestValuesAreReusedAlike(t *testing.T) {
 	c := connect(t)
 	ns := c.namespace(t)
@@ -45,9 +43,9 @@ func TestValuesAreReusedAlike(t *testing.T) {
 	two := valuesChart(t, "2.0.0", "colour: green\nnested: {a: 1, b: 3, c: 4}\nlist: [3]\nnew: yes\n")
 	steps := [][]string{
 		{one, "--set", "nested.a=7,list={9}"},
-		{two},                             // keeps what the user has set
-		{two, "--set", "nested.c=5"},      // forgets it
-		{one, "--set", "colour=null,n=1"}, // a default is taken away
+		{two},                             // keeps the user's values
+		{two, "--set", "nested.c=5"},      // resets them
+		{one, "--set", "colour=null,n=1"}, // removes a default
 		{two, "--reuse-values"},
 		{two, "--reuse-values", "--set", "nested.b=null,more.deep=1"},
 		{one, "--reuse-values", "--set", "gone=null"},

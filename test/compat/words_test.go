@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// TestTheSameWords gives Helm 4 and ours the same commands, and wants the same
-// on standard output and the same exit codes: scripts read these.
+// TestTheSameWords runs the same commands with Helm 4 and ours, and compares the standard
+// output and the exit codes, which scripts read.
 func TestTheSameWords(t *testing.T) {
 	c := connect(t)
 	chart := configChart(t)
@@ -57,7 +57,7 @@ func TestTheSameWords(t *testing.T) {
 			continue
 		}
 		if args[0] == "status" && !slices.Contains(args, "-o") {
-			x, y = sorted(x), sorted(y) // Helm's order of kinds is by chance
+			x, y = sorted(x), sorted(y) // Helm's order of kinds is random
 		}
 		if x != y {
 			t.Errorf("helm %s prints\n%s\nand helm4\n%s", command, indent(y), indent(x))
@@ -70,7 +70,7 @@ func TestTheSameWords(t *testing.T) {
 	}
 }
 
-// configChart writes a chart whose objects do nothing by themselves.
+// configChart writes a chart with objects that have no controllers.
 func configChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "conf")
@@ -88,16 +88,16 @@ func configChart(t *testing.T) string {
 
 var (
 	stamp = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][\d:.]+(Z| [+-]\d{4} UTC|[+-]\d\d:\d\d)?|(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +\d+ [\d:]+ \d{4}`)
-	// what belongs to the objects of a run
+	// fields that differ between objects
 	ofRun = regexp.MustCompile(`(resourceVersion|uid): .*|\b\d+(s|m|m\d+s)\b`)
 	blank = regexp.MustCompile(`[ \t]+`)
-	// the reason is told in other words
+	// the reason has other words
 	reason = regexp.MustCompile(`((Upgrade|Rollback) \\*"web\\*" failed: ).*?(\n|"[,}])`)
-	// when the chart's files were written, which ours does not record
+	// modification times of the chart's files, which ours does not record
 	written = regexp.MustCompile(`(?m)^ *(- )?(schema)?modtime: TIME\n`)
 )
 
-// plain is an output without what differs from run to run.
+// plain returns an output without the parts that differ between runs.
 func plain(text, namespace string) string {
 	text = strings.ReplaceAll(text, namespace, "NAMESPACE")
 	text = ofRun.ReplaceAllString(stamp.ReplaceAllString(text, "TIME"), "X")
@@ -125,8 +125,7 @@ func compareJSON(t *testing.T, command, want, got string) {
 	}
 }
 
-// timeless leaves out what is a record's own matter, and what belongs to the
-// objects of a run.
+// timeless returns an output without the metadata of records and objects.
 func timeless(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -15,18 +15,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// cluster is the API server of the tests, asked directly.
+// cluster is a client of the API server, independent of the code under test.
 type cluster struct{ *apiserver.Client }
 
 func connect(t *testing.T) *cluster { t.Helper(); return &cluster{apiserver.Connect(t)} }
 
-// kubeconfig writes a file that leads to server, with the cluster's
-// credentials.
+// kubeconfig writes a kubeconfig for server with the cluster's credentials.
 func (c *cluster) kubeconfig(t *testing.T, server string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -47,7 +45,7 @@ users: [{name: x, user: {token: %s}}]
 	return path
 }
 
-// object is what the tests look at.
+// object has the fields that the tests compare.
 type object struct {
 	Metadata struct {
 		Name        string            `json:"name"`
@@ -74,27 +72,15 @@ func (c *cluster) list(t *testing.T, path string) []object {
 	return list.Items
 }
 
-func (c *cluster) makeNamespace(t *testing.T, name string) {
-	t.Helper()
-	text, code, err := c.call(t.Context(), http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"`+name+`"}}`)
-	if err != nil || code != http.StatusCreated {
-		t.Fatalf("create namespace %s: %d %s, %v", name, code, text, err)
-	}
-}
-
-func (c *cluster) dropNamespace(name string) {
-	_, _, _ = c.call(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, "")
-}
-
-// kinds are those that the test's chart has objects of.
+// kinds are the kinds of objects in the test's chart.
 var kinds = map[string]string{
 	"ConfigMap": "/api/v1/namespaces/%s/configmaps", "Secret": "/api/v1/namespaces/%s/secrets",
 	"Service": "/api/v1/namespaces/%s/services", "ServiceAccount": "/api/v1/namespaces/%s/serviceaccounts",
 	"Deployment": "/apis/apps/v1/namespaces/%s/deployments", "Job": "/apis/batch/v1/namespaces/%s/jobs",
 }
 
-// objects are all objects of a namespace that someone made, as Kind/name, with
-// the colour of those that have one.
+// objects returns the objects of the chart's kinds in a namespace by Kind/name, with the value
+// of their label colour.
 func (c *cluster) objects(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -108,8 +94,8 @@ func (c *cluster) objects(t *testing.T, namespace string) map[string]string {
 	return out
 }
 
-// records are the statuses of all revisions of release web, oldest first; it
-// fails the test where one is missing in between or there is a Secret too many.
+// records returns the statuses of all revisions of release web, oldest first. It fails the test
+// if a revision is missing or there is an additional Secret.
 func (c *cluster) records(t *testing.T, namespace string) []string {
 	t.Helper()
 	byRevision := map[int]string{}
@@ -137,7 +123,7 @@ func (c *cluster) records(t *testing.T, namespace string) []string {
 	return out
 }
 
-// locks are the leases of locks.
+// locks returns the names of the Leases that lock releases.
 func (c *cluster) locks(t *testing.T, namespace string) []string {
 	t.Helper()
 	var out []string
@@ -145,15 +131,4 @@ func (c *cluster) locks(t *testing.T, namespace string) []string {
 		out = append(out, o.Metadata.Name)
 	}
 	return out
-}
-
-// eventually gives the cluster's controllers and caches time.
-func eventually(holds func() bool) bool {
-	for range 100 {
-		if holds() {
-			return true
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return false
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEightAtOnce upgrades one release eight times at once. Each gets its turn,
-// or says who has the lock.
+// TestEightAtOnce upgrades one release eight times concurrently. Each upgrade succeeds or fails
+// with an error that names the holder of the lock.
 func TestEightAtOnce(t *testing.T) {
 	c := connect(t)
 	for name, timeout := range map[string]string{"patient": "5m", "hurried": "1s"} {
@@ -47,7 +47,7 @@ func TestEightAtOnce(t *testing.T) {
 	}
 }
 
-// TestInstallsAtOnce installs one name four times at once: one gets it.
+// TestInstallsAtOnce installs one release four times concurrently: exactly one succeeds.
 func TestInstallsAtOnce(t *testing.T) {
 	h := newHelm(t, connect(t))
 	results := make([]result, 4)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults does to our binary what the world does: it kills it at every
-// write, lets eight of it loose on one release, and cuts, slows and spoils its
-// connection to a real API server. Afterwards the next command must succeed,
-// with no manual step, and nothing may be lost or doubled. It knows nothing of
-// the code inside; it runs the program.
+// Package faults tests the binary under faults on a real API server: it kills helm at every
+// write, runs eight upgrades of one release concurrently, and interrupts or delays connections.
+// Afterwards the next command must succeed without manual repair, and no object may be lost or
+// duplicated. The package does not import the code under test.
 package faults

@@ -21,40 +21,40 @@ import (
 	"time"
 )
 
-// gate stands between a helm and the API server. Each request passes its rule.
+// gate is a proxy between helm and the API server. Its rule decides the fate of each request.
 type gate struct {
 	server *httptest.Server
 	proxy  *httputil.ReverseProxy
-	active atomic.Int32 // requests that are under way
+	active atomic.Int32 // requests in progress
 	writes atomic.Int32
 	reads  atomic.Int32
 
 	mu   sync.Mutex
 	rule rule
 	log  []string // the writes
-	// process is the helm that is at work.
+	// process is the running helm.
 	process chan *os.Process
 }
 
-// fate is what becomes of a request.
+// fate is the fault that is injected into a request.
 type fate int
 
 const (
 	pass       fate = iota
-	killBefore      // the helm dies before the request reaches the server
-	killAfter       // the helm dies before it sees the answer
-	drop            // the server does it, the answer is lost
-	cut             // the connection breaks, the server never hears of it
+	killBefore      // helm is killed before the request reaches the server
+	killAfter       // helm is killed before it receives the response
+	drop            // the server handles the request, but the response is lost
+	cut             // the connection breaks before the request reaches the server
 	busy            // 429
 	mishap          // 500
 	starting        // 503
 	gone            // 410
-	expire          // a watch that begins, and ends with an error event
-	stop            // the helm is stopped before it sees the answer
+	expire          // a watch starts and ends with an error event
+	stop            // helm is stopped before it receives the response
 )
 
-// rule decides about the n-th write (from one), or the n-th other request,
-// where write is false.
+// rule returns the fate of a request. n is the 1-based number of the request among the writes,
+// or among the other requests if write is false.
 type rule func(r *http.Request, write bool, n int) fate
 
 func newGate(t *testing.T, c *cluster) *gate {
@@ -79,8 +79,8 @@ func newGate(t *testing.T, c *cluster) *gate {
 	return g
 }
 
-// quiet returns when no request is under way, and none has begun for a moment:
-// what a helm that was killed has sent may arrive after its end.
+// quiet returns when no request has been in progress for a moment: requests of a killed helm
+// may arrive after its end.
 func (g *gate) quiet() {
 	for still := 0; still < 3; time.Sleep(10 * time.Millisecond) {
 		if still++; g.active.Load() > 0 {
@@ -89,7 +89,7 @@ func (g *gate) quiet() {
 	}
 }
 
-// reset forgets what was counted and sets the rule; nil lets everything pass.
+// reset resets the counters and sets the rule. With a nil rule every request passes.
 func (g *gate) reset(r rule) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -101,7 +101,7 @@ func (g *gate) reset(r rule) {
 func writes(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
-		return !strings.HasSuffix(r.URL.Path, "reviews") // a question in the form of an object
+		return !strings.HasSuffix(r.URL.Path, "reviews") // access reviews change nothing
 	}
 	return false
 }
@@ -158,7 +158,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forward has the server do what is asked, whatever becomes of the asker.
+// forward sends the request to the server, even if the client disconnects.
 func (g *gate) forward(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -184,7 +184,7 @@ func (g *gate) stop() {
 	_ = p.Signal(syscall.SIGSTOP)
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
-		_, state, found := strings.Cut(string(text), ") ") // behind the program's name
+		_, state, found := strings.Cut(string(text), ") ") // after the program's name
 		if err != nil || found && strings.HasPrefix(state, "T") {
 			break
 		}
@@ -202,7 +202,7 @@ func status(code int, reason string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"injected by the test","reason":%q,"code":%d}`, reason, code)
 }
 
-// kept are the writes that went through the gate, for messages.
+// kept returns the writes that passed the gate, for messages.
 func (g *gate) kept() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

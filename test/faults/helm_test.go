@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,49 +13,31 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/filetest"
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
-// binary is the helm under test: what `make build` made, unless the variable
-// names another.
-func binary(t *testing.T) string {
-	t.Helper()
-	bin := os.Getenv("MOONHELM_TEST_HELM")
-	if bin == "" {
-		bin = filepath.Join("..", "..", "bin", "helm")
-	}
-	bin, err := filepath.Abs(bin)
-	if err == nil {
-		_, err = os.Stat(bin)
-	}
-	if err != nil {
-		t.Fatalf("bin/helm is not there; run make build: %v", err)
-	}
-	return bin
-}
-
-// helm runs the program in one namespace of one cluster.
+// helm runs the program in a namespace of a cluster.
 type helm struct {
 	*cluster
 	bin, home, namespace string
-	direct               string // the kubeconfig that leads to the API server
+	direct               string // the kubeconfig for the API server
 	gate                 *gate
-	gated                string // the one that leads through the gate
+	gated                string // the kubeconfig for the gate
 	chart                string
-	user                 string // whom a command is run as, "" for the admin
+	user                 string // the user of a command, "" for the admin
 }
 
 func newHelm(t *testing.T, c *cluster) *helm {
 	t.Helper()
-	h := &helm{cluster: c, bin: binary(t), home: t.TempDir(), chart: writeChart(t), gate: newGate(t, c)}
+	h := &helm{cluster: c, bin: peertest.Moonhelm(t, filepath.Join("..", "..")), home: t.TempDir(), chart: writeChart(t), gate: newGate(t, c)}
 	h.direct, h.gated = c.kubeconfig(t, c.Base), c.kubeconfig(t, h.gate.server.URL)
-	h.namespace = fmt.Sprintf("faults-%08x", rand.Uint32())
-	c.makeNamespace(t, h.namespace)
-	t.Cleanup(func() { c.dropNamespace(h.namespace) })
+	h.namespace = c.Namespace(t, "faults")
 	return h
 }
 
-// result is how a run ended.
+// result is the output and the error of a command.
 type result struct {
 	stdout, stderr string
 	err            error
@@ -64,7 +45,7 @@ type result struct {
 
 func (r result) String() string { return fmt.Sprintf("%v\n%s%s", r.err, r.stdout, r.stderr) }
 
-// ok reports whether it went well, or ended in a way that says that it had.
+// ok reports whether the command succeeded, or failed with one of the given messages.
 func (r result) ok(unless ...string) bool {
 	if r.err == nil {
 		return true
@@ -85,7 +66,7 @@ func (h *helm) command(kubeconfig string, args ...string) (*exec.Cmd, *bytes.Buf
 	return cmd, &stdout, &stderr
 }
 
-// run runs helm undisturbed.
+// run runs helm without faults.
 func (h *helm) run(args ...string) result { return h.runAt(h.direct, args...) }
 
 func (h *helm) runAt(kubeconfig string, args ...string) result {
@@ -94,8 +75,7 @@ func (h *helm) runAt(kubeconfig string, args ...string) result {
 	return result{stdout.String(), stderr.String(), err}
 }
 
-// runGated runs helm through the gate, and returns when the gate has seen the
-// end of all that it asked.
+// runGated runs helm through the gate and returns when all its requests have ended.
 func (h *helm) runGated(t *testing.T, rule rule, args ...string) result {
 	t.Helper()
 	h.gate.reset(rule)
@@ -119,10 +99,9 @@ func (h *helm) must(t *testing.T, args ...string) string {
 	return r.stdout
 }
 
-// writeChart writes a chart of several kinds whose objects all carry a colour.
-// With "more", an object is there that is not without, and with "less" one is
-// left out. With "hooks", there are hooks of each event that are removed when
-// they have succeeded.
+// writeChart writes a chart of several kinds whose objects have a label colour. The value
+// "more" adds an object, and "less" removes one. The value "hooks" adds a hook for each event,
+// which is deleted when it has succeeded.
 func writeChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")
@@ -153,7 +132,7 @@ func writeChart(t *testing.T) string {
 	return dir
 }
 
-// wanted are the objects that the chart has in one colour.
+// wanted returns the objects of the chart with the given colour.
 func wanted(colour string, others ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range append(others, "ConfigMap/a", "ServiceAccount/s", "Secret/p", "Service/w", "Deployment/w") {
@@ -162,9 +141,8 @@ func wanted(colour string, others ...string) map[string]string {
 	return out
 }
 
-// sound fails the test unless the release is exactly what is wanted: its
-// objects, its history with one deployed revision, the newest, and no one at
-// work.
+// sound fails the test unless the release has exactly the wanted objects, only the last
+// revision is deployed, and there is no lock.
 func (h *helm) sound(t *testing.T, when string, want map[string]string) {
 	t.Helper()
 	if got := h.objects(t, h.namespace); !maps.Equal(got, want) {
@@ -189,10 +167,10 @@ func (h *helm) unlocked(t *testing.T, when string) {
 	}
 }
 
-// nothing fails the test where anything of the release is left.
+// nothing fails the test if an object, a record or a lock of the release exists.
 func (h *helm) nothing(t *testing.T, when string) {
 	t.Helper()
-	if !eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
+	if !apiserver.Eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
 		t.Errorf("%s: left behind:\n    %s", when, lines(h.objects(t, h.namespace)))
 	}
 	if records := h.records(t, h.namespace); len(records) > 0 {
@@ -201,8 +179,7 @@ func (h *helm) nothing(t *testing.T, when string) {
 	h.unlocked(t, when)
 }
 
-// end goes on with a release that came through trouble: it must still be one
-// that can be upgraded and uninstalled.
+// end upgrades and uninstalls the release, which must still be possible after a fault.
 func (h *helm) end(t *testing.T) {
 	t.Helper()
 	h.must(t, "upgrade", "--install", "web", h.chart, "--set", "colour=last,more=true,less=true")
@@ -210,7 +187,7 @@ func (h *helm) end(t *testing.T) {
 	h.remove(t)
 }
 
-// remove uninstalls the release, which leaves nothing.
+// remove uninstalls the release and requires that nothing is left.
 func (h *helm) remove(t *testing.T) {
 	t.Helper()
 	h.must(t, "uninstall", "web", "--ignore-not-found")

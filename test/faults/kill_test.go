@@ -7,17 +7,20 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// operation is a command to try, from where it starts, and where it leads.
+// operation is a command under test.
 type operation struct {
 	name  string
-	start [][]string // commands that come before
+	start [][]string // commands to run before
 	args  []string   // "CHART" stands for the chart
-	// done are errors that a second run may end with, for the first had done it.
+	// done are errors that are expected if the first run has already completed the
+	// operation.
 	done []string
-	want map[string]string // nil for a release that is gone
-	// history reports that records are left of a release that is gone.
+	want map[string]string // the objects afterwards; nil for an uninstalled release
+	// history is set if the records of an uninstalled release are kept.
 	history bool
 }
 
@@ -52,7 +55,7 @@ func (h *helm) prepare(t *testing.T, op operation) []string {
 	return h.with(op.args)
 }
 
-// with puts the chart into a command.
+// with replaces CHART in args with the chart.
 func (h *helm) with(args []string) []string {
 	out := append([]string(nil), args...)
 	for i := range out {
@@ -63,22 +66,21 @@ func (h *helm) with(args []string) []string {
 	return out
 }
 
-// check judges what an operation has led to, and whether the release can go on
-// from there.
+// check checks the result of an operation, and that later operations succeed.
 func (h *helm) check(t *testing.T, op operation, when string) {
 	t.Helper()
 	h.judge(t, op, when)
 	h.end(t)
 }
 
-// judge judges what an operation has led to.
+// judge checks the result of an operation.
 func (h *helm) judge(t *testing.T, op operation, when string) {
 	t.Helper()
 	switch {
 	case op.want != nil:
 		h.sound(t, when, op.want)
 	case op.history:
-		if !eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
+		if !apiserver.Eventually(func() bool { return len(h.objects(t, h.namespace)) == 0 }) {
 			t.Errorf("%s: left behind:\n    %s", when, lines(h.objects(t, h.namespace)))
 		}
 		records := h.records(t, h.namespace)
@@ -91,8 +93,8 @@ func (h *helm) judge(t *testing.T, op operation, when string) {
 	}
 }
 
-// TestKilled kills the helm at each of its writes, before it reaches the API
-// server and after it was done. The same command then succeeds.
+// TestKilled kills helm at each of its writes, before the write reaches the API server and
+// after it. The same command must then succeed.
 func TestKilled(t *testing.T) {
 	c := connect(t)
 	for _, op := range operations() {

@@ -12,12 +12,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// TestStoppedAndTakenOver stops an upgrade in the middle (SIGSTOP), has others
-// take the release over, and wakes it up: it must not write once more, and say
-// why. That holds with the permission to Leases and without. It is stopped where one
-// write is under way: what is being sent already nothing can call back.
+// TestStoppedAndTakenOver stops an upgrade (SIGSTOP) while a write is in progress, lets another
+// client take over the release, and continues the upgrade (SIGCONT): it must make no further
+// write and must report the reason. This holds with the permission for Leases and without it.
 func TestStoppedAndTakenOver(t *testing.T) {
 	c := connect(t)
 	upgrade := func(h *helm) { h.must(t, h.as("upgrade", "web", h.chart, "--set", "colour=green")...) }
@@ -29,7 +30,7 @@ func TestStoppedAndTakenOver(t *testing.T) {
 		name    string
 		leases  bool
 		others  func(*helm)
-		at      string // the kind of the write at which it is stopped
+		at      string // the kind of the object whose write is stopped
 		records int
 	}{
 		{"without leases", false, upgrade, "serviceaccounts", 3},
@@ -60,7 +61,7 @@ func TestStoppedAndTakenOver(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = cmd.Process.Kill() })
 			h.gate.process <- cmd.Process
-			if !eventually(stopped.Load) {
+			if !apiserver.Eventually(stopped.Load) {
 				t.Fatalf("it was not stopped: %s%s", stdout, stderr)
 			}
 			test.others(h)
@@ -94,7 +95,7 @@ func TestStoppedAndTakenOver(t *testing.T) {
 	}
 }
 
-// as is a command of the user in force.
+// as returns a command of the current user.
 func (h *helm) as(args ...string) []string {
 	if h.user == "" {
 		return args
@@ -102,7 +103,7 @@ func (h *helm) as(args ...string) []string {
 	return append(args[:len(args):len(args)], "--kube-as-user", h.user)
 }
 
-// changes are the writes that went through the gate, but for those to leases.
+// changes returns the writes that passed the gate, except those of Leases.
 func (h *helm) changes() []string {
 	h.gate.mu.Lock()
 	defer h.gate.mu.Unlock()
@@ -115,8 +116,8 @@ func (h *helm) changes() []string {
 	return out
 }
 
-// withoutLeases makes a user who may do all that the chart needs in a namespace,
-// and nothing with Leases.
+// withoutLeases creates a user with the permissions that the chart needs in a namespace, and
+// without any for Leases.
 func (c *cluster) withoutLeases(t *testing.T, namespace string) string {
 	t.Helper()
 	user := "no-leases"
@@ -132,9 +133,9 @@ func (c *cluster) withoutLeases(t *testing.T, namespace string) string {
 			t.Fatalf("create %s: %d %s, %v", path, code, text, err)
 		}
 	}
-	// The server's authorizer learns of them a moment later.
+	// The server's authorizer sees them with a delay.
 	review := `{"spec":{"user":"` + user + `","resourceAttributes":{"namespace":"` + namespace + `","verb":"list","resource":"secrets"}}}`
-	if !eventually(func() bool {
+	if !apiserver.Eventually(func() bool {
 		text, _, err := c.call(t.Context(), http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
 		return err == nil && bytes.Contains(text, []byte(`"allowed":true`))
 	}) {

@@ -15,9 +15,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// TestOneAnswerIsLost breaks one connection at a time, at each write: before
-// the server has heard of it, and after it has done it. All operations go
-// through regardless.
+// TestOneAnswerIsLost breaks one connection at each write: before the request reaches the
+// server, and before the response reaches helm. Every operation succeeds nevertheless.
 func TestOneAnswerIsLost(t *testing.T) {
 	c := connect(t)
 	for _, op := range operations() {
@@ -46,7 +45,7 @@ func TestOneAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestTheServerIsInTrouble has the API server answer with errors for a while.
+// TestTheServerIsInTrouble lets the API server respond with errors for a while.
 func TestTheServerIsInTrouble(t *testing.T) {
 	c := connect(t)
 	every := func(k int, f fate) rule {
@@ -90,7 +89,8 @@ func onWrites(r rule) rule {
 	}
 }
 
-// until gives all requests one fate for a while, from the second write on.
+// until returns a rule that applies one fate to all requests for a while, beginning with the
+// second write.
 func until(d time.Duration, f fate) rule {
 	var began atomic.Int64
 	return func(_ *http.Request, write bool, n int) fate {
@@ -104,8 +104,8 @@ func until(d time.Duration, f fate) rule {
 	}
 }
 
-// TestAServerThatStaysInTrouble has every write fail from some point on. The
-// command says so, and the next one succeeds.
+// TestAServerThatStaysInTrouble lets every write fail from some point on. The command reports
+// it, and the next one succeeds.
 func TestAServerThatStaysInTrouble(t *testing.T) {
 	c := connect(t)
 	for _, op := range operations() {
@@ -126,7 +126,7 @@ func TestAServerThatStaysInTrouble(t *testing.T) {
 				}
 				again := h.run(args...)
 				if op.name == "install" || op.name == "install with hooks" {
-					// A failed install keeps its name, as Helm's does.
+					// A failed install keeps its name, as in Helm.
 					again = h.run(append(args, "--replace")...)
 				}
 				if !again.ok(op.done...) {
@@ -138,7 +138,7 @@ func TestAServerThatStaysInTrouble(t *testing.T) {
 	}
 }
 
-// TestAWatchExpires has the API server forget what a wait has seen.
+// TestAWatchExpires lets watches end because the API server no longer has the resource version.
 func TestAWatchExpires(t *testing.T) {
 	h := newHelm(t, connect(t))
 	for name, f := range map[string]fate{"refused": gone, "ended by an event": expire, "broken": cut} {
@@ -157,9 +157,8 @@ func TestAWatchExpires(t *testing.T) {
 	h.end(t)
 }
 
-// TestABadLine has toxiproxy spoil the connection for some seconds, on the
-// level of bytes. An operation ends well or says what is wrong, and the next
-// one ends well.
+// TestABadLine injects faults into the connection with toxiproxy for some seconds. An operation
+// succeeds or reports an error, and the next one succeeds.
 func TestABadLine(t *testing.T) {
 	c := connect(t)
 	for name, toxic := range map[string]string{
@@ -202,8 +201,8 @@ func TestABadLine(t *testing.T) {
 	}
 }
 
-// runToxic runs helm through toxiproxy, which becomes toxic a while after the
-// start and stops being so two seconds later.
+// runToxic runs helm through toxiproxy, which is disturbed from a moment after the start on for
+// two seconds.
 func (h *helm) runToxic(t *testing.T, toxic string, after time.Duration, args ...string) result {
 	t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())

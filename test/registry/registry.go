@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command registry serves a real registry, the distribution project's, on
-// 127.0.0.1, and is the library that this module's tests start theirs with:
+// Command registry serves the distribution project's registry on 127.0.0.1. It is also the
+// library that the tests of this module use:
 //
 //	go run . -user alice:secret -tls
 //
-// It keeps its content in memory, or in the directory that -store names, prints its
-// address, and ends with an interrupt.
+// It keeps its content in memory, or in the directory of -store, prints its address, and runs
+// until it is interrupted.
 package main
 
 import (
@@ -38,35 +38,35 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// Options say what registry to serve.
+// Options are the settings of a registry.
 type Options struct {
-	// User and Password are who may use it; "" lets anybody.
+	// User and Password are the required credentials. If User is "", none are required.
 	User, Password string
-	// Token has the registry send its users to a token server, on a port of its
-	// own, instead of taking passwords itself.
+	// Token makes the registry redirect clients to a token server on another port instead
+	// of accepting passwords.
 	Token bool
-	// TLS serves HTTPS with a certificate of an authority of its own.
+	// TLS serves HTTPS with a certificate of a new authority.
 	TLS bool
-	// Wrap, if any, precedes the registry.
+	// Wrap, if not nil, wraps the registry's handler.
 	Wrap func(http.Handler) http.Handler
-	// Store is the directory for content, "" for memory. Memory is slow for what is large:
-	// the library copies a blob each time it grows.
+	// Store is the directory for content, "" for memory. Memory is slow for large blobs,
+	// which the library copies each time they grow.
 	Store string
 	// Addr is the address to listen on, "" for a free port of 127.0.0.1.
 	Addr string
 }
 
-// Server is a registry that is being served.
+// Server is a running registry.
 type Server struct {
-	// Host is its address, "127.0.0.1:5000".
+	// Host is the address: "127.0.0.1:5000".
 	Host string
-	// CA is the file of the authority to trust, "" without TLS.
+	// CA is the file of the certificate authority, "" without TLS.
 	CA string
 
 	servers []*httptest.Server
 }
 
-// Start serves a registry, whose few files go to dir.
+// Start starts a registry with its configuration in dir.
 func Start(dir string, o Options) (*Server, error) {
 	logrus.SetOutput(io.Discard)
 	s := &Server{}
@@ -124,10 +124,10 @@ func Start(dir string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// serve serves h and tells its URL.
+// serve serves h and returns its URL.
 func (s *Server) serve(h http.Handler, addr string, secure bool, certificate tls.Certificate) string {
 	server := httptest.NewUnstartedServer(h)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that distrust us are a test, no news
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // the tests expect clients to reject the certificate
 	if addr != "" {
 		if l, err := net.Listen("tcp", addr); err == nil {
 			server.Listener.Close()
@@ -144,7 +144,7 @@ func (s *Server) serve(h http.Handler, addr string, secure bool, certificate tls
 	return server.URL
 }
 
-// Close ends it.
+// Close stops the registry.
 func (s *Server) Close() {
 	for _, server := range s.servers {
 		server.CloseClientConnections()
@@ -152,8 +152,7 @@ func (s *Server) Close() {
 	}
 }
 
-// authority makes a certificate for this machine that vouches for itself, and
-// writes it to path.
+// authority creates a self-signed certificate for 127.0.0.1 and writes it to path.
 func authority(path string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

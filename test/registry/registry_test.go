@@ -8,26 +8,21 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
 var update = flag.Bool("update", false, "accept what the commands print now")
 
-// The peers that charts are exchanged with.
-var peers = map[string]string{
-	"helm4": "helm.sh/helm/v4/cmd/helm@v4.3.1",
-	"helm3": "helm.sh/helm/v3/cmd/helm@v3.22.0",
-}
-
-// TestScripts are stories of our binary (helm) and Helm's (helm4, helm3) and
-// registries: $PLAIN takes anybody, $BASIC alice with the password secret, $TOKEN
-// likewise by way of a token server, $TLS likewise over HTTPS with a certificate
-// of the authority $CA. Each story has registries and a home of its own.
+// TestScripts runs scripts with our binary (helm), Helm's (helm4, helm3) and registries: $PLAIN
+// requires no credentials, $BASIC those of alice with the password secret, $TOKEN the same
+// through a token server, and $TLS the same over HTTPS with a certificate of the authority $CA.
+// Each script has new registries and a new home directory.
 func TestScripts(t *testing.T) {
 	bin := binaries(t)
 	testscript.Run(t, testscript.Params{
@@ -66,8 +61,8 @@ func setup(env *testscript.Env, bin string) error {
 	return os.MkdirAll(home, 0o755)
 }
 
-// manifest is a command of stories: manifest HOST NAME TAG prints the manifest
-// that a registry without a password has.
+// manifest is a command of scripts: manifest HOST NAME TAG prints a manifest from a registry
+// without credentials.
 func manifest(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: manifest HOST NAME TAG")
@@ -87,8 +82,8 @@ func manifest(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// put is a command of stories: put HOST NAME TAG FILE stores a manifest, whose
-// blobs are to be there, in a registry without a password.
+// put is a command of scripts: put HOST NAME TAG FILE stores a manifest, whose blobs must
+// exist, in a registry without credentials.
 func put(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 4 {
 		ts.Fatalf("usage: put HOST NAME TAG FILE")
@@ -108,25 +103,17 @@ func put(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// binaries is a directory with helm (what `make build` made, unless
-// MOONHELM_TEST_HELM names another), helm4 and helm3.
+// binaries returns a directory with helm, which is our binary, helm4 and helm3.
 func binaries(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	ours := os.Getenv("MOONHELM_TEST_HELM")
-	if ours == "" {
-		ours = "../../bin/helm"
-	}
-	ours, err := filepath.Abs(ours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(ours); err != nil {
-		t.Fatalf("bin/helm is not there; run make build: %v", err)
-	}
-	all := map[string]string{"helm": ours}
-	for name, module := range peers {
-		all[name] = peer(t, module)
+	all := map[string]string{"helm": peertest.Moonhelm(t, "../..")}
+	for name, module := range map[string]string{"helm4": peertest.Helm4, "helm3": peertest.Helm3} {
+		bin, err := peertest.Helm(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = bin
 	}
 	for name, path := range all {
 		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
@@ -134,39 +121,4 @@ func binaries(t *testing.T) string {
 		}
 	}
 	return dir
-}
-
-// peer builds one of Helm's own binaries through the Go module proxy, once per
-// machine, where test/compat keeps them too.
-func peer(t *testing.T, module string) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, version, _ := strings.Cut(module, "@")
-	dir := filepath.Join(cache, "moonhelm", "peers", version)
-	bin := filepath.Join(dir, "helm")
-	if _, err := os.Stat(bin); err == nil {
-		return bin
-	}
-	t.Logf("building %s; this takes two minutes or so", module)
-	build := exec.Command("go", "install", module)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new-") // test/compat may be building it at the same time
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(fresh) })
-	build.Env = append(os.Environ(), "GOBIN="+fresh, "GOFLAGS=-buildvcs=false")
-	build.Dir = os.TempDir() // outside of any module
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", module, err, out)
-	}
-	if err := os.Rename(filepath.Join(fresh, "helm"), bin); err != nil {
-		t.Fatal(err)
-	}
-	return bin
 }

@@ -20,11 +20,11 @@ const (
 	issuerName = "token server of a test"
 )
 
-// issuer is a token server: it gives a client that knows the password a token for
-// what was asked for, and others one for nothing.
+// issuer is a token server. It gives clients that know the password a token for the requested
+// access, and other clients one without access.
 type issuer struct {
 	user, password string
-	bundle         string // the file of the certificate that tokens are checked with
+	bundle         string // the file of the certificate that verifies tokens
 	signer         jose.Signer
 }
 
@@ -41,18 +41,17 @@ func newIssuer(dir, user, password string) (*issuer, error) {
 	return &issuer{user: user, password: password, bundle: bundle, signer: signer}, err
 }
 
-// access is what a token allows.
+// access is the access that a token permits.
 type access struct {
 	Type    string   `json:"type"`
 	Name    string   `json:"name"`
 	Actions []string `json:"actions"`
 }
 
-// ServeHTTP answers as https://distribution.github.io/distribution/spec/auth/token/
-// has it.
+// ServeHTTP implements https://distribution.github.io/distribution/spec/auth/token/.
 func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	user, password, given := r.BasicAuth()
-	if r.Method != http.MethodGet { // OAuth 2 is for those who have a refresh token
+	if r.Method != http.MethodGet { // OAuth 2 is for clients with a refresh token
 		http.Error(w, "not supported", http.StatusNotFound)
 		return
 	}
@@ -77,5 +76,6 @@ func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"token": token, "expires_in": 3600}) // the client sees what is missing
+	// If writing fails, the client reports an incomplete response.
+	_ = json.NewEncoder(w).Encode(map[string]any{"token": token, "expires_in": 3600})
 }

@@ -13,7 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// helmsArchives are the archives of a release of Helm, for every platform that this is made for.
+// helmsArchives are the archives of a release of Helm for all platforms that Moonhelm is built
+// for.
 var helmsArchives = []string{
 	"helm-v0.1.0-darwin-amd64.tar.gz",
 	"helm-v0.1.0-darwin-arm64.tar.gz",
@@ -28,7 +29,7 @@ var helmsArchives = []string{
 	"helm-v0.1.0-windows-arm64.zip",
 }
 
-// config is what these tests read of .goreleaser.yaml.
+// config has the parts of .goreleaser.yaml that the tests check.
 type config struct {
 	Builds []struct {
 		Goos, Goarch, Env, Flags, Ldflags []string
@@ -107,7 +108,7 @@ func TestArchivesHaveHelmsNamesAndLayout(t *testing.T) {
 	}
 }
 
-// The installer and the release must not disagree on what there is.
+// The installer and the release must have the same platforms.
 func TestInstallerAndReleaseHaveTheSamePlatforms(t *testing.T) {
 	script, err := os.ReadFile("../../get-moonhelm")
 	if err != nil {
@@ -134,7 +135,7 @@ func TestBuildsAreReproducible(t *testing.T) {
 	}
 }
 
-// The linker ignores a variable that is not there: a release would not say its version.
+// The linker ignores unknown variables: the binaries of a release would have no version.
 func TestLdflagsNameVariablesThatExist(t *testing.T) {
 	source, err := os.ReadFile("../../internal/build/build.go")
 	if err != nil {
@@ -154,12 +155,12 @@ func TestLdflagsNameVariablesThatExist(t *testing.T) {
 	}
 }
 
-// exists reports whether Go has a platform of the matrix.
+// exists reports whether Go supports a platform of the matrix.
 func exists(goos, goarch string) bool {
 	return goos == "linux" || goarch == "amd64" || goarch == "arm64" || goarch == "386"
 }
 
-// fill fills a template of goreleaser's.
+// fill executes a template of goreleaser.
 func fill(t *testing.T, text, goos, goarch string) string {
 	t.Helper()
 	tmpl, err := template.New("").Option("missingkey=error").Parse(text)

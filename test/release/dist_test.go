@@ -25,7 +25,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// dist is the directory that make release-snapshot wrote, and the version in it.
+// dist returns the directory that make release-snapshot wrote, and its version.
 func dist(t *testing.T) (dir, version string) {
 	t.Helper()
 	dir = os.Getenv("MOONHELM_DIST")
@@ -129,7 +129,7 @@ func TestDistSignatures(t *testing.T) {
 	}
 }
 
-// The installer takes this machine's archive from a server that has dist/.
+// The installer installs this machine's archive from a server with the files of dist/.
 func TestDistInstalls(t *testing.T) {
 	dir, version := dist(t)
 	needs(t, "sh", "curl", "gpg")
@@ -148,7 +148,7 @@ func TestDistInstalls(t *testing.T) {
 	checkHelm(t, version, filepath.Join(bin, "helm"))
 }
 
-// The deb is installed into an empty directory, run there as the only program, and removed.
+// The deb is installed into an empty directory, run there with chroot, and removed.
 func TestDistDeb(t *testing.T) {
 	dir, version := dist(t)
 	needs(t, "dpkg")
@@ -222,7 +222,7 @@ func TestDistManifests(t *testing.T) {
 	}
 }
 
-// checkHelm holds what the binary says of itself against the release.
+// checkHelm compares the output of the binary's version command with the release.
 func checkHelm(t *testing.T, version string, command ...string) {
 	t.Helper()
 	got := run(t, command[0], append(command[1:], "version", "--template", "{{.Version}}")...)
@@ -266,7 +266,7 @@ func glob(t *testing.T, dir string, patterns ...string) []string {
 	return names
 }
 
-// entries lists the regular files of an archive, and fails where one belongs to someone.
+// entries returns the regular files of an archive. An entry with an owner fails the test.
 func entries(t *testing.T, name string, data []byte) []string {
 	t.Helper()
 	var names []string

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// longAgo is when the tests' keys were made and signed with: before any clock of today.
+// longAgo is the time of the tests' keys and signatures, which is before the present.
 func longAgo() time.Time { return time.Now().Add(-time.Hour).Truncate(time.Second) }
 
-// needs skips a test that lacks a program, or fails it where MOONHELM_REQUIRE_DEPS is set, as
+// needs skips a test if a program is missing, or fails it if MOONHELM_REQUIRE_DEPS is set, as
 // internal/testdeps does.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
@@ -38,7 +38,7 @@ func writeFile(t *testing.T, file, text string, mode os.FileMode) {
 	}
 }
 
-// must is for what cannot fail here.
+// must fails the test for an unexpected error.
 func must(err error) {
 	if err != nil {
 		panic(err)

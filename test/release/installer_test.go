@@ -25,10 +25,10 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// The shells that get-moonhelm is tested with. What sh is differs between systems.
+// The shells to test get-moonhelm with. sh differs between systems.
 var shells = []string{"sh", "dash", "bash"}
 
-// platforms are all that a release is made for, with what uname says there.
+// platforms are the platforms of a release with the output of uname.
 var platforms = []struct{ system, machine, name string }{
 	{"Linux", "x86_64", "linux-amd64"},
 	{"Linux", "aarch64", "linux-arm64"},
@@ -41,19 +41,19 @@ var platforms = []struct{ system, machine, name string }{
 	{"Darwin", "arm64", "darwin-arm64"},
 }
 
-// A case runs the installer once, on a server and in a home of its own.
+// A case is one run of the installer with a new server and home directory.
 type installerCase struct {
 	args    []string
 	env     []string
-	spoil   func(site map[string][]byte) // what is wrong with the server
-	without []string                     // programs that are not in the PATH
-	there   string                       // what --dir has under the name helm already: a script
-	system  string                       // what uname -s and -m say; Linux x86_64 where empty
+	spoil   func(site map[string][]byte) // introduces an error into the server's files
+	without []string                     // programs that are missing from PATH
+	there   string                       // script that is already installed as helm in --dir
+	system  string                       // output of uname -s and -m; Linux x86_64 if empty
 	machine string
 
 	wantCode int
-	wantOut  []string // parts of what is printed
-	wantHelm string   // what the installed helm says of itself; "" where none may be there
+	wantOut  []string // parts of the output
+	wantHelm string   // version output of the installed helm; "" if none must be installed
 }
 
 const (
@@ -256,7 +256,7 @@ func TestInstallerLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// A script that is cut off on its way to the shell must not do half of its work.
+// A script that is truncated during the download must do nothing.
 func TestInstallerCutOffDoesNothing(t *testing.T) {
 	needs(t, "sh")
 	script, err := os.ReadFile("../../get-moonhelm")
@@ -268,7 +268,7 @@ func TestInstallerCutOffDoesNothing(t *testing.T) {
 		cmd := exec.Command("sh", "-s", "--", "--dir", dir)
 		cmd.Stdin = bytes.NewReader(script[:len(script)*(part-1)/part])
 		cmd.Env = []string{"PATH=/nonexistent"}
-		_ = cmd.Run() // a syntax error, or nothing at all
+		_ = cmd.Run() // a syntax error, or no effect
 	}
 	if made, err := os.ReadDir(dir); err != nil || len(made) != 0 {
 		t.Errorf("made: %v, %v", made, err)
@@ -317,11 +317,11 @@ func runInstaller(t *testing.T, shell string, test installerCase) {
 	}
 	got := ""
 	if _, err := os.Stat(helm); err == nil {
-		said, err := exec.Command(helm, "version").Output()
+		output, err := exec.Command(helm, "version").Output()
 		if err != nil {
 			t.Errorf("the installed helm: %v", err)
 		}
-		got = string(said)
+		got = string(output)
 	}
 	if got != test.wantHelm {
 		t.Errorf("installed: got %q, want %q\n%s", got, test.wantHelm, out)
@@ -331,8 +331,7 @@ func runInstaller(t *testing.T, shell string, test installerCase) {
 	}
 }
 
-// programs makes a directory of the programs that the installer may find, and a uname of the
-// case's own.
+// programs creates a directory with the programs that the installer may use and a fake uname.
 func programs(t *testing.T, test installerCase) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -355,7 +354,7 @@ func programs(t *testing.T, test installerCase) string {
 	return dir
 }
 
-// newSite is a server's files of two releases.
+// newSite returns a server's files of two releases.
 func newSite() map[string][]byte {
 	site := map[string][]byte{
 		"/latest/download/helm-latest-version": []byte("v0.2.0\n"),
@@ -373,7 +372,7 @@ func newSite() map[string][]byte {
 	return site
 }
 
-// helmScript stands in for the binary: it says its version.
+// helmScript is used instead of the binary: it prints its version.
 func helmScript(version string) string { return "#!/bin/sh\nprintf %s '" + version + "'\n" }
 
 func fakeArchive(platform, version string) []byte {
@@ -404,7 +403,7 @@ func sum(data []byte) string {
 
 var releaseKey = sync.OnceValue(func() *openpgp.Entity { return newKey("Moonhelm Test", nil) })
 
-// newKey makes a key of an hour ago.
+// newKey creates a key with a creation time one hour ago.
 func newKey(name string, config *packet.Config) *openpgp.Entity {
 	if config == nil {
 		config = &packet.Config{}

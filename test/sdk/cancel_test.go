@@ -5,7 +5,6 @@ package sdk
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -16,17 +15,17 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// cancellations is how many operations are cancelled, each at another time.
+// cancellations is the number of operations that are canceled, each at another time.
 const cancellations = 60
 
-// mostTime is how long an operation may take to return once its context has ended: the second
-// that is promised, and as much again for each of two cores that are busy with other things.
+// mostTime limits the time until an operation returns after its context is canceled: the
+// documented second, and as much again for each of two busy cores.
 const mostTime = 3 * time.Second
 
 // stuck are the values of a release with an object that is not gone when it is deleted.
 var stuck = map[string]any{"stuck": true, "replicas": 1}
 
-// cancelledOperations are the operations that are cancelled.
+// cancelledOperations are the operations to cancel.
 var cancelledOperations = []struct {
 	name, verb string
 	values     map[string]any
@@ -40,7 +39,7 @@ var cancelledOperations = []struct {
 	{name: "uninstall", verb: "uninstall"},
 }
 
-// An operation whose context ends returns, and leaves neither a pending record nor a lock.
+// A canceled operation returns, and leaves neither a pending record nor a lock.
 func TestCancellation(t *testing.T) {
 	c := connect(t)
 	app, err := loader.Load("testdata/app")
@@ -48,8 +47,7 @@ func TestCancellation(t *testing.T) {
 		t.Fatal(err)
 	}
 	installKinds(t, c)
-	namespace := fmt.Sprintf("sdk-cancel-%d", os.Getpid())
-	newNamespace(t, c, namespace)
+	namespace := c.Namespace(t, "sdk-cancel")
 	config, err := action.NewConfig(action.KubeSettings{Kubeconfig: c.kubeconfig, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +87,7 @@ func TestCancellation(t *testing.T) {
 	checkLeases(t, c, namespace)
 }
 
-// cancelled is one operation on a release of its own.
+// cancelled is an operation on its own release.
 type cancelled struct {
 	t       *testing.T
 	config  *action.Config
@@ -97,7 +95,8 @@ type cancelled struct {
 	request action.DeployRequest
 }
 
-// run cancels the operation after a while, and returns how long that took, and its error.
+// run cancels the operation after a while, and returns the time until it returned and its
+// error.
 func (x *cancelled) run(verb string, after time.Duration) (took time.Duration, failed error) {
 	if verb != "install" {
 		first := x.request
@@ -134,7 +133,7 @@ func (x *cancelled) do(ctx context.Context, verb string) (err error) {
 	return err
 }
 
-// check reports records that say that an operation is in progress.
+// check returns the records with a pending status.
 func (x *cancelled) check(failed error) {
 	name := x.request.Name
 	found, err := action.List{Releases: x.config.Releases}.Run(x.t.Context(), action.ListRequest{Filter: storage.Filter{
@@ -149,7 +148,7 @@ func (x *cancelled) check(failed error) {
 	}
 }
 
-// checkLeases reports locks that are held.
+// checkLeases returns the locks that are held.
 func checkLeases(t *testing.T, c *client, namespace string) {
 	t.Helper()
 	var leases struct {

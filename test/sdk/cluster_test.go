@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// client asks the API server directly.
+// client is a client of the API server, independent of the code under test.
 type client struct {
 	*apiserver.Client
 	kubeconfig string
@@ -26,7 +26,7 @@ func connect(t *testing.T) *client {
 	return &client{apiserver.Connect(t), os.Getenv(apiserver.Kubeconfig)}
 }
 
-// statusError is an answer that is not a success.
+// statusError is returned for a response that is not a success.
 type statusError struct {
 	code int
 	text string
@@ -34,14 +34,13 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("%d: %s", e.code, e.text) }
 
-// conflicts reports whether err says that the object exists.
+// conflicts reports whether err means that the object exists.
 func conflicts(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && status.code == http.StatusConflict
 }
 
-// do sends body as JSON, where there is one, and decodes the answer into out, where it is
-// wanted.
+// do sends body as JSON, unless it is nil, and decodes the response into out, unless it is nil.
 func (c *client) do(ctx context.Context, method, path string, body, out any) error {
 	var in []byte
 	if body != nil {
@@ -61,18 +60,4 @@ func (c *client) do(ctx context.Context, method, path string, body, out any) err
 		return nil
 	}
 	return json.Unmarshal(text, out)
-}
-
-// newNamespace makes a namespace for the test, and deletes it after it.
-func newNamespace(t *testing.T, c *client, name string) {
-	t.Helper()
-	body := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}
-	if err := c.do(t.Context(), http.MethodPost, "/api/v1/namespaces", body, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.do(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil); err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -14,8 +14,8 @@ const (
 	groupsOfKinds  = 10
 )
 
-// crd is the i-th kind of the cluster, with a schema of the size that operators' kinds
-// have: some 20 KB.
+// crd returns the definition of the i-th kind with a schema of 20 KB, as those of operators
+// have.
 func crd(i int) map[string]any {
 	group, plural := fmt.Sprintf("g%d.sdk.example.org", i%groupsOfKinds), fmt.Sprintf("kind%ds", i)
 	spec := map[string]any{"greeting": map[string]any{"type": "string"}}

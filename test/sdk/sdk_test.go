@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sdk compares the SDKs, ours and Helm's, as a program meets them that embeds one.
+// Package sdk compares Moonhelm's SDK with Helm's in programs that embed them.
 package sdk
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -18,15 +17,15 @@ import (
 	"github.com/moonhelm/moonhelm/test/sdk/loop"
 )
 
-// longVar asks for so many loops of ours, and a tenth of Helm's; without it, as many run
-// as show a leak of a kilobyte a loop.
+// longVar is the number of our loops; Helm's are a tenth. The default suffices to detect a leak
+// of a kilobyte a loop.
 const longVar = "MOONHELM_SDK_LOOPS"
 
-// workers is how many releases change at the same time, as when a controller starts.
+// workers is the number of releases that change at the same time, as when a controller starts.
 const workers = 20
 
-// What a program takes that embeds an SDK and keeps 100 releases in a cluster with 100
-// custom kinds.
+// TestMemory compares the memory of programs that embed an SDK and keep 100 releases in a
+// cluster with 100 custom kinds.
 func TestMemory(t *testing.T) {
 	c := connect(t)
 	installKinds(t, c)
@@ -51,7 +50,7 @@ func TestMemory(t *testing.T) {
 	for _, test := range []struct {
 		what        string
 		first, last int
-		more        int // that are allowed
+		more        int // additional KiB that are allowed
 	}{
 		{"KiB of heap", first.Heap, last.Heap, first.Heap / 20},
 		{"KiB of peak", first.Peak, last.Peak, first.Peak / 8},
@@ -64,17 +63,15 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// run runs the program of an SDK for a number of loops, in a namespace of its own, and
-// returns its reports.
+// run runs the program of an SDK for a number of loops in a new namespace and returns its
+// reports.
 func run(t *testing.T, c *client, sdk string, loops int) []loop.Report {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), sdk)
 	if out, err := exec.Command("go", "build", "-o", program, "./"+sdk).CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", sdk, err, out)
 	}
-	namespace := fmt.Sprintf("sdk-%s-%d", sdk, os.Getpid())
-	newNamespace(t, c, namespace)
-
+	namespace := c.Namespace(t, "sdk-"+sdk)
 	cmd := exec.CommandContext(t.Context(), program, "-kubeconfig", c.kubeconfig, "-namespace", namespace,
 		"-chart", "testdata/app", "-loops", strconv.Itoa(loops), "-workers", strconv.Itoa(workers))
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())

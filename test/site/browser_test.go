@@ -24,10 +24,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// mount is the directory of the server that the site is in: it must work in any.
+// mount is the path of the site on the server: it must work with any.
 const mount = "/some/where/"
 
-// The looks that every page is seen in.
+// The window sizes and colour schemes in which every page is tested.
 var looks = []struct {
 	width  int64
 	scheme string
@@ -36,10 +36,10 @@ var looks = []struct {
 // A browser is a tab of a headless Chromium that shows a served site.
 type browser struct {
 	ctx  context.Context
-	base string // the address of the site, ending with a slash
+	base string // URL of the site, ending with a slash
 
 	mu       sync.Mutex
-	problems []string // what the page has reported since the last call of take
+	problems []string // errors that the page has reported since the last call of take
 }
 
 // browse serves s and opens a tab. A test without a browser is skipped, or fails if
@@ -106,7 +106,7 @@ func (b *browser) report(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Sprintf(format, args...))
 }
 
-// take returns what the page has reported since the last call.
+// take returns the errors that the page has reported since the last call.
 func (b *browser) take() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +134,7 @@ func look(width int64, scheme string) chromedp.Action {
 	}
 }
 
-// wide returns what is wider than the window, by element.
+// wide returns the elements that are wider than the window.
 const wide = `(() => {
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= width && document.body.scrollWidth <= width) return [];
@@ -146,8 +146,8 @@ const wide = `(() => {
   return found.slice(0, 5);
 })()`
 
-// faint returns the texts whose contrast with what is behind them is below 4.5, which the
-// Web Content Accessibility Guidelines (1.4.3, AA) ask for.
+// faint returns the texts with a contrast below 4.5, the minimum of the Web Content
+// Accessibility Guidelines (1.4.3, AA).
 const faint = `(() => {
   const parse = c => (c.match(/[\d.]+/g) || []).map(Number);
   const linear = v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
@@ -173,9 +173,9 @@ const faint = `(() => {
   return [...found.values()].slice(0, 5);
 })()`
 
-// TestPages opens every page and sees it in all looks: without errors, without anything that is
-// wider than the window, and with colours that can be read. MOONHELM_SCREENSHOTS names a directory
-// that gets a picture of each.
+// TestPages opens every page in all window sizes and colour schemes: without errors, with no
+// element wider than the window, and with readable colours. It writes screenshots to the
+// directory MOONHELM_SCREENSHOTS.
 func TestPages(t *testing.T) {
 	s := open(t)
 	b := browse(t, s)
@@ -213,7 +213,7 @@ func picture(t *testing.T, b *browser, name string) {
 	}
 }
 
-// TestSearch types into the search as a reader does.
+// TestSearch types into the search field.
 func TestSearch(t *testing.T) {
 	s := open(t)
 	b := browse(t, s)
@@ -252,7 +252,7 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// press presses a key as a keyboard does: the page may keep it from being typed.
+// press presses a key with an event that the page may cancel.
 func press(key string) chromedp.Action {
 	return chromedp.Tasks{
 		input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithText(key),
@@ -260,11 +260,11 @@ func press(key string) chromedp.Action {
 	}
 }
 
-// arrive waits until the address of the tab is want, for ten seconds at most, and stores it.
+// arrive waits up to ten seconds until the address of the tab is want, and stores it.
 func arrive(want string, address *string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var err error
-		for range 100 { // a tab that is between two pages answers with an error
+		for range 100 { // between two pages the tab returns an error
 			if err = chromedp.Location(address).Do(ctx); err == nil && *address == want {
 				return nil
 			}
@@ -279,7 +279,7 @@ func poll(condition string) chromedp.Action {
 	return chromedp.Poll("Boolean("+condition+")", nil, chromedp.WithPollingInterval(50*time.Millisecond))
 }
 
-// TestMenu opens the list of pages of a narrow window.
+// TestMenu opens the list of pages in a narrow window.
 func TestMenu(t *testing.T) {
 	s := open(t)
 	b := browse(t, s)

@@ -32,7 +32,7 @@ func open(t *testing.T) *Site {
 
 func (s *Site) names() []string { return slices.Sorted(maps.Keys(s.Pages)) }
 
-// later are links of pages to files of the repository that come with the first release.
+// later are links to files of the repository that will exist with the first release.
 var later = map[string]bool{
 	repository + "/blob/main/KEYS": true, // the release keys: docs/releasing.md says how they are made
 }
@@ -74,8 +74,8 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// TestNavigation checks that a reader can get to every page: each is linked from the navigation,
-// which is in all pages, or from an index page that is.
+// TestNavigation checks that each page is linked from the navigation, which is in all pages, or
+// from an index page that is.
 func TestNavigation(t *testing.T) {
 	s := open(t)
 	reached := map[string]bool{"index.html": true}

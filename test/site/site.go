@@ -17,14 +17,14 @@ import (
 
 // A Site is a built site by the paths of its pages.
 type Site struct {
-	Dir   string           // the directory that a web server would serve
+	Dir   string           // document root
 	Pages map[string]*Page // by path, such as "scripts/index.html"
 }
 
-// A Page is what a page offers and refers to.
+// A Page has the anchors and links of a page.
 type Page struct {
 	Title string
-	IDs   map[string]int // how often each id is in the page
+	IDs   map[string]int // number of elements by id
 	Links []string       // href and src attributes, as written
 }
 
@@ -76,8 +76,8 @@ func readPage(name string) (*Page, error) {
 	return p, nil
 }
 
-// Check returns an error if link, as written in the page from, leads nowhere. Links to the
-// project's repository are looked up in the working tree root; other sites are not asked.
+// Check returns an error if link, as written in the page from, is broken. Links to the
+// project's repository are looked up in the working tree root; other sites are not checked.
 func (s *Site) Check(from, link, repository, root string) error {
 	u, err := url.Parse(link)
 	if err != nil {

@@ -183,7 +183,7 @@ func TestReleaseRefuses(t *testing.T) {
 	}
 }
 
-// repo makes a repository with a changelog and fragments.
+// repo creates a repository with a changelog and fragments.
 func repo(t *testing.T, log string, fragments map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

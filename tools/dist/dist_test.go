@@ -67,7 +67,7 @@ func TestSBOM(t *testing.T) {
 }
 
 // checkIDs holds the identifiers of a document against the rules of SPDX: each is there once,
-// and relationships are between those that are there.
+// and relationships refer to existing ones.
 func checkIDs(t *testing.T, doc document) {
 	t.Helper()
 	ids := map[string]bool{doc.SPDXID: true}
@@ -185,7 +185,7 @@ func TestManifestsRefuse(t *testing.T) {
 
 func epoch(value string) func(string) string { return func(string) string { return value } }
 
-// writeArchive makes an archive, of the kind that its name says, with one file.
+// writeArchive creates an archive with one file, in the format of its extension.
 func writeArchive(t *testing.T, file string, binary []byte) {
 	t.Helper()
 	var b bytes.Buffer

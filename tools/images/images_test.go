@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// fakeRelease is a release whose binaries are text.
+// fakeRelease returns a release whose binaries are text files.
 func fakeRelease(t *testing.T) release {
 	t.Helper()
 	r := release{dist: t.TempDir(), version: "0.1.0", created: time.Unix(1767225600, 0).UTC()}
@@ -127,8 +127,7 @@ func TestLayoutIsPushed(t *testing.T) {
 	}
 }
 
-// With MOONHELM_DIST, the images of this machine's platform are unpacked and run as the only
-// thing in a root directory.
+// With MOONHELM_DIST, the images of this machine's platform are unpacked and run with chroot.
 func TestDistImagesRun(t *testing.T) {
 	dist := os.Getenv("MOONHELM_DIST")
 	if dist == "" || os.Getuid() != 0 {

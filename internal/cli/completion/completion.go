@@ -20,26 +20,32 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Long: `Generate a script for your shell that completes helm's commands, flags, releases,
 revisions, charts, versions, namespaces, contexts and plugins.
 
+To complete in every new shell, add the line of your shell to ~/.bashrc, to ~/.zshrc after
+compinit, to ~/.config/fish/config.fish or to $PROFILE:
+
   bash        source <(helm completion bash)
-  zsh         helm completion zsh > "${fpath[1]}/_helm"
+  zsh         source <(helm completion zsh)
   fish        helm completion fish | source
   powershell  helm completion powershell | Out-String | Invoke-Expression`,
+		Example: `  # Complete helm's commands in this shell
+  source <(helm completion bash)`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, shell := range []struct {
-		name  string
-		write func(root *cobra.Command, w io.Writer, descriptions bool) error
+		name    string
+		example string
+		write   func(root *cobra.Command, w io.Writer, descriptions bool) error
 	}{
-		{"bash", bash},
-		{"zsh", func(r *cobra.Command, w io.Writer, d bool) error {
+		{"bash", "source <(helm completion bash)", bash},
+		{"zsh", "source <(helm completion zsh)", func(r *cobra.Command, w io.Writer, d bool) error {
 			if d {
 				return r.GenZshCompletion(w)
 			}
 			return r.GenZshCompletionNoDesc(w)
 		}},
-		{"fish", func(r *cobra.Command, w io.Writer, d bool) error { return r.GenFishCompletion(w, d) }},
-		{"powershell", func(r *cobra.Command, w io.Writer, d bool) error {
+		{"fish", "helm completion fish | source", func(r *cobra.Command, w io.Writer, d bool) error { return r.GenFishCompletion(w, d) }},
+		{"powershell", "helm completion powershell | Out-String | Invoke-Expression", func(r *cobra.Command, w io.Writer, d bool) error {
 			if d {
 				return r.GenPowerShellCompletionWithDesc(w)
 			}
@@ -50,6 +56,7 @@ revisions, charts, versions, namespaces, contexts and plugins.
 		leaf := &cobra.Command{
 			Use:               shell.name,
 			Short:             "Generate the completion script for " + shell.name,
+			Example:           "  " + shell.example,
 			Args:              cmdutil.Args(0, 0, ""),
 			ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(cmd *cobra.Command, _ []string) error {

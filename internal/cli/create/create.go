@@ -39,11 +39,10 @@ Deployment, a Service, and related objects. The chart passes lint and installs a
 
 NAME may be a path; its last element is the chart's name. --starter copies
 another chart: the path of a directory, or the name of one in
-$HELM_DATA_HOME/starters. Every <CHARTNAME> in it is replaced with the name.
-
-  helm create web
-  helm create charts/web --starter ./our-starter
-  helm create web --with-scripts`,
+$HELM_DATA_HOME/starters. Every <CHARTNAME> in it is replaced with the name.`,
+		Example: `  helm create mychart
+  helm create charts/mychart --starter ./our-starter
+  helm create scripted --with-scripts`,
 		Args: cmdutil.Args(1, 1, "a name for the chart"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Path = args[0]

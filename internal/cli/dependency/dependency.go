@@ -25,11 +25,14 @@ Library charts may be listed under libraries: instead, and are vendored in libra
   dependencies:
     - name: mysql
       version: ^1.2.0
-      repository: https://example.com/charts   # or oci://, file://../mysql, @name
+      repository: https://example.com/charts   # or oci://, file://../mysql, @name`,
+		Example: `  # Fetch the newest matching versions, and lock them
+  helm dependency update ./umbrella
 
-  helm dependency update ./web   fetch the newest matching versions, and lock them
-  helm dependency build ./web    fetch the versions in Chart.lock
-  helm dependency list ./web     show the state of each`,
+  # Fetch the locked versions
+  helm dependency build ./umbrella
+
+  helm dependency list ./umbrella`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -54,6 +57,7 @@ are no longer listed, and write the versions to Chart.lock. Unpacked
 charts are kept. If anything fails, nothing is changed.
 
 Repositories need not have been added: a URL is enough.`,
+		Example: `  helm dependency update ./umbrella`,
 	}, f.UpdateDependencies)
 }
 
@@ -65,6 +69,7 @@ func newBuild(f *cmdutil.Factory) *cobra.Command {
 library/. An archive that differs from the locked one is rejected. Archives in the
 content cache are used without the network. Without a Chart.lock, build
 does the same as update.`,
+		Example: `  helm dependency build ./umbrella`,
 	}, f.BuildDependencies)
 }
 

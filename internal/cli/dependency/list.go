@@ -40,7 +40,8 @@ and the state of each in charts/ and library/:
   misnamed          an archive of this name that contains another chart
   corrupt           an unreadable archive or directory
   invalid version   the wanted version is not a version or range`,
-		Args: cmdutil.Args(0, 1, "the path of a chart, default the current directory"),
+		Example: `  helm dependency list ./umbrella`,
+		Args:    cmdutil.Args(0, 1, "the path of a chart, default the current directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Path = args[0]

@@ -29,13 +29,12 @@ func New(f *cmdutil.Factory) *cobra.Command {
 releases or charts with each other. Secrets are redacted. Nothing is written to
 the cluster. If nothing changes, nothing is printed.
 
-  helm diff upgrade web ./mychart -f production.yaml
-  helm diff rollback web 3
-  helm diff revision web 3 4
-  helm diff release web web-staging
-  helm diff local ./mychart ./mychart-new
-
 Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
+		Example: `  helm diff upgrade web ./mychart -f production.yaml
+  helm diff rollback web 1
+  helm diff revision web 1 2
+  helm diff release web web-staging
+  helm diff local ./mychart ./mychart-new`,
 		Annotations: map[string]string{cmdutil.NotInHelm: "", builtIn: "true"},
 	}
 	bindBareUpgrade(cmd, f)
@@ -57,9 +56,8 @@ func bindBareUpgrade(cmd *cobra.Command, factory *cmdutil.Factory) {
 	f.bind(cmd, factory)
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		cmd.SuggestionsMinimumDistance = 2
 		// A misspelled subcommand is not a release, unless the next argument is surely a chart.
-		if len(args) == 2 && (strings.Contains(args[1], "/") || len(cmd.SuggestionsFor(args[0])) == 0) {
+		if len(args) == 2 && (strings.Contains(args[1], "/") || len(cmdutil.SimilarCommands(cmd, args[0])) == 0) {
 			return nil
 		}
 		return cmdutil.Group(cmd, args)
@@ -82,7 +80,8 @@ func version(f *cmdutil.Factory) *cobra.Command {
 		Short: "Print the compatible helm-diff version",
 		Long: `Print the version of the helm-diff plugin with the same flags and formats,
 and after the plus this program's version.`,
-		Args: cmdutil.Args(0, 0, ""),
+		Example: `  helm diff version`,
+		Args:    cmdutil.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			own := build.Current().Version
 			for i, r := range own {

@@ -33,10 +33,9 @@ func local(factory *cmdutil.Factory) *cobra.Command {
 		Use:   "local CHART1 CHART2",
 		Short: "Compare two charts",
 		Long: `Render two charts with the same values, as helm template does, and compare the
-output. No cluster is needed.
-
-  helm diff local ./web-1 ./web-2 -f production.yaml`,
-		Args: cmdutil.Args(2, 2, "two charts"),
+output. No cluster is needed.`,
+		Example: `  helm diff local ./mychart ./mychart-new -f production.yaml`,
+		Args:    cmdutil.Args(2, 2, "two charts"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.show.prepare(cmd.Context(), factory, cmd.Flags()); err != nil {
 				return err

@@ -21,6 +21,10 @@ func revision(f *cmdutil.Factory) *cobra.Command {
 		Short: "Compare two revisions of a release",
 		Long: `Compare the recorded manifests of two revisions: by default the newest and
 the previous one; with one number, that revision and the newest.`,
+		Example: `  # What did the last upgrade change?
+  helm diff revision web
+
+  helm diff revision web 1 2`,
 		Args:              cmdutil.Args(1, 3, "the name of a release, and at most two revisions"),
 		ValidArgsFunction: f.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,7 +60,14 @@ func release(f *cmdutil.Factory) *cobra.Command {
 		Use:   "release NAME OTHER",
 		Short: "Compare two releases",
 		Long: `Compare the recorded manifests of the newest revisions of two releases. A name
-may have its namespace as a prefix: production/web.`,
+may have its namespace as a prefix: production/web.
+
+Objects are of one kind and match by name, in which the first release's name
+counts as the other's, or by their template. What differs only in the names of
+the releases, their namespaces and their objects is left out; --show-names shows
+it too.`,
+		Example: `  helm diff release web web-staging
+  helm diff release default/web shop/web --stat`,
 		Args:              cmdutil.Args(2, 2, "the names of two releases"),
 		ValidArgsFunction: f.CompleteReleases(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,6 +93,8 @@ may have its namespace as a prefix: production/web.`,
 		},
 	}
 	cmd.Flags().StringVar(&namespace, "other-namespace", "", "namespace of the second release (default: the current one)")
+	cmd.Flags().BoolVar(&s.options.Names, "show-names", false,
+		"show what differs only in the names of releases, namespaces and objects too")
 	s.bind(cmd)
 	s.bindNoHooks(cmd)
 	return cmd

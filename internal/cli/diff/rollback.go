@@ -29,6 +29,8 @@ func rollback(factory *cmdutil.Factory) *cobra.Command {
 		Long: `Show the changes of helm rollback with the same arguments. With
 --three-way-merge=false the manifests of the two revisions are compared instead,
 as helm-diff does; live objects are not read.`,
+		Example: `  helm diff rollback web
+  helm diff rollback web 1`,
 		Args:              cmdutil.Args(1, 2, "the name of a release, and optionally a revision"),
 		ValidArgsFunction: factory.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +41,13 @@ as helm-diff does; live objects are not read.`,
 			if err := f.prepare(cmd.Context(), factory, cmd.Flags()); err != nil {
 				return err
 			}
-			change, err := f.plan(cmd.Context(), factory, args[0], append(numbers, 0)[0])
+			plan := func(dryRun bool) (*action.Change, error) {
+				return f.plan(cmd.Context(), factory, args[0], append(numbers, 0)[0], dryRun)
+			}
+			change, err := plan(true)
+			if err != nil && f.refuses(err) {
+				return f.writeRefused(cmd.Context(), factory, err, func() (*action.Change, error) { return plan(false) })
+			}
 			if err != nil {
 				return err
 			}
@@ -76,9 +84,10 @@ func (f *rollbackFlags) prepare(ctx context.Context, factory *cmdutil.Factory, f
 	return f.Check()
 }
 
-// plan returns the changes of a rollback to revision, or to the previous one if it is 0.
-func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name string, revision int) (*action.Change,
-	error) {
+// plan returns the changes of a rollback to revision, or to the previous one if it is 0, with or
+// without a dry run of the API server.
+func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name string, revision int,
+	dryRun bool) (*action.Change, error) {
 	verb, err := f.undo.Rollbacker(factory, f.ApplyFlags, f.ScriptFlags, 0)
 	if err != nil {
 		return nil, err
@@ -86,7 +95,7 @@ func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name
 	writing := f.ApplyOptions()
 	writing.ReportConflicts = true
 	change, err := verb.Plan(ctx, action.RollbackRequest{
-		Name: name, Revision: revision, ApplyOptions: writing, NoHooks: f.undo.NoHooks, ServerDryRun: true,
+		Name: name, Revision: revision, ApplyOptions: writing, NoHooks: f.undo.NoHooks, ServerDryRun: dryRun,
 		Recorded: !f.threeWay,
 	})
 	if err != nil || f.threeWay {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +18,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/pager"
 	"github.com/moonhelm/moonhelm/internal/report/diff"
+	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // show are the flags that all subcommands share: what to compare, and how to print it.
@@ -29,6 +33,8 @@ type show struct {
 	secrets  bool // --suppress-secrets
 	renames  float32
 	exitCode bool
+	stat     bool
+	noPager  bool
 	color    string // "" if neither the flag nor the variable is set
 }
 
@@ -64,6 +70,10 @@ func (s *show) bind(cmd *cobra.Command) {
 	fs.BoolVar(&s.options.IncludeTests, "include-tests", false, "compare test hooks too")
 	fs.BoolVar(&s.exitCode, "detailed-exitcode", false, "exit with code 2 if there are changes")
 	fs.BoolVar(&s.exitCode, "exit-code", false, "same as --detailed-exitcode")
+	fs.BoolVar(&s.stat, "stat", false,
+		"print a line for each object, and what the change does: which pods restart, and what is lost or fails")
+	fs.BoolVar(&s.noPager, "no-pager", false,
+		"do not show long output on a terminal in a pager; the default pager is HELM_PAGER, PAGER or less")
 	// The only error is that the flag does not exist.
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	var formats []string
@@ -84,6 +94,10 @@ func (s *show) prepare(ctx context.Context, f *cmdutil.Factory, fs *pflag.FlagSe
 	v := variables{f, fs}
 	if fs.Changed("output") && fs.Changed("document") {
 		return errors.New("--output and -o cannot be used together: --output is helm-diff's format, -o a document")
+	}
+	if fs.Changed("output") && s.stat {
+		return errors.New("--stat and --output cannot be used together: --output is helm-diff's format; " +
+			"-o json and -o yaml are those of --stat")
 	}
 	if text := v.value("output", "HELM_DIFF_OUTPUT"); text != "" {
 		if err := s.format.Set(text); err != nil {
@@ -170,19 +184,50 @@ func (s *show) write(ctx context.Context, f *cmdutil.Factory, change *action.Cha
 	if s.color != "" {
 		streams.Color = s.color
 	}
-	var err error
-	if s.document != output.Table {
-		err = diff.WriteDocument(streams, s.document, d, s.options)
-	} else {
-		err = diff.Write(ctx, streams, s.format, d, s.options)
-	}
-	if err != nil {
+	if err := s.print(ctx, streams, d); err != nil {
 		return err
 	}
 	if s.exitCode && d.Changes() {
 		return &cmdutil.ExitError{Code: 2}
 	}
 	return nil
+}
+
+// print prints d, text for people on a terminal in a pager.
+func (s *show) print(ctx context.Context, streams term.Streams, d diff.Diff) error {
+	switch p := (pager.Pager{Streams: streams, Off: s.noPager}); {
+	case s.document != output.Table && s.stat:
+		return diff.WriteStatDocument(streams, s.document, d, s.options)
+	case s.document != output.Table:
+		return diff.WriteDocument(streams, s.document, d, s.options)
+	case !p.Usable() || !s.isForPeople():
+		return s.printText(ctx, streams, d, s.options)
+	default:
+		var b strings.Builder
+		o := s.options
+		o.Columns = term.Width(streams.Out)
+		streams.Color = "never"
+		if p.Colored(p.Out) {
+			streams.Color = "always"
+		}
+		streams.Out = &b
+		if err := s.printText(ctx, streams, d, o); err != nil {
+			return err
+		}
+		return p.Write(b.String())
+	}
+}
+
+// isForPeople reports whether the format is read by people only.
+func (s *show) isForPeople() bool {
+	return s.stat || slices.Contains([]diff.Format{"", diff.Text, diff.Simple, diff.Dyff}, s.format)
+}
+
+func (s *show) printText(ctx context.Context, streams term.Streams, d diff.Diff, o diff.Options) error {
+	if s.stat {
+		return diff.WriteStat(streams, d, o)
+	}
+	return diff.Write(ctx, streams, s.format, d, o)
 }
 
 // variables reads environment variables that are defaults of flags.

@@ -42,12 +42,17 @@ objects other clients have changed since they were written. The API server is
 asked for the result of each change, so defaults and rejections are shown.
 
 With --three-way-merge=false the manifest of the release is compared with the new
-one instead, as text, as helm-diff does by default; live objects are not read.
+one instead, as text, as helm-diff does by default; live objects are not read.`,
+		Example: `  helm diff upgrade web ./mychart -f production.yaml
 
-  helm diff upgrade web ./mychart -f production.yaml
-  helm diff upgrade web ./mychart --install --detailed-exitcode
-  helm diff upgrade web ./mychart --three-way-merge=false --output simple
-  helm diff upgrade web ./mychart --dry-run     without a cluster, as if it were new`,
+  # Exit with code 2 if there are changes
+  helm diff upgrade web ./mychart --set replicaCount=3 --detailed-exitcode
+
+  # Compare the recorded manifest with the new one, as text, and print a line for each object
+  helm diff upgrade web ./mychart --set replicaCount=3 --three-way-merge=false --output simple
+
+  # Show the release as if it were new, without a cluster
+  helm diff upgrade web ./mychart --dry-run`,
 		Args:              cmdutil.Args(2, 2, "the name of a release and a chart"),
 		ValidArgsFunction: factory.CompleteReleaseAndChart,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, factory, args) },
@@ -61,6 +66,12 @@ func (f *upgradeFlags) run(cmd *cobra.Command, factory *cmdutil.Factory, args []
 		return err
 	}
 	change, err := f.plan(cmd.Context(), factory, args[0], args[1])
+	if err != nil && f.refuses(err) {
+		f.DryRun = cmdutil.DryRunNone // the API server has judged the other changes
+		return f.writeRefused(cmd.Context(), factory, err, func() (*action.Change, error) {
+			return f.plan(cmd.Context(), factory, args[0], args[1])
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -121,6 +132,7 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, factory *cmdutil.Factory) err
 	f.options.NoHooks = f.NoHooks
 	if f.disableValidation {
 		f.Apply.SkipValidation()
+		f.options.Unvalidated = true
 	}
 	switch {
 	case f.DryRun == cmdutil.DryRunClient:

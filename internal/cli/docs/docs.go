@@ -47,9 +47,8 @@ func New(f *cmdutil.Factory, tree Tree) *cobra.Command {
 each, or the completion script for bash. Plugins are left out.
 
 Defaults that depend on the environment are shown as they are without one. The date
-of man pages is that of SOURCE_DATE_EPOCH; without it they have none.
-
-  helm docs --dir reference --generate-headers
+of man pages is that of SOURCE_DATE_EPOCH; without it they have none.`,
+		Example: `  helm docs --dir reference --generate-headers
   helm docs --dir man/man1 --type man
   helm docs --dir completions --type bash`,
 		Args:              cmdutil.Args(0, 0, ""),

@@ -19,6 +19,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Print the environment of helm",
 		Long: `Print all variables of helm, or one of them, with the current value: from the
 environment, a flag, or the default.`,
+		Example: `  helm env
+  helm env HELM_CACHE_HOME`,
 		Args: cmdutil.Args(0, 1, "the name of a variable, default all"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {

@@ -37,6 +37,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Print parts of a release record",
 		Long: `Print a part of the record of a release revision: its values,
 manifest, hooks, notes or metadata, or all of it.`,
+		Example: `  helm get values web
+  helm get manifest web --revision 1`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -31,14 +31,13 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history NAME",
 		Aliases: []string{"hist"},
-		Short:   "Show release history",
+		Short:   "List the revisions of a release",
 		Long: `List the recorded revisions of a release, oldest first, with the status of each.
 
 A terminal shows how long each took too, and in short what it changed. With --changes,
 show all of that: the chart, the names of values, the images and the objects that
-differ from the revision before. "helm diff revision" shows how.
-
-  helm history web
+differ from the revision before. "helm diff revision" shows how.`,
+		Example: `  helm history web
   helm history web --changes
   helm history web --max 3 -o json`,
 		Args:              cmdutil.Args(1, 1, "the name of a release"),

@@ -37,17 +37,22 @@ URL of an archive, or oci://host/path/name; --version is a version or a range.
 Values come from the chart's values.yaml, then from --values files, then from
 --set and related flags; later ones win, and null deletes a key.
 
-  helm install web ./mychart
-  helm install web stable/web --version ^1.2
-  helm install web oci://registry.example.com/charts/web
-  helm install web ./mychart -f production.yaml --set replicas=3 --wait
-  helm install --generate-name ./mychart --namespace shop --create-namespace
-  helm install web ./mychart --dry-run=server --hide-secret
-
 If an object exists already and does not belong to the release, nothing is
 written, unless --take-ownership is given. If the install fails halfway, the
 release remains with the status failed: helm uninstall deletes its objects, and
 --rollback-on-failure does so immediately.`,
+		Example: `  # From a directory, from a repository that was added, from a registry
+  helm install blog ./mychart
+  helm install shop example/web --version ^1.2
+  helm install news oci://registry.example.com/charts/web
+
+  # With values, into another namespace, and wait until the objects are ready
+  helm install blog ./mychart -f production.yaml --set replicaCount=3 -n prod --create-namespace --wait
+
+  helm install --generate-name ./mychart
+
+  # Show what would be installed, after the API server has checked it
+  helm install demo ./mychart --dry-run=server --hide-secret`,
 		Args:              cmdutil.NameAndChart,
 		ValidArgsFunction: f.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,11 +41,10 @@ func New(f *cmdutil.Factory) *cobra.Command {
 dependencies and CRDs, and the objects that they render. Nothing is installed.
 
 An [ERROR] prevents an install; a [WARNING] violates a convention,
-and fails with --strict; an [INFO] is a recommendation.
-
-  helm lint ./mychart
+and fails with --strict; an [INFO] is a recommendation.`,
+		Example: `  helm lint ./mychart
   helm lint ./mychart --strict --with-subcharts -f production.yaml
-  helm lint ./mychart --kube-version 1.30`,
+  helm lint ./mychart --kube-version 1.35`,
 		Args: cmdutil.Args(1, -1, "a chart: the path of a directory or an archive"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args
@@ -109,6 +109,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		}
 		p.chart(path, findings)
 	}
+	p.totals()
 	summary := fmt.Sprintf("%d chart(s) linted, %d chart(s) failed", len(paths), failed)
 	if failed > 0 {
 		return &failedError{summary}
@@ -142,6 +143,8 @@ type printer struct {
 	quiet bool
 	shown bool  // something has been printed
 	err   error // first error of writing
+
+	errors, warnings, infos int // findings that were printed
 }
 
 func (p *printer) chart(path string, findings []lint.Finding) {
@@ -158,6 +161,7 @@ func (p *printer) chart(path string, findings []lint.Finding) {
 	}
 	p.line("==> Linting " + term.SafeLine(path))
 	for _, f := range findings {
+		p.count(f.Severity)
 		p.line(p.severity(f.Severity) + " " + term.Safe(f.Text()))
 	}
 	p.line("")
@@ -165,8 +169,41 @@ func (p *printer) chart(path string, findings []lint.Finding) {
 
 func (p *printer) unreadable(path string, err error) {
 	p.line("==> Linting " + term.SafeLine(path))
+	p.errors++
 	p.line(p.style.Red("Error") + " unable to check the chart: " + term.Safe(err.Error()))
 	p.line("")
+}
+
+func (p *printer) count(s lint.Severity) {
+	switch s {
+	case lint.Error:
+		p.errors++
+	case lint.Warning:
+		p.warnings++
+	case lint.Info:
+		p.infos++
+	}
+}
+
+// totals prints the number of findings, unless all are recommendations.
+func (p *printer) totals() {
+	if p.errors+p.warnings == 0 {
+		return
+	}
+	var parts []string
+	for _, n := range []struct {
+		count int
+		word  string
+	}{{p.errors, "error"}, {p.warnings, "warning"}, {p.infos, "recommendation"}} {
+		switch n.count {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+n.word)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %ss", n.count, n.word))
+		}
+	}
+	p.line(strings.Join(parts, ", "))
 }
 
 func (p *printer) severity(s lint.Severity) string {

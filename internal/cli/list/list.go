@@ -64,9 +64,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List releases",
-		Long: `List the releases of a namespace, whatever their status, sorted by name.
-
-  helm list
+		Long:    `List the releases of a namespace, whatever their status, sorted by name.`,
+		Example: `  helm list
   helm list --all-namespaces --failed
   helm list --filter '^web' -o json`,
 		Args:              cmdutil.Args(0, 0, ""),

@@ -49,17 +49,16 @@ func New(f *cmdutil.Factory) *cobra.Command {
 are omitted. Archives are reproducible: SOURCE_DATE_EPOCH
 sets the modification time of their entries.
 
-  helm package ./mychart
-  helm package ./mychart --version 1.2.3 --app-version 2.0 --destination dist
-
 With --sign, write a provenance file <name>-<version>.tgz.prov beside the
 archive, which "helm verify" and --verify check. --key selects
 the key by a part of its user id or by its fingerprint. Keys in GnuPG's own keyring
 are used through gpg, which asks for the passphrase; otherwise set --keyring to a
-file written by "gpg --export-secret-keys".
+file written by "gpg --export-secret-keys".`,
+		Example: `  helm package ./mychart
+  helm package ./mychart --version 1.2.3 --app-version 2.0 --destination dist
 
-  helm package ./mychart --sign --key ann@example.com
-  helm package ./mychart --sign --key ann --keyring secret.asc --passphrase-file -`,
+  # Sign the archive
+  echo "$PASSPHRASE" | helm package ./mychart --sign --key ann --keyring secret.asc --passphrase-file -`,
 		Args: cmdutil.Args(1, -1, "the path of a chart directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args

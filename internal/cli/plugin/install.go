@@ -27,20 +27,28 @@ func newInstall(f *cmdutil.Factory) *cobra.Command {
 		Use:     "install PATH|URL",
 		Aliases: []string{"add"},
 		Short:   "Install a plugin",
-		Long: `Install a plugin and run its install hook. Sources:
+		Long: `Install a plugin and run its install hook. The source is one of these:
 
-  helm plugin install ./my-plugin                        a directory (linked)
-  helm plugin install my-plugin-1.2.3.tgz                an archive
-  helm plugin install https://example.com/p-1.2.3.tgz    an archive
-  helm plugin install oci://example.com/plugins/p        a registry
-  helm plugin install https://example.com/me/helm-p      a git repository
-  helm plugin install git@example.com:me/helm-p.git
+  ./my-plugin                           a directory, which is linked
+  my-plugin-1.2.3.tgz                   an archive, or the URL of one
+  oci://registry.example.com/plugins/p  a plugin in a registry
+  https://example.com/ann/helm-hello    a git repository
+  git@example.com:ann/helm-hello.git
 
 --version selects a tag, a branch, a commit or a range of versions of a git
 repository, and a version or a range in a registry.
 
 An archive is installed only if its provenance file (.prov) is valid and signed by a
 key in the keyring, unless --verify=false is given. Git repositories have none.`,
+		Example: `  # A directory, which is linked
+  helm plugin install ./my-plugin
+
+  # A signed archive; an archive without a signature
+  helm plugin install https://example.com/plugins/greet-1.2.3.tgz --keyring ann.asc
+  helm plugin install other-1.2.3.tgz --verify=false
+
+  # A tag of a git repository
+  helm plugin install https://example.com/ann/helm-hello --version v1.2.3`,
 		Args: cmdutil.Args(1, 1, "the path or the URL of a plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.VerifySet = cmd.Flags().Changed("verify")

@@ -35,6 +35,8 @@ directory, and "unknown" for others, such as git repositories.
 If a plugin has the name of a built-in command, COMMAND says which of them
 "helm NAME" runs: a plugin replaces a built-in command only if Helm does not have
 that command, and HELM_BUILTIN does not contain it.`,
+		Example: `  helm plugin list
+  helm plugin list --type cli/v1 -o json`,
 		Args:              cmdutil.Args(0, -1, ""),
 		ValidArgsFunction: cmdutil.NoArguments,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(f, cmd) },

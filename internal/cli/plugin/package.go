@@ -32,10 +32,8 @@ func newPackage(f *cmdutil.Factory) *cobra.Command {
 		Long: `Package a plugin directory into an archive, <name>-<version>.tgz, and sign it.
 "helm plugin install" verifies the provenance file <name>-<version>.tgz.prov.
 Archives are reproducible: SOURCE_DATE_EPOCH sets the modification time of
-their entries.
-
-  helm plugin package ./my-plugin --key ann@example.com
-  helm plugin package ./my-plugin --key ann --keyring secret.asc --passphrase-file -
+their entries.`,
+		Example: `  echo "$PASSPHRASE" | helm plugin package ./my-plugin --key ann --keyring secret.asc --passphrase-file -
   helm plugin package ./my-plugin --sign=false`,
 		Args: cmdutil.Args(1, 1, "the path of a plugin directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,6 +26,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Long: `Manage plugins, which add commands to helm, download charts by other protocols,
 and post-render charts. Plugins run with your permissions: install only plugins that
 you trust.`,
+		Example: `  helm plugin install ./my-plugin
+  helm plugin list
+  helm plugin uninstall my-plugin`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

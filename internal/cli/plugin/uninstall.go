@@ -19,6 +19,7 @@ func newUninstall(f *cmdutil.Factory) *cobra.Command {
 		Short:   "Uninstall plugins",
 		Long: `Run the delete hook of plugins and remove them. For a plugin installed
 from a directory, only the link is removed.`,
+		Example:           `  helm plugin uninstall my-plugin`,
 		Args:              cmdutil.Args(1, -1, "the name of a plugin"),
 		ValidArgsFunction: completeNames(f),
 		RunE: func(cmd *cobra.Command, names []string) error {

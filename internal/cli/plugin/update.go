@@ -27,6 +27,7 @@ func newUpdate(f *cmdutil.Factory) *cobra.Command {
 		Long: `Update plugins from the source that they were installed from, and run their update
 hook: to the newest commit of a git branch, the newest version in the installed
 range, or the current archive at the URL. If that fails, the old version is kept.`,
+		Example:           `  helm plugin update hello`,
 		Args:              cmdutil.Args(1, -1, "the name of a plugin"),
 		ValidArgsFunction: completeNames(f),
 		RunE: func(cmd *cobra.Command, args []string) error {

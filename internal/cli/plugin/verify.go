@@ -16,7 +16,8 @@ func newVerify(f *cmdutil.Factory) *cobra.Command {
 		Long: `Verify a plugin archive with its provenance file PATH.prov, and
 print the signer. Fail if that file is missing, does not match the archive, or is not
 signed by a key in the keyring.`,
-		Args: cmdutil.Args(1, 1, "the path of an archive"),
+		Example: `  helm plugin verify greet-1.2.3.tgz --keyring ann.asc`,
+		Args:    cmdutil.Args(1, 1, "the path of an archive"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			signer, err := f.VerifyArchive(args[0], keyring.Keyring, nil)
 			if err != nil {

@@ -38,13 +38,12 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Long: `Download charts, and unpack them with --untar. CHART is repo/name, the
 URL of an archive, or oci://host/path/name.
 
-  helm pull stable/web --version '^1.2'
-  helm pull stable/web --untar --untardir charts
-  helm pull web --repo https://charts.example.com
-  helm pull oci://registry.example.com/charts/web --verify
-
 Archives are written completely or not at all. With --verify, an archive is
 discarded if its provenance file is missing or invalid.`,
+		Example: `  helm pull example/web --version '^1.2'
+  helm pull example/web --untar --untardir charts
+  helm pull web --repo https://charts.example.com
+  helm pull oci://registry.example.com/charts/web --verify --keyring ann.asc`,
 		Args:              cmdutil.Args(1, -1, "a chart: repo/name, or a URL"),
 		ValidArgsFunction: f.CompleteChart(-1, false),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -31,11 +31,10 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Long: `Push a chart archive to an OCI registry, and its provenance file
 if there is one beside it. REMOTE is the parent path; the chart's name becomes
 the last element of the path, and its version the tag, with _ for + (registries
-do not allow + in tags; a pull reverts it).
-
-  helm package ./web
-  helm push web-1.2.3.tgz oci://registry.example.com/charts
-  helm pull oci://registry.example.com/charts/web --version 1.2.3`,
+do not allow + in tags; a pull reverts it).`,
+		Example: `  helm package ./mychart
+  helm push mychart-0.1.0.tgz oci://registry.example.com/charts
+  helm pull oci://registry.example.com/charts/mychart --version 0.1.0`,
 		Args: cmdutil.Args(2, 2, "a chart archive and a remote such as oci://registry.example.com/charts"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {

@@ -32,11 +32,10 @@ credHelpers, as in Docker's), or in $HELM_REGISTRY_CONFIG, which only you can re
 With a path, the credentials are for repositories below it; those with the longest
 matching path are used. Credentials of docker login are used too.
 
-If the user name is empty, the password is an identity token.
-
-  helm registry login ghcr.io -u ann
-  echo "$TOKEN" | helm registry login ghcr.io -u ann --password-stdin
-  helm registry login localhost:5000/charts -u ann --plain-http`,
+The password is asked for, unless it is given. If the user name is empty, it is an
+identity token.`,
+		Example: `  echo "$TOKEN" | helm registry login registry.example.com -u ann --password-stdin
+  echo "$TOKEN" | helm registry login registry.example.com/charts -u ann --password-stdin`,
 		Args:              cmdutil.Args(1, 1, "the registry's host"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,9 +19,8 @@ func newLogout(f *cmdutil.Factory) *cobra.Command {
 		Use:   "logout HOST[/PATH]",
 		Short: "Log out of a registry",
 		Long: `Remove the credentials that helm registry login has stored. Docker's credentials
-are kept.
-
-  helm registry logout ghcr.io`,
+are kept.`,
+		Example:           `  helm registry logout registry.example.com`,
 		Args:              cmdutil.Args(1, 1, "the registry's host"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -15,11 +15,11 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "registry",
 		Short: "Log in to and out of OCI registries",
 		Long: `Log in to and out of OCI registries. A chart in a registry is
-oci://host/path/name in all commands.
-
-  helm registry login ghcr.io -u ann
-  helm push web-1.2.3.tgz oci://ghcr.io/ann/charts
-  helm install web oci://ghcr.io/ann/charts/web --version ^1.2`,
+oci://host/path/name in all commands.`,
+		Example: `  echo "$TOKEN" | helm registry login registry.example.com -u ann --password-stdin
+  helm push mychart-0.1.0.tgz oci://registry.example.com/charts
+  helm install shop oci://registry.example.com/charts/web --version ^1.2
+  helm registry logout registry.example.com`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

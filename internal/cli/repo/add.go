@@ -37,12 +37,11 @@ func newAdd(f *cmdutil.Factory) *cobra.Command {
 		Short: "Add a repository",
 		Long: `Add a chart repository. Its index is downloaded and validated first.
 
-  helm repo add mine https://charts.example.com
-  helm repo add mine https://charts.example.com --username me --password-stdin <secret.txt
-
 User name and password are stored in the repositories file, which only you can read,
 and sent to the repository's host only. OCI registries need not be added: use the
 full address of a chart, oci://HOST/PATH/NAME.`,
+		Example: `  helm repo add example https://charts.example.com
+  helm repo add private https://private.example.com --username ann --password-stdin <secret.txt`,
 		Args:              cmdutil.Args(2, 2, "a name and the URL of a repository"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

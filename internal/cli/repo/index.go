@@ -32,11 +32,10 @@ func newIndex(f *cmdutil.Factory) *cobra.Command {
 		Long: `Read the chart archives in a directory and its subdirectories, and write
 index.yaml to it. Any web server can then serve the directory as a repository.
 
-  helm package web -d public
-  helm repo index public --url https://charts.example.com
-
 With --merge, add the entries of another index, so that only new archives
 need to be in the directory. Archives that are not charts are skipped with a warning.`,
+		Example: `  helm package ./mychart -d public
+  helm repo index public --url https://charts.example.com`,
 		Args: cmdutil.Args(1, 1, "a directory of chart archives"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), f, args[0]) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

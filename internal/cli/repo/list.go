@@ -23,9 +23,11 @@ type listOptions struct {
 func newList(f *cmdutil.Factory) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
-		Use:               "list",
-		Aliases:           []string{"ls"},
-		Short:             "List repositories",
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List repositories",
+		Example: `  helm repo list
+  helm repo list -o json`,
 		Args:              cmdutil.Args(0, 0, ""),
 		ValidArgsFunction: cmdutil.NoArguments,
 		RunE:              func(*cobra.Command, []string) error { return o.run(f) },

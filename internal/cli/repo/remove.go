@@ -17,6 +17,7 @@ func newRemove(f *cmdutil.Factory) *cobra.Command {
 		Use:               "remove NAME...",
 		Aliases:           []string{"rm"},
 		Short:             "Remove repositories",
+		Example:           `  helm repo remove example`,
 		Args:              cmdutil.Args(1, -1, "the name of a repository"),
 		ValidArgsFunction: completeNames(f),
 		RunE:              func(cmd *cobra.Command, args []string) error { return remove(cmd.Context(), f, args) },

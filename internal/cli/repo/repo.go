@@ -19,12 +19,11 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "repo",
 		Short: "Add, list, remove, update and index chart repositories",
 		Long: `Manage chart repositories: web servers with an index of their charts. Charts of an
-added repository are called NAME/CHART.
-
-  helm repo add mine https://charts.example.com
+added repository are called NAME/CHART.`,
+		Example: `  helm repo add example https://charts.example.com
+  helm repo update
   helm search repo web
-  helm install web mine/web
-  helm repo update`,
+  helm install shop example/web`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -31,6 +31,8 @@ func newUpdate(f *cmdutil.Factory) *cobra.Command {
 		Short:   "Update the indexes of repositories",
 		Long: `Download the newest indexes of all repositories, or of the named ones, concurrently.
 If an update fails, the old index is kept, and the other updates continue.`,
+		Example: `  helm repo update
+  helm repo update example`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeNames(f),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), f, args) },

@@ -38,11 +38,12 @@ values and hooks. The default is the previous
 revision, or the only one; helm history lists the revisions. A release
 uninstalled with --keep-history is restored.
 
-Objects are changed by a three-way merge, as in an upgrade.
+Objects are changed by a three-way merge, as in an upgrade.`,
+		Example: `  helm rollback web
 
-  helm rollback web
-  helm rollback web 3 --wait
-  helm diff rollback web 3                        preview the changes`,
+  # Preview the changes, then roll back to revision 1 and wait until the objects are ready
+  helm diff rollback web 1
+  helm rollback web 1 --wait`,
 		Args:              cmdutil.Args(1, 2, "the name of a release, and optionally a revision"),
 		ValidArgsFunction: f.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -48,10 +48,11 @@ values, descriptions from the comments above them, and further constraints from
 
 If the chart has a schema already, it is extended: existing keywords are
 kept. The schema is printed, or written to --output, as YAML,
-or as JSON if the name ends in .json.
-
-  helm schema ./mychart
+or as JSON if the name ends in .json.`,
+		Example: `  helm schema ./mychart
   helm schema ./mychart --output ./mychart/values.schema.yaml
+
+  # Fail if the schema is out of date
   helm schema ./mychart --check`,
 		Annotations: map[string]string{cmdutil.NotInHelm: ""},
 		Args:        cmdutil.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),

@@ -32,9 +32,8 @@ func newHub(f *cmdutil.Factory) *cobra.Command {
 		Use:   "hub [WORD]",
 		Short: "Search for charts in Artifact Hub or another hub",
 		Long: `Search for charts in Artifact Hub (https://artifacthub.io), or in another hub with
-the search API of Monocular.
-
-  helm search hub web
+the search API of Monocular.`,
+		Example: `  helm search hub web
   helm search hub web --list-repo-url
   helm search hub web --endpoint https://hub.example.com`,
 		Args:              cobra.ArbitraryArgs,

@@ -29,12 +29,11 @@ func newRepo(f *cmdutil.Factory) *cobra.Command {
 "helm repo update" has downloaded, and show the newest release of each matching
 chart. Library charts, which
 cannot be installed, are marked. For the address of a chart in an OCI registry,
-show its versions.
-
-  helm search repo web
+show its versions.`,
+		Example: `  helm search repo web
   helm search repo web --version ^1.2
   helm search repo web --versions --devel
-  helm search repo --regexp '^(nginx|apache)'
+  helm search repo --regexp '/(web|shop)'
   helm search repo oci://registry.example.com/charts/web --versions`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -24,8 +24,10 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "search",
 		Short: "Search for charts",
 		Long:  `Search for charts in added repositories or in a hub.`,
-		Args:  group,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  helm search repo web
+  helm search hub web`,
+		Args: group,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newHub(f), newRepo(f))
 	return cmd

@@ -30,10 +30,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Long: `Print parts of a chart: its definition (Chart.yaml), values, README and
 CRDs, or all of them. CHART is a directory, an archive, repository/name, the URL of an
 archive, or oci://host/path/name. A terminal shows the README's Markdown rendered,
-and a heading above each part; HELM_WIDE=true leaves the text as it is.
-
-  helm show values ./mychart
-  helm show chart stable/web --version ^1.2
+and a heading above each part; HELM_WIDE=true leaves the text as it is.`,
+		Example: `  helm show values ./mychart
+  helm show chart example/web --version ^1.2
   helm show readme oci://registry.example.com/charts/web`,
 		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

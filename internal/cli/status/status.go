@@ -31,17 +31,16 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "status NAME",
-		Short: "Show the status of a release",
+		Short: "Show a release's state and objects",
 		Long: `Show the status of a release: its deployment time, status and revision, its
 objects in the cluster, the last run of its tests, and its notes.
 
 With --tree, show the objects with all that they own, down to pods and containers,
 what of them is ready, and the reason where something is not. --watch shows it again
-whenever it changes, until it is interrupted; in a pipe it prints the changes only.
-
-  helm status web
-  helm status web --tree --watch
-  helm status web --revision 2 -o json`,
+whenever it changes, until it is interrupted; in a pipe it prints the changes only.`,
+		Example: `  helm status web
+  helm status web --tree
+  helm status web --revision 1 -o json`,
 		Args:              cmdutil.Args(1, 1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -9,9 +9,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -48,8 +52,9 @@ func documents(out *action.Rendered, o Options) []document {
 }
 
 // showOnly returns the documents of the named templates, in the order of names. A name is a path
-// relative to the chart directory, or a pattern with "*".
-func showOnly(docs []document, names []string) ([]document, error) {
+// relative to the chart directory, or a pattern with "*". It returns a [*noTemplateError] for a name without
+// documents.
+func showOnly(docs []document, names []string, c *chart.Chart) ([]document, error) {
 	var out []document
 	for _, name := range names {
 		pattern := filepath.ToSlash(name)
@@ -66,10 +71,61 @@ func showOnly(docs []document, names []string) ([]document, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%w %s in chart", errNoMatch, name)
+			return nil, newNoTemplateError(name, docs, c)
 		}
 	}
 	return out, nil
+}
+
+// A noTemplateError is returned if --show-only names a template without output.
+type noTemplateError struct {
+	Name string
+	// Empty is set if the chart has the template, and it rendered nothing.
+	Empty bool
+	// Rendered are the templates with output.
+	Rendered []string
+}
+
+func newNoTemplateError(name string, docs []document, c *chart.Chart) *noTemplateError {
+	e := &noTemplateError{Name: name}
+	for _, d := range docs {
+		if _, below, _ := strings.Cut(d.source, "/"); !slices.Contains(e.Rendered, below) {
+			e.Rendered = append(e.Rendered, below)
+		}
+	}
+	slices.Sort(e.Rendered)
+	c.Walk(func(sub *chart.Chart) {
+		_, below, _ := strings.Cut(sub.FullPath()+"/", "/")
+		for _, f := range sub.Templates {
+			e.Empty = e.Empty || below+f.Name == filepath.ToSlash(name)
+		}
+	})
+	return e
+}
+
+// Error lists the templates that can be shown, behind Helm's words.
+func (e *noTemplateError) Error() string {
+	text := fmt.Sprintf("could not find template %s in chart", e.Name)
+	if e.Empty {
+		text += ": it is there, and rendered nothing"
+	}
+	if len(e.Rendered) == 0 {
+		return text + "; no template has output"
+	}
+	const most = 30
+	names := e.Rendered
+	if n := len(names); n > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("and %d more", n-most))
+	}
+	return text + "; the templates with output are\n  " + strings.Join(names, "\n  ")
+}
+
+// Hint suggests a similar name.
+func (e *noTemplateError) Hint() string {
+	if near := suggest.Nearest(e.Rendered, e.Name); len(near) > 0 && !e.Empty {
+		return "did you mean " + cmdutil.Enumerate(near, "or") + "?"
+	}
+	return ""
 }
 
 func writeDocuments(w io.Writer, docs []document) error {

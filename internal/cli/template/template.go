@@ -5,7 +5,6 @@ package template
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -54,12 +53,11 @@ func New(f *cmdutil.Factory) *cobra.Command {
 installed and no cluster is needed: .Capabilities and lookup
 have default values, unless --validate or
 --dry-run=server reads them from the cluster; --validate also validates the objects
-with the API server.
-
-  helm template web ./mychart -f production.yaml
-  helm template web stable/web --version ^1.2
-  helm template web ./mychart --show-only templates/deployment.yaml
-  helm template web ./mychart --kube-version 1.30 --api-versions monitoring.coreos.com/v1`,
+with the API server.`,
+		Example: `  helm template blog ./mychart -f production.yaml
+  helm template blog example/web --version ^1.2
+  helm template blog ./mychart --show-only templates/deployment.yaml
+  helm template blog ./mychart --kube-version 1.35 --api-versions monitoring.coreos.com/v1`,
 		Args:              cmdutil.NameAndChart,
 		ValidArgsFunction: f.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -144,7 +142,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	}
 	docs := documents(out, o)
 	if len(o.ShowOnly) > 0 {
-		if docs, err = showOnly(docs, o.ShowOnly); err != nil {
+		if docs, err = showOnly(docs, o.ShowOnly, out.Chart); err != nil {
 			return err
 		}
 	}
@@ -161,14 +159,22 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 
 // validate asks the API server to validate the objects in a dry run.
 func validate(ctx context.Context, cluster *kube.Client, out *action.Rendered, namespace, name string) error {
+	var hooks []*manifest.Object
+	for _, h := range out.Hooks {
+		objects, err := manifest.Parse(h.Path, h.Manifest)
+		if err != nil {
+			return err
+		}
+		hooks = append(hooks, objects...)
+	}
 	_, err := apply.New(cluster, apply.Options{}).Plan(ctx, apply.Request{
 		Owner: kube.Owner{Release: name, Namespace: namespace},
 		New:   manifest.ApplyOrder(out.Objects), TakeOwnership: true, ServerDryRun: true,
+		Running: hooks,
 	})
 	if err != nil {
+		out.Locate(err)
 		return fmt.Errorf("the cluster would refuse this: %w", err)
 	}
 	return nil
 }
-
-var errNoMatch = errors.New("could not find template")

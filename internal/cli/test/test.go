@@ -26,6 +26,7 @@ type Options struct {
 	Filters       []string
 	Logs          bool
 	Timeout       time.Duration
+	GiveUp        cmdutil.GiveUpFlag
 	TakeOwnership bool
 }
 
@@ -37,12 +38,11 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Run the tests of a release",
 		Long: `Run the tests of a release: the Pods and Jobs of its chart with the
 annotation helm.sh/hook: test. They run sequentially, ordered by weight, then by
-name; the first failure ends the run. helm status shows the results.
-
-  helm test web
+name; the first failure ends the run. helm status shows the results.`,
+		Example: `  helm test web
   helm test web --logs
-  helm test web --filter name=smoke,name=login
-  helm test web --filter '!name=slow'`,
+  helm test web --filter name=web-mychart-test-connection
+  helm test web --filter '!name=web-mychart-test-connection'`,
 		Args:              cmdutil.Args(1, 1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +58,7 @@ name; the first failure ends the run. helm status shows the results.
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false,
 		"allow tests to replace objects that do not belong to the release")
 	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "time to wait for each test")
+	o.GiveUp.Bind(fs)
 	fs.Bool("hide-notes", true, "accepted for compatibility: notes are never shown")
 	_ = fs.MarkHidden("hide-notes") // the flag exists: it is registered one line above
 	cmdutil.CompleteChoices(cmd)
@@ -70,7 +71,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	res, err := action.Test{Config: config}.Run(ctx, action.TestRequest{
-		Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, Logs: o.Logs, TakeOwnership: o.TakeOwnership,
+		Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After, Logs: o.Logs,
+		TakeOwnership: o.TakeOwnership,
 	})
 	if res == nil {
 		return err

@@ -46,11 +46,10 @@ then the release records. --keep-history keeps the records, so that the
 release can be inspected and rolled back.
 
 Objects with the annotation helm.sh/resource-policy: keep are kept, as are CRDs in
-crds/ and objects with another release's ownership labels.
-
-  helm uninstall web
-  helm uninstall web --keep-history
-  helm uninstall web shop --wait --cascade foreground`,
+crds/ and objects with another release's ownership labels.`,
+		Example: `  helm uninstall web
+  helm uninstall shop --keep-history
+  helm uninstall web-staging news --wait --cascade foreground`,
 		Args:              cmdutil.Args(1, -1, "the name of a release"),
 		ValidArgsFunction: f.CompleteReleases(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,7 +103,7 @@ func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall
 	}
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, NoHooks: o.NoHooks,
+		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After, NoHooks: o.NoHooks,
 		TakeOwnership: o.TakeOwnership,
 	}
 	do := verb.Run
@@ -119,8 +118,12 @@ func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall
 	if errors.Is(err, storage.ErrNotFound) { // Helm's message
 		return fmt.Errorf("uninstall: Release not loaded: %s: %w", name, err)
 	}
-	if failed, ok := errors.AsType[*action.HookError](err); ok && failed.Event == release.PostDelete { // Helm's message
+	failed, isHook := errors.AsType[*action.HookError](err)
+	if isHook && failed.Event == release.PostDelete { // Helm's message
 		return o.explain(fmt.Errorf("uninstallation completed with 1 error(s): uninstall %s: %w", name, err))
+	}
+	if _, waited := errors.AsType[*action.WaitError](err); waited && !isHook {
+		return err // it names the operation and the release
 	}
 	if err != nil {
 		return o.explain(fmt.Errorf("uninstall %s: %w", name, err))

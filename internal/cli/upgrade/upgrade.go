@@ -44,14 +44,19 @@ unless they have the annotation helm.sh/resource-policy: keep.
 
 Without new values the release keeps its values. With new values, only
 those are used, unless --reuse-values or --reset-then-reuse-values merges them into
-the old ones.
+the old ones.`,
+		Example: `  # Preview the changes, then upgrade
+  helm diff upgrade web ./mychart --set replicaCount=3
+  helm upgrade web ./mychart --set replicaCount=3
 
-  helm upgrade web ./mychart
-  helm upgrade web stable/web --version ^1.2
-  helm upgrade web ./mychart --install -f production.yaml --wait
-  helm upgrade web ./mychart --reuse-values --set replicas=5
-  helm diff upgrade web ./mychart                 preview the changes
-  helm upgrade web ./mychart --rollback-on-failure --timeout 2m`,
+  # Keep the values, and change one
+  helm upgrade web ./mychart --reuse-values --set image.tag=1.27
+
+  # Install the release if it does not exist, and wait until the objects are ready
+  helm upgrade blog ./mychart --install -f production.yaml --wait
+
+  # Go back if the objects are not ready in two minutes
+  helm upgrade web example/web --version ^1.2 --rollback-on-failure --timeout 2m`,
 		Args:              cmdutil.Args(2, 2, "the name of a release and a chart"),
 		ValidArgsFunction: f.CompleteReleaseAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,11 +26,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Verify the signature of a chart archive",
 		Long: `Verify the chart archive at PATH with its provenance file PATH.prov, and print
 the signer. Fail if that file is missing, does not match
-the archive, or is not signed by a key in the keyring.
-
-  helm verify web-1.2.3.tgz
-  helm verify web-1.2.3.tgz --keyring ann.asc`,
-		Args: cmdutil.Args(1, 1, "the path of an archive"),
+the archive, or is not signed by a key in the keyring.`,
+		Example: `  helm verify mychart-0.1.0.tgz --keyring ann.asc`,
+		Args:    cmdutil.Args(1, 1, "the path of an archive"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Path = args[0]
 			return run(f, o)

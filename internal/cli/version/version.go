@@ -31,9 +31,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Long: `Print the version of this binary.
 
 The fields of --template are Version, GitCommit, GitTreeState, GoVersion
-and KubeClientVersion:
-
-  helm version --template '{{.Version}}'
+and KubeClientVersion.
 
 The number is the compatible version of Helm 4, and after the plus
 this program's own. For programs that support Helm 3 only, HELM_COMPAT=3, or calling
@@ -44,6 +42,10 @@ plus, for programs that cannot parse it. They change nothing else.
 --check compares this version with the newest release of the project. Without it, neither
 this command nor any other looks for new versions. The request contains nothing about
 you, your machine or your version. MOONHELM_RELEASES is the address of a mirror.`,
+		Example: `  helm version
+  helm version --short
+  helm version --template '{{.Version}}'
+  helm version --check`,
 		Args:              cmdutil.Args(0, 0, ""),
 		ValidArgsFunction: cmdutil.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -36,6 +36,9 @@ type Diff struct {
 	Objects []Object
 	// Hooks are compared as manifests: they are not objects of the release.
 	Hooks []Object
+
+	other string // name of the other release, if two releases are compared
+	names *names // what is called differently in the two, nil to report it
 }
 
 // Object is the change of one object.
@@ -84,6 +87,17 @@ type Options struct {
 	Renames float64
 	// IncludeTests compares test hooks too, NoHooks no hooks.
 	IncludeTests, NoHooks bool
+	// Names reports differences between two releases that consist of their names only. By default
+	// they are omitted.
+	Names bool
+	// Columns is the width of the terminal on which the output is shown, if it is not written to the
+	// terminal itself. 0 means the width of the output.
+	Columns int
+	// Refused has the immutable fields that the API server refuses to change, by the names of their
+	// objects as [kube.ObjectName] formats them. Unvalidated is set if it has not been asked. Both
+	// count for [WriteStat] only.
+	Refused     map[string][]string
+	Unvalidated bool
 	// CRDNote is the Note of CRDs in crds/.
 	CRDNote string
 	// Template is the text of the template for the format [Template]. "" is the same as [JSON].
@@ -136,6 +150,9 @@ func Of(c *action.Change, o Options) Diff {
 			}
 		}
 	}
+	if c.From != nil && (c.From.Name != c.To.Name || c.From.Namespace != c.To.Namespace) {
+		d.betweenReleases(c.From, c.To, o)
+	}
 	return d.refine(o)
 }
 
@@ -143,8 +160,11 @@ func Of(c *action.Change, o Options) Diff {
 func (d Diff) refine(o Options) Diff {
 	for _, list := range [][]Object{d.Objects, d.Hooks} {
 		for i := range list {
-			if list[i].Action == plan.Unchanged && o.textDiffers(d, list[i]) {
+			switch {
+			case list[i].Action == plan.Unchanged && o.textDiffers(d, list[i]):
 				list[i].Action = plan.Update
+			case list[i].Action == plan.Update && d.names != nil && !o.linesDiffer(d, list[i]):
+				list[i].Action = plan.Unchanged
 			}
 		}
 	}

@@ -43,11 +43,11 @@ type documentEntry struct {
 func (d Diff) document(o Options) document {
 	return document{
 		Release: d.Release, Namespace: d.Namespace, From: d.From, To: d.To, Summary: d.count(),
-		Objects: o.document(d.Objects), Hooks: o.document(d.Hooks),
+		Objects: o.document(d, d.Objects), Hooks: o.document(d, d.Hooks),
 	}
 }
 
-func (o Options) document(objects []Object) []documentEntry {
+func (o Options) document(d Diff, objects []Object) []documentEntry {
 	out := []documentEntry{}
 	for _, object := range objects {
 		if object.Action == plan.Unchanged && !o.ShowUnchanged && len(object.Conflicts) == 0 {
@@ -64,7 +64,7 @@ func (o Options) document(objects []Object) []documentEntry {
 		before, after := o.printable(object)
 		e.Conflicts, e.Before, e.After = o.conflicts(object), withoutServerFields(before), withoutServerFields(after)
 		if before != nil && after != nil {
-			e.Changes = fieldChanges(e.Before, e.After, false)
+			e.Changes = fieldChanges(d.names.replaceObject(e.Before, e.After), e.After, false)
 		}
 		for _, f := range object.Drift {
 			c := fieldChange{Path: f.Path, Before: f.Want, After: f.Have}

@@ -4,6 +4,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ func (d Diff) writeDyff(ctx context.Context, s term.Streams, o Options) error {
 			continue
 		}
 		was, is := o.printable(e.Object)
+		was = d.names.replaceObject(was, is)
 		if err := addDocument(&before, was); err != nil {
 			return err
 		}
@@ -43,7 +45,7 @@ func (d Diff) writeDyff(ctx context.Context, s term.Streams, o Options) error {
 			return err
 		}
 	}
-	width.FixedTerminalWidth = term.Width(s.Out)
+	width.FixedTerminalWidth = cmp.Or(o.Columns, term.Width(s.Out))
 	bunt.SetColorSettings(bunt.OFF, bunt.OFF)
 	if s.Colored(s.Out) {
 		bunt.SetColorSettings(bunt.ON, bunt.AUTO)

@@ -59,7 +59,7 @@ func (o Options) entry(d Diff, object Object, hook bool) entry {
 	if len(before) > 0 && len(after) > 0 && before[0] == after[0] && strings.HasPrefix(before[0], sourceComment) {
 		e.source, before, after = before[0], before[1:], after[1:]
 	}
-	e.hunks = hunks(before, after, o.contextLines(len(before)+len(after)))
+	e.hunks = d.names.hunks(before, after, o.contextLines(len(before)+len(after)))
 	if e.change == modified && len(e.hunks) == 0 && len(o.SuppressLines) > 0 {
 		e.change = suppressed
 	}

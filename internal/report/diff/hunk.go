@@ -12,7 +12,7 @@ import (
 
 // hunk is a range of lines that contains changes.
 type hunk struct {
-	path  string // path of the first change
+	paths []string // parents of the changes, at most maxPaths
 	lines []hunkLine
 	gap   bool // lines are omitted before it
 	tail  bool // it is the last hunk, and lines are omitted after it
@@ -26,11 +26,11 @@ type hunkLine struct {
 // hunks returns the differences of x and y, lines of canonical YAML, with context lines around
 // them. The time is bounded: with more than about a hundred changes the result is correct but may
 // not be minimal.
-func hunks(x, y []string, context int) []hunk {
-	diffs := lcs.DiffLines(x, y)
+func (n *names) hunks(x, y []string, context int) []hunk {
+	diffs := lcs.DiffLines(n.lines(x, y))
 	var out []hunk
-	in, on := &yamlPath{lines: x}, &yamlPath{lines: y}
-	shown := 0 // number of lines of x that have been added
+	before, after := &yamlPath{lines: x}, &yamlPath{lines: y}
+	printed := 0 // number of lines of x that have been added
 	for len(diffs) > 0 {
 		n := 1
 		for n < len(diffs) && diffs[n].Start-diffs[n-1].End <= 2*context {
@@ -38,27 +38,55 @@ func hunks(x, y []string, context int) []hunk {
 		}
 		group := diffs[:n]
 		diffs = diffs[n:]
-		first := group[0]
 		h := hunk{}
-		if first.Start < first.End {
-			h.path = in.at(first.Start)
-		} else {
-			h.path = on.at(first.ReplStart)
-		}
-		at := max(first.Start-context, 0)
-		h.gap = at > shown
+		at := max(group[0].Start-context, 0)
+		h.gap = at > printed
+		var paths [][]string
 		for _, d := range group {
 			h.add(' ', x[at:d.Start])
 			h.add('-', x[d.Start:d.End])
 			h.add('+', y[d.ReplStart:d.ReplEnd])
+			paths = append(paths, before.parents(d.Start, d.End)...)
+			paths = append(paths, after.parents(d.ReplStart, d.ReplEnd)...)
 			at = d.End
 		}
-		shown = min(at+context, len(x))
-		h.add(' ', x[at:shown])
-		h.tail = len(diffs) == 0 && shown < len(x)
+		h.paths = foldPaths(paths)
+		printed = min(at+context, len(x))
+		h.add(' ', x[at:printed])
+		h.tail = len(diffs) == 0 && printed < len(x)
 		out = append(out, h)
 	}
 	return out
+}
+
+// maxPaths is the largest number of paths in a hunk's heading.
+const maxPaths = 4
+
+// foldPaths returns paths as text, without duplicates. While there are more than maxPaths, the
+// longest are replaced by their parents.
+func foldPaths(paths [][]string) []string {
+	for {
+		var out []string
+		var distinct [][]string
+		longest := 0
+		seen := map[string]bool{}
+		for _, p := range paths {
+			if text := strings.TrimPrefix(strings.Join(p, ""), "."); !seen[text] {
+				seen[text] = true
+				out, distinct = append(out, text), append(distinct, p)
+				longest = max(longest, len(p))
+			}
+		}
+		if len(out) <= maxPaths || longest <= 1 {
+			return out
+		}
+		for i, p := range distinct {
+			if len(p) == longest {
+				distinct[i] = p[:longest-1]
+			}
+		}
+		paths = distinct
+	}
 }
 
 func (h *hunk) add(sign byte, lines []string) {
@@ -85,29 +113,61 @@ type yamlPlace struct {
 	index        int
 }
 
-// at returns the path of the parent of line n, or of the line itself if it has no parent.
-func (p *yamlPath) at(n int) string {
+// parents returns the paths of the parents of the lines from start to end, except of those whose
+// parent is among these lines.
+func (p *yamlPath) parents(start, end int) [][]string {
+	var out [][]string
+	last := -1 // line of the last parent
+	for n := start; n < end; n++ {
+		p.seek(n)
+		parents := p.parentPlaces()
+		if len(parents) == 0 || strings.HasPrefix(p.lines[n], "#") {
+			continue
+		}
+		parent := parents[len(parents)-1]
+		if parent.line == n && len(parents) > 1 { // the item of which the line is the first
+			parents = parents[:len(parents)-1]
+		}
+		if above := parents[len(parents)-1].line; parent.line != last && (above < start || above == n) {
+			last = parent.line
+			out = append(out, p.at(n))
+		}
+	}
+	return out
+}
+
+// parentPlaces returns the places of the parents of the last line, or its own if it has no parent.
+func (p *yamlPath) parentPlaces() []yamlPlace {
+	if p.own < len(p.stack) {
+		return p.stack[:len(p.stack)-p.own]
+	}
+	return p.stack
+}
+
+// seek reads up to and including line n.
+func (p *yamlPath) seek(n int) {
 	for ; p.next <= n && p.next < len(p.lines); p.next++ {
 		p.read(p.lines[p.next])
 	}
-	stack := p.stack
-	if p.own < len(stack) {
-		stack = stack[:len(stack)-p.own]
-	}
-	var b strings.Builder
-	for _, place := range stack {
+}
+
+// at returns the path of the parent of line n, or of the line itself if it has no parent. Its
+// elements begin with a dot or are in brackets.
+func (p *yamlPath) at(n int) []string {
+	p.seek(n)
+	parents := p.parentPlaces()
+	out := make([]string, 0, len(parents))
+	for _, place := range parents {
 		switch {
 		case place.item:
-			b.WriteString("[" + p.name(place) + "]")
+			out = append(out, "["+p.name(place)+"]")
 		case strings.ContainsAny(place.key, "./[]"):
-			b.WriteString("[" + place.key + "]")
-		case b.Len() > 0:
-			b.WriteString("." + place.key)
+			out = append(out, "["+place.key+"]")
 		default:
-			b.WriteString(place.key)
+			out = append(out, "."+place.key)
 		}
 	}
-	return b.String()
+	return out
 }
 
 func (p *yamlPath) read(line string) {

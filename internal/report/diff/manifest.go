@@ -5,6 +5,7 @@ package diff
 import (
 	"encoding/base64"
 	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,12 +26,15 @@ func (o Options) comparesText(d Diff, object Object) bool {
 
 // textDiffers reports whether the rendered text of an unchanged object differs.
 func (o Options) textDiffers(d Diff, object Object) bool {
-	if !o.comparesText(d, object) || object.RenderedBefore == nil || object.RenderedAfter == nil {
-		return false
-	}
+	return o.comparesText(d, object) && object.RenderedBefore != nil && object.RenderedAfter != nil &&
+		o.linesDiffer(d, object)
+}
+
+// linesDiffer reports whether the lines of the object before and after differ.
+func (o Options) linesDiffer(d Diff, object Object) bool {
 	o.SuppressLines = nil // suppressed lines count as changes
 	before, after := o.lines(d, object)
-	return strings.Join(before, "\n") != strings.Join(after, "\n")
+	return !slices.Equal(d.names.lines(before, after))
 }
 
 // lines returns the lines of the object before and after that are compared.

@@ -57,7 +57,7 @@ func mergeRename(old, fresh Object) Object {
 func (o Options) distance(d Diff, old, fresh Object) float64 {
 	before, after := o.lines(d, mergeRename(old, fresh))
 	all, differ := 0, 0
-	for _, h := range hunks(before, after, len(before)+len(after)) {
+	for _, h := range d.names.hunks(before, after, len(before)+len(after)) {
 		for _, l := range h.lines {
 			all++
 			if l.sign != ' ' {

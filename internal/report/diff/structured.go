@@ -58,6 +58,7 @@ func (o Options) structuredEntry(d Diff, e entry) structuredEntry {
 		return out
 	}
 	before, after := o.printable(e.Object)
+	before = d.names.replaceObject(before, after)
 	for _, c := range fieldChanges(withoutServerFields(before), withoutServerFields(after), true) {
 		change := structuredChange{
 			Path: c.place.parent, Field: strings.Trim(c.place.field, "[]"),

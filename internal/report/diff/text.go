@@ -109,8 +109,8 @@ func (t *textWriter) notes(e entry) []string {
 	if e.hook {
 		out = append(out, strings.TrimSuffix("a hook: "+hookEvents(e.Object), ": "))
 	}
-	if e.Renamed != nil {
-		out = append(out, "is renamed to "+e.Renamed.Name)
+	if e.Renamed != nil && e.Renamed.Name != e.Name {
+		out = append(out, t.d.renaming(e.Object))
 	}
 	if e.Action == plan.Replace {
 		out = append(out, "will be deleted and created again: "+e.Reason)
@@ -157,12 +157,12 @@ func shorten(v any) string {
 }
 
 // hunk prints lines, with dots for omitted ones. If the lines are canonical YAML, it prints the
-// path of the change too.
+// paths of the changes too.
 func (t *textWriter) hunk(e entry, h hunk) {
 	if h.gap {
 		line := "..."
-		if h.path != "" && !t.o.comparesText(t.d, e.Object) {
-			line += " " + term.SafeLine(h.path)
+		if len(h.paths) > 0 && !t.o.comparesText(t.d, e.Object) {
+			line += " " + term.SafeLine(strings.Join(h.paths, ", "))
 		}
 		t.b.WriteString(t.st.Cyan(line) + "\n")
 	}

@@ -28,6 +28,7 @@ type Metadata struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 	Deletion    string            `json:"deletionTimestamp"`
+	Finalizers  []string          `json:"finalizers"`
 }
 
 // Few is the maximum number of objects of one collection that are read with a request each;

@@ -22,6 +22,13 @@ type Pod struct {
 		Deletion string            `json:"deletionTimestamp"`
 		Owners   []OwnerRef        `json:"ownerReferences"`
 	} `json:"metadata"`
+	Spec struct {
+		Volumes []struct {
+			Claim *struct {
+				Name string `json:"claimName"`
+			} `json:"persistentVolumeClaim"`
+		} `json:"volumes"`
+	} `json:"spec"`
 	Status struct {
 		Phase      string `json:"phase"`
 		Reason     string `json:"reason"`

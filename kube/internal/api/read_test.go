@@ -17,11 +17,11 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
 )
 
-// shelf is a server of ConfigMaps that counts what it is asked.
+// shelf is a server of ConfigMaps that counts requests.
 type shelf struct {
 	mu     sync.Mutex
-	objs   []string // name, or name! for one without the label
-	others int      // labelled ones that no one asked for come first
+	objs   []string // names; name! has no label
+	others int      // number of other objects with the label, which come first
 	asked  []string
 }
 

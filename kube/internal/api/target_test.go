@@ -19,7 +19,7 @@ func TestForeign(t *testing.T) {
 	ours := map[string]string{LabelManagedBy: "Helm"}
 	for _, test := range []struct {
 		labels, annotations map[string]string
-		foreign             string // a part of the reason, "" for ours
+		foreign             string // part of the reason, "" for objects of the release
 		others              bool
 	}{
 		{ours, map[string]string{AnnotationRelease: "web", AnnotationNamespace: "prod"}, "", false},

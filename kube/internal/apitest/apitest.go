@@ -16,21 +16,18 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 )
-
-// KubeconfigVar is the environment variable with the path of the kubeconfig of an administrator
-// of a disposable cluster.
-const KubeconfigVar = "MOONHELM_TEST_KUBECONFIG"
 
 // RESTConfig returns the configuration for the test cluster. It skips the test if there is
 // none.
 func RESTConfig(t testing.TB) *rest.Config {
 	t.Helper()
-	path := os.Getenv(KubeconfigVar)
+	path := os.Getenv(apiserver.Kubeconfig)
 	if path == "" {
-		t.Skip("needs a cluster: set " + KubeconfigVar + " to an admin's kubeconfig (see test/cluster)")
+		t.Skip("no cluster: test/with-cluster.sh starts one (" + apiserver.Kubeconfig + ")")
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {

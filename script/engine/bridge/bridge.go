@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bridge carries values between Lua and Go.
+// Package bridge converts values between Lua and Go.
 //
 // In Go a value is nil, bool, int64, float64, string, []any or map[string]any,
 // as in package wire; in Lua null is the sentinel [Bridge.Null], and a table is
 // a list or a map:
 //
-//   - A table that carries a mark is what the mark says.
+//   - A table that is marked is what the mark says.
 //   - Without a mark it is a list if its keys are exactly 1 to n, n at least 1,
 //     and a map if all its keys are text or there are none.
 //   - Anything else (numbers and names mixed, holes) is an error that names the
@@ -15,9 +15,8 @@
 // Whole numbers stay whole numbers and floats floats: 2.0 is a float64 on the
 // other side. What comes from Go is marked, so that {} stays {} and [] stays [].
 //
-// Everything is charged to the runtime's budget before it is made, so a budget
-// that runs out ends the script in the usual way of golua. The package knows no
-// charts, no functions and no protocol.
+// Everything is charged to the runtime's budget before it is made; golua ends a script that
+// exhausts it.
 package bridge
 
 import (
@@ -26,8 +25,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Bridge carries values into and out of one runtime. Its hooks may be set until
-// the first value crosses; like the runtime it serves one goroutine.
+// Bridge converts values of one runtime. Set its hooks before the first conversion. It must
+// be used by one goroutine at a time, like the runtime.
 type Bridge struct {
 	Runtime *rt.Runtime
 
@@ -35,34 +34,26 @@ type Bridge struct {
 	// and reads "null".
 	Null rt.Value
 
-	// Load makes a table whole before it is read: it puts in what was not sent
-	// yet. It is called for every table that is read, must be quick for one that
-	// has nothing missing, and may give the table another mark. Nil: all tables
-	// are whole.
-	Load func(*rt.Table) error
+	// Load fills a table before it is read, or returns the value to take in its place. It is
+	// called for every table that is read and may give it another mark. nil takes all tables
+	// as they are.
+	Load func(*rt.Table) (value any, err error)
 
-	// FromRef makes what stands for a Ref in Lua. Nil: a Ref is an error.
+	// FromRef returns the value for a Ref in Lua. If it is nil, a Ref is an error.
 	FromRef func(wire.Ref) (rt.Value, error)
 
 	// ToRef names the Ref that [Bridge.ToWire] sends in place of a table's
 	// content. Nil: no table is sent so.
 	ToRef func(*rt.Table) (wire.Ref, bool)
 
-	list, table *rt.Table
-	marks       map[*rt.Table]bool // mark → is a list
-}
-
-// Plain is what a userdata's Go value implements to be read like a table.
-type Plain interface {
-	// Plain returns the value in Go's types, charged to the budget. The caller
-	// does not change it.
-	Plain() (any, error)
+	list, table *rt.Table // the metatables of tables that are marked
 }
 
 // New makes a bridge for r.
 func New(r *rt.Runtime) *Bridge {
-	b := &Bridge{Runtime: r, marks: map[*rt.Table]bool{}}
-	b.list, b.table = b.NewMark(true), b.NewMark(false)
+	b := &Bridge{Runtime: r, list: rt.NewTable(), table: rt.NewTable()}
+	b.list.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
+	b.table.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
 	null := rt.NewTable()
 	toText := rt.NewGoFunction(func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		return c.PushingNext1(t.Runtime, rt.StringValue("null")), nil
@@ -75,20 +66,11 @@ func New(r *rt.Runtime) *Bridge {
 	return b
 }
 
-// nothing is what is behind null. It has a size, so that each has its own address.
+// nothing is the value of null. It has a size, so that each has its own address.
 type nothing struct{ _ byte }
 
 // IsNull reports whether v is null (Lua's nil is not).
 func (b *Bridge) IsNull(v rt.Value) bool { return v.Equals(b.Null) }
-
-// NewMark makes a metatable of its own that marks a list or a map, for tables
-// that need further metamethods. Scripts can neither see nor replace it.
-func (b *Bridge) NewMark(list bool) *rt.Table {
-	m := rt.NewTable()
-	m.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
-	b.marks[m] = list
-	return m
-}
 
 // List marks t as a list, in place of any other mark or metatable, and returns it.
 func (b *Bridge) List(t *rt.Table) *rt.Table {
@@ -102,12 +84,8 @@ func (b *Bridge) Map(t *rt.Table) *rt.Table {
 	return t
 }
 
-// IsList tells what the mark of t says; known is false where t carries none.
+// IsList reports whether t is marked as a list; known is false where it has no mark.
 func (b *Bridge) IsList(t *rt.Table) (list, known bool) {
 	m := t.Metatable()
-	if m == nil {
-		return false, false
-	}
-	list, known = b.marks[m]
-	return list, known
+	return m == b.list, m == b.list || m == b.table
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Error reports that a value cannot cross.
+// An Error is returned for a value that cannot be converted.
 type Error struct {
-	// Path leads to it as a script would write it, ".image.tags[2]"; "" is the
-	// value itself.
+	// Path is its path as a script writes it, ".image.tags[2]"; "" is the value itself.
 	Path string
-	// Problem goes on behind "the value": "is a function, which is not data".
+	// Problem continues "the value": "is a function, which is not data".
 	Problem string
 }
 
@@ -24,10 +23,10 @@ func (e *Error) Error() string {
 	return "the value at " + e.Path + " " + e.Problem
 }
 
-// longest is where a path is not made longer: no one reads on.
+// longest is the maximum length of a path.
 const longest = 200
 
-// below puts a step in front of an error's path.
+// below prepends a step to an error's path.
 func below(step string, err error) error {
 	e, ok := err.(*Error)
 	if !ok || len(e.Path) > longest {
@@ -36,7 +35,7 @@ func below(step string, err error) error {
 	return &Error{Path: step + e.Path, Problem: e.Problem}
 }
 
-// Step is a key in the path of an [Error]: ".name", or ["a name"].
+// Step returns a key as it is in the path of an [Error]: ".name", or ["a name"].
 func Step(key string) string {
 	if len(key) > longest {
 		key = key[:longest]

@@ -11,8 +11,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// What a value is charged in Lua: more than golua itself does for a table,
-// whose hash has up to twice the slots it needs.
+// What a value is charged in Lua. For a table that is more than golua charges, since its hash
+// has up to twice the slots that it needs.
 const (
 	luaTableSize = 128
 	luaItemSize  = 32

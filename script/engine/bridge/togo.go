@@ -29,23 +29,21 @@ func (b *Bridge) ToGo(v rt.Value) (any, error) {
 	return w.value(v)
 }
 
-// ToWire is ToGo, but where [Bridge.ToRef] names a Ref for a table, that Ref
-// takes the place of the table's content.
+// ToWire is ToGo, but a table for which [Bridge.ToRef] returns a Ref becomes that Ref.
 func (b *Bridge) ToWire(v rt.Value) (any, error) {
 	w := walk{Bridge: b, refs: b.ToRef != nil}
 	return w.value(v)
 }
 
-// Lend is ToGo for a caller who needs the value for a moment: release gives
-// back the memory that was charged for it. It is to be called once, also after
-// an error.
+// Lend is ToGo for a value that is needed for a short time. Call release once, also after an
+// error: it returns the memory that was charged.
 func (b *Bridge) Lend(v rt.Value) (value any, release func(), err error) {
 	w := walk{Bridge: b}
 	value, err = w.value(v)
 	return value, func() { b.Runtime.ReleaseMem(w.charged) }, err
 }
 
-// walk is one way through a value.
+// walk is the traversal of a value.
 type walk struct {
 	*Bridge
 	refs    bool
@@ -75,10 +73,6 @@ func (w *walk) value(v rt.Value) (any, error) {
 		if w.IsNull(v) {
 			return nil, nil
 		}
-		if p, ok := v.AsUserData().Value().(Plain); ok {
-			w.Runtime.RequireCPU(1)
-			return p.Plain()
-		}
 	}
 	return nil, &Error{Problem: "is a " + v.CustomTypeName() + ", which is not data"}
 }
@@ -98,8 +92,8 @@ func (w *walk) content(t *rt.Table) (any, error) {
 		return nil, tooDeep()
 	}
 	if w.Load != nil {
-		if err := w.Load(t); err != nil {
-			return nil, err
+		if v, err := w.Load(t); err != nil || v != nil {
+			return v, err
 		}
 	}
 	w.inside = append(w.inside, t)
@@ -132,7 +126,7 @@ func (w *walk) content(t *rt.Table) (any, error) {
 	return w.items(t, k.items)
 }
 
-// keys is what a table's keys are like.
+// keys summarizes the keys of a table.
 type keys struct {
 	items, fields int64  // whole numbers, text
 	least, most   int64  // of the whole numbers, at least one where there are none
@@ -163,7 +157,7 @@ func (w *walk) count(t *rt.Table) (keys, error) {
 	return k, nil
 }
 
-// missing finds the first hole.
+// missing returns the first index without an item.
 func missing(t *rt.Table) int64 {
 	n := int64(1)
 	for !t.Get(rt.IntValue(n)).IsNil() {

@@ -10,7 +10,7 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// call is one call of a function: its arguments, its results, its bill.
+// call is one call of a function: its arguments, its results and its budget.
 type call struct {
 	*module
 	t        *rt.Thread
@@ -19,17 +19,17 @@ type call struct {
 	self     int // arguments in front that scripts do not count
 	results  []rt.Value
 	borrowed uint64
-	lent     []func() // give back what values were lent
+	lent     []func() // release the memory of lent values
 }
 
-// Budget. What is spent and kept is gone; what is borrowed comes back when the
-// call ends. Each of them ends the script where the budget does not have it.
+// Budget. CPU is spent and memory is kept for good; borrowed memory is released when the call
+// ends. Each ends the script if the budget is exhausted.
 
 func (c *call) spend(cpu uint64)  { c.t.RequireCPU(cpu) }
 func (c *call) keep(mem uint64)   { c.t.RequireMem(mem) }
 func (c *call) borrow(mem uint64) { c.t.RequireMem(mem); c.borrowed += mem }
 
-// end gives back what was borrowed.
+// end releases what was borrowed.
 func (c *call) end() {
 	for _, release := range c.lent {
 		release()
@@ -41,13 +41,13 @@ func (c *call) end() {
 
 func (c *call) give(vs ...rt.Value) { c.results = append(c.results, vs...) }
 
-// giveText gives a string that the call made.
+// giveText returns a new string to the script.
 func (c *call) giveText(s string) {
 	c.keep(uint64(len(s)))
 	c.give(rt.StringValue(s))
 }
 
-// giveData gives what Go values become in Lua.
+// giveData returns a Go value to the script.
 func (c *call) giveData(v any) error {
 	lua, err := c.FromGo(v)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *call) giveData(v any) error {
 	return nil
 }
 
-// fail is an error of the function, as opposed to one of its arguments.
+// fail returns an error of the function that is not about an argument.
 func (c *call) fail(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	text := c.name + ": " + clip(err.Error())
@@ -79,7 +79,7 @@ func cut(s string, most int) string {
 
 // Arguments, counted from 0; scripts count them from 1.
 
-// arg is nil where there is none.
+// arg returns argument i, nil if there is none.
 func (c *call) arg(i int) rt.Value {
 	if i += c.self; i < c.cont.NArgs() {
 		return c.cont.Arg(i)
@@ -87,7 +87,7 @@ func (c *call) arg(i int) rt.Value {
 	return rt.NilValue
 }
 
-// wrong is the error about argument i.
+// wrong returns an error about argument i.
 func (c *call) wrong(i int, format string, args ...any) error {
 	if strings.Contains(c.name, ":") {
 		i-- // the object itself
@@ -111,7 +111,7 @@ func (c *call) text(i int) (string, error) {
 	return s, nil
 }
 
-// maybeText is def where the argument is left out.
+// maybeText returns an argument that may be left out; def is its default.
 func (c *call) maybeText(i int, def string) (string, error) {
 	if c.arg(i).IsNil() {
 		return def, nil
@@ -119,7 +119,7 @@ func (c *call) maybeText(i int, def string) (string, error) {
 	return c.text(i)
 }
 
-// integer takes a float without a fraction too, as Lua does.
+// integer accepts a float without a fraction too, as Lua does.
 func (c *call) integer(i int) (int64, error) {
 	n, ok := rt.ToIntNoString(c.arg(i))
 	if !ok {
@@ -143,7 +143,7 @@ func (c *call) table(i int) (*rt.Table, error) {
 	return t, nil
 }
 
-// data is an argument of any kind as Go values, lent for the call.
+// data returns an argument of any type as Go values, lent for the call.
 func (c *call) data(i int) (any, error) {
 	v, release, err := c.Lend(c.arg(i))
 	c.lent = append(c.lent, release)

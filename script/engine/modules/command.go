@@ -13,10 +13,10 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// maxErrors is how much is kept of what a command prints beside what is read.
+// maxErrors is the maximum of a command's output that is kept beside what is read.
 const maxErrors = 64 << 10
 
-// tail keeps the first of what is written to it.
+// tail keeps the first maxErrors bytes that are written to it.
 type tail struct{ b []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -86,7 +86,7 @@ func (c *call) popen() error {
 	return nil
 }
 
-// show prints what a command printed.
+// show prints the output of a command.
 func (fs *files) show(b []byte) error {
 	l := lines{m: fs.m}
 	_, err := l.Write(b)
@@ -144,7 +144,7 @@ func (c *call) execute() error {
 	return c.giveEnd(cmd.Wait())
 }
 
-// giveEnd gives how a command ended: true or nil, "exit" or "signal", and the
+// giveEnd returns to the script how a command ended: true or nil, "exit" or "signal", and the
 // number of either.
 func (c *call) giveEnd(err error) error {
 	var exit *exec.ExitError
@@ -163,7 +163,7 @@ func (c *call) giveEnd(err error) error {
 	return nil
 }
 
-// variable is a variable of the environment.
+// variable returns a variable of the environment.
 func (m *module) variable(name string) (string, bool) {
 	for _, e := range m.o.Environ {
 		if k, v, ok := strings.Cut(e, "="); ok && k == name {

@@ -78,7 +78,7 @@ func (c *call) epoch() error {
 		return err
 	}
 	if c.Load != nil {
-		if err := c.Load(t); err != nil {
+		if _, err := c.Load(t); err != nil {
 			return c.fail("%w", err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// readBuffer is how much is read from a file at once.
+// readBuffer is the size of a file's read buffer.
 const readBuffer = 4096
 
 // files are the files that a chart's scripts have open.
@@ -29,8 +29,8 @@ type files struct {
 	input, output         *file // what io.read and io.write use
 }
 
-// file is what scripts know as a file. Writing is not buffered, so that nothing
-// is lost when the process ends; reading is.
+// file is a file of a script. Reading is buffered; writing is not, so that nothing is lost
+// when the process ends.
 type file struct {
 	name   string
 	reader *bufio.Reader // nil: not for reading
@@ -95,12 +95,12 @@ func fileOf(v rt.Value) (*file, bool) {
 	return f, ok
 }
 
-// value is what a script holds of f.
+// value returns f as a value of a script.
 func (fs *files) value(f *file) rt.Value {
 	return rt.UserDataValue(rt.NewUserData(f, fs.meta))
 }
 
-// add makes f known as open.
+// add records that f is open.
 func (fs *files) add(c *call, f *file) {
 	c.keep(512 + readBuffer)
 	fs.open[f] = true
@@ -143,7 +143,7 @@ func openFlags(mode string) (flags int, ok bool) {
 	return 0, false
 }
 
-// shut closes f. Of a command it gives what os.execute gives.
+// shut closes f. For a command it returns the results of os.execute.
 func (fs *files) shut(c *call, f *file) error {
 	f.closed = true
 	delete(fs.open, f)
@@ -169,7 +169,7 @@ func (f *file) end() error {
 	return err
 }
 
-// flush writes out what is held back.
+// flush writes what is buffered.
 func (f *file) flush() error {
 	if w, ok := f.writer.(interface{ Flush() error }); ok {
 		return w.Flush()
@@ -177,7 +177,7 @@ func (f *file) flush() error {
 	return nil
 }
 
-// done is what Install returns.
+// done is the function that Install returns.
 func (fs *files) done(end bool) {
 	for _, f := range []*file{fs.stdout, fs.stderr} {
 		_ = f.flush()
@@ -195,8 +195,8 @@ func (fs *files) done(end bool) {
 	clear(fs.open)
 }
 
-// giveError gives what Lua's file functions give when something goes wrong
-// outside: nil, a message and a number.
+// giveError returns to the script what Lua's file functions return for an error of the
+// system: nil, a message and a number.
 func (c *call) giveError(err error) error {
 	number := int64(0)
 	var errno syscall.Errno
@@ -212,13 +212,13 @@ func (c *call) giveError(err error) error {
 	return nil
 }
 
-// lines writes whole lines as print does, and holds back the last until it ends.
+// lines prints what is written to it line by line, and buffers the last until it ends.
 type lines struct {
 	m    *module
 	held []byte
 }
 
-// maxHeld is how long a line may become before it is printed as it is.
+// maxHeld is the maximum length of a line; a longer one is printed in pieces.
 const maxHeld = 64 << 10
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -241,7 +241,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush prints what is held back.
+// Flush prints what is buffered.
 func (l *lines) Flush() error {
 	if len(l.held) == 0 {
 		return nil
@@ -258,8 +258,8 @@ func (l *lines) write() error {
 	return l.m.o.Print(line)
 }
 
-// startCommand makes a command that the shell runs. Its input is empty; what a
-// program starts has the program's.
+// startCommand returns a command that the shell runs. Its input is empty, that of a program's
+// command is the program's.
 func (m *module) startCommand(text string) *exec.Cmd {
 	name, args := shell(text)
 	cmd := exec.Command(name, args...)

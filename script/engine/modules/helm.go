@@ -54,6 +54,11 @@ func (c *call) mark(list bool) error {
 	if err != nil {
 		return err
 	}
+	if c.Load != nil {
+		if _, err := c.Load(t); err != nil {
+			return c.fail("%w", err)
+		}
+	}
 	is, known := c.IsList(t)
 	switch {
 	case known && is != list:

@@ -10,8 +10,8 @@ import (
 
 const safe = rt.ComplyCpuSafe | rt.ComplyMemSafe | rt.ComplyIoSafe | rt.ComplyTimeSafe
 
-// goFunction makes f callable by scripts. Waiting for a file, a command or an
-// answer is not charged: the host's deadline ends that.
+// goFunction returns f as a function of a script. Waiting for a file, a command or an answer
+// is not charged: the host's deadline limits it.
 func (m *module) goFunction(f function) rt.Value {
 	run := func(t *rt.Thread, cont *rt.GoCont) (rt.Cont, error) {
 		c := &call{module: m, t: t, cont: cont, name: f.Name}
@@ -27,8 +27,8 @@ func (m *module) goFunction(f function) rt.Value {
 	return rt.FunctionValue(g)
 }
 
-// place puts f where its name says. "sha256" and "sha256.sum" share a table
-// that can be called; methods ("file:read") are for the files' metatable.
+// place adds f under its name. "sha256" and "sha256.sum" share a table that can be called;
+// methods such as "file:read" are for the files' metatable.
 func (m *module) place(env *rt.Table, f function) {
 	if _, method, ok := strings.Cut(f.Name, ":"); ok {
 		m.files.methods.Set(rt.StringValue(method), m.goFunction(f))

@@ -119,7 +119,7 @@ func (m *module) fileMethods() []function {
 	}
 }
 
-// file is an argument that is an open file.
+// file returns an argument that is an open file.
 func (c *call) file(i int) (*file, error) {
 	f, ok := fileOf(c.arg(i))
 	switch {
@@ -179,7 +179,7 @@ func (c *call) ioLines() error {
 	return nil
 }
 
-// iterator is what a loop calls for the next line.
+// iterator returns the function that a loop calls for the next line.
 func (c *call) iterator(f *file, formats []rt.Value, closes bool) rt.Value {
 	c.keep(256 + 16*uint64(len(formats)))
 	formats = append([]rt.Value(nil), formats...)
@@ -233,7 +233,7 @@ func (c *call) tmpfile() error {
 	if err != nil {
 		return c.giveError(err)
 	}
-	// Where an open file can be removed, nothing is left behind by a kill.
+	// If an open file can be removed, nothing is left when the process is killed.
 	left := os.Remove(f.Name()) != nil
 	out := &file{name: f.Name(), file: f, writer: f, remove: left}
 	out.readFrom(f)
@@ -268,7 +268,7 @@ func (c *call) write(f *file, values []rt.Value) error {
 	return nil
 }
 
-// receiver is 1 for a function whose arguments have no object in front.
+// receiver returns 1 for a function that is not a method.
 func (c *call) receiver() int {
 	if len(c.name) > 3 && c.name[:3] == "io." {
 		return 1

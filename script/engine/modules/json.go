@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// maxIndent is the widest step that json.encode indents by.
+// maxIndent is the maximum indentation of json.encode.
 const maxIndent = 16
 
 func (m *module) jsonFunctions() []function {
@@ -49,7 +49,7 @@ func (c *call) decodeJSON() error {
 	return c.giveData(v)
 }
 
-// readJSON reads text, which must hold one value.
+// readJSON returns the one value of a text.
 func (c *call) readJSON(text string) (any, error) {
 	c.spend(uint64(len(text)))
 	c.borrow(3 * uint64(len(text)))
@@ -146,8 +146,7 @@ func (d *jsonReader) object(depth int) (any, error) {
 	return out, err
 }
 
-// number reads a JSON number. What is too large for an integer is a float, as
-// in Lua's own source.
+// number returns a JSON number. One that is too large for an integer is a float, as in Lua.
 func number(s string) (any, error) {
 	if !strings.ContainsAny(s, ".eE") {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -206,7 +205,7 @@ func (w *jsonWriter) value(v any, depth int) error {
 	return nil
 }
 
-// line begins a new one where the output is indented.
+// line begins a new line if the output is indented.
 func (w *jsonWriter) line(depth int) {
 	if w.indent > 0 {
 		w.put("\n")

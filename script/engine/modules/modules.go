@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package modules is what a chart's scripts can call besides the language:
-// yaml, json, base64, semver, regex, sha256 and helm for every chart, and
-// http, net, io and os for one that was granted the permission.
+// Package modules has the functions that charts' scripts can call besides the language:
+// yaml, json, base64, semver, regex, sha256 and helm for every chart, and http, net, io and
+// os for a chart with the permission.
 //
-// [Install] puts new tables into one chart's environment, so what a chart does
-// to them no other chart sees. Arguments come from scripts no one has read:
-// each function charges the runtime's budget before it works, in proportion to
-// what it takes and makes, and a budget that runs out ends the script in the
-// usual way of golua.
+// [Install] adds new tables to a chart's environment, so that charts cannot change each
+// other's. Scripts are not trusted: each function charges the runtime's budget before it
+// works, in proportion to what it reads and makes. golua ends a script that exhausts it.
 //
-// The package opens no socket: requests are put to [Options.Ask]. It decides
-// about no permission, and knows neither events nor contexts; the functions that
-// need them (events, subcharts, template, kube, print) are package engine's.
+// The package opens no socket: [Options.Ask] makes requests. It does not grant permissions.
+// Functions that need events or contexts (events, subcharts, template, kube, print) are in
+// package engine.
 package modules
 
 import (
@@ -26,14 +24,14 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Permissions that bring functions of their own.
+// Permissions that add functions.
 const (
 	Network = "network"
 	IO      = "io"
 	OS      = "os"
 )
 
-// Options are what one chart's functions need.
+// Options of [Install].
 type Options struct {
 	// Chart is the chart's index in the start request; questions carry it.
 	Chart int
@@ -41,13 +39,12 @@ type Options struct {
 	Grants []string
 	// Environ is what os.getenv knows and commands are started with, "NAME=value".
 	Environ []string
-	// Print shows one line without its end, as the script's print does. Nil
-	// drops it.
+	// Print shows a line, without its end, like the script's print. nil discards it.
 	Print func(line string) error
-	// Ask puts a question of kind [wire.HTTP] or [wire.Host] to the host and
-	// returns the body of its answer. Nil: there is no network.
+	// Ask sends the host a question of kind [wire.HTTP] or [wire.Host] and returns the body
+	// of its answer. nil is no network.
 	Ask func(kind wire.Kind, body map[string]any) (map[string]any, error)
-	// Program makes the script a program of its own; nil: it belongs to a chart.
+	// Program is set for a script that is a program of its own.
 	Program *Program
 }
 
@@ -57,14 +54,14 @@ type Function struct {
 	Name string
 	// Signature is Name with its arguments and, behind "→", its results.
 	Signature string
-	// Text says in one or two sentences what it does.
+	// Text describes it in one or two sentences.
 	Text string
-	// Permission is what a chart needs to have it, "" for nothing.
+	// Permission is the permission that adds it, "" for none.
 	Permission string
 }
 
-// Reference describes everything that Install can install for a chart, in the
-// order in which documentation shows it.
+// Reference returns descriptions of all functions for charts, in the order of the
+// documentation.
 func Reference() []Function {
 	var out []Function
 	for _, f := range new(module).functions() {
@@ -73,17 +70,17 @@ func Reference() []Function {
 	return out
 }
 
-// function is a Function and how it works.
+// function is a Function with its implementation.
 type function struct {
 	Function
 	args int  // how many arguments it looks at
 	etc  bool // whether it takes any number more
 	do   func(*call) error
-	// value is the constant's value, where it is none that can be called.
+	// value returns the value of a constant.
 	value func() rt.Value
 }
 
-// module is the state of one chart's functions.
+// module is the functions of one chart.
 type module struct {
 	*bridge.Bridge
 	o       Options
@@ -93,16 +90,15 @@ type module struct {
 	files    files
 }
 
-// pattern is a compiled regular expression and what one byte of text costs.
+// pattern is a compiled regular expression with the steps for a byte of text.
 type pattern struct {
 	*regexp.Regexp
 	steps uint64
 }
 
-// Install puts the tables into env. The function that it returns is called when
-// a request of the host is done and when the chart's scripts end: it writes out
-// what io.write holds back and, if end is true, closes files and ends commands
-// that scripts left open.
+// Install adds the tables to env. Call done after each request: it writes what io.write has
+// buffered. At the end of the chart's scripts call it with end set: it also closes files and
+// ends commands that scripts left open.
 func Install(b *bridge.Bridge, env *rt.Table, o Options) (done func(end bool)) {
 	m := &module{Bridge: b, o: o, started: time.Now(), patterns: map[string]pattern{}}
 	m.files.init(m)
@@ -114,7 +110,7 @@ func Install(b *bridge.Bridge, env *rt.Table, o Options) (done func(end bool)) {
 	return m.files.done
 }
 
-// functions are all functions in the order of the reference.
+// functions returns all functions in the order of the reference.
 func (m *module) functions() []function {
 	return slices.Concat(
 		m.helmFunctions(), m.yamlFunctions(), m.jsonFunctions(), m.textFunctions(),

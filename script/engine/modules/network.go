@@ -59,7 +59,7 @@ func (m *module) networkFunctions() []function {
 	}
 }
 
-// shortRequest is get and post: a URL, for post a body, and options.
+// shortRequest is http.get and http.post: a URL, for post a body, and options.
 func (c *call) shortRequest(method string, options int) error {
 	url, err := c.text(0)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *call) shortRequest(method string, options int) error {
 	return c.request(body)
 }
 
-// options puts the fields of the table in argument i into body. Others than
-// those that are known are an error, as is a type that is not the field's.
+// options adds the fields of the table in argument i to body. Unknown fields and wrong types
+// are errors.
 func (c *call) options(i int, body map[string]any, known ...string) error {
 	if _, err := c.table(i); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *call) options(i int, body map[string]any, known ...string) error {
 	return nil
 }
 
-// seconds turns a timeout into milliseconds.
+// seconds returns a timeout in milliseconds.
 func seconds(v any) (int64, bool) {
 	var s float64
 	switch v := v.(type) {
@@ -152,7 +152,7 @@ func (c *call) request(body map[string]any) error {
 	return c.giveData(map[string]any{"status": answer["status"], "headers": answer["headers"], "body": answer["body"]})
 }
 
-// ask puts a question to the host, in the chart's name.
+// ask asks the host on behalf of the chart.
 func (c *call) ask(kind wire.Kind, body map[string]any) (map[string]any, error) {
 	if c.o.Ask == nil {
 		return nil, c.fail("there is no network here")

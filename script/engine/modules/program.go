@@ -13,21 +13,21 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// Program is what a script has that is a program of its own: standard streams, an
-// exit code, and helm to call.
+// Program has what a script needs that is a program of its own: standard streams, an exit
+// code, and helm.
 type Program struct {
 	// In, Out and Err are the standard streams, none of them nil. Those that are
 	// files are handed to the commands that the script starts as they are.
 	In       io.Reader
 	Out, Err io.Writer
-	// Flush writes out what Out holds back. It is called before the script waits
-	// for input, and before another writer writes.
+	// Flush writes what Out buffers. It is called before the script waits for input, and
+	// before another writer writes.
 	Flush func() error
-	// Child is where commands that the script starts print, if not to Out.
+	// Child is the standard output of commands that the script starts, nil for Out.
 	Child io.Writer
 	// Exit ends the script; it does not return.
 	Exit func(code int)
-	// Fail is told the message of helm.fail, whatever becomes of it.
+	// Fail is called with the message of helm.fail, even if it is caught.
 	Fail func(message string)
 	// Helm is the path of the helm that helm.run starts.
 	Helm string
@@ -39,17 +39,17 @@ type Program struct {
 	Chart func(reference string, options map[string]any) (map[string]any, error)
 }
 
-// asked is the input; who is asked shall have seen the question.
+// asked returns the input. Output is flushed before it is read.
 func (p *Program) asked() io.Reader { return askedReader{p} }
 
 type askedReader struct{ p *Program }
 
 func (r askedReader) Read(b []byte) (int, error) {
-	_ = r.p.Flush() // where no one reads any more, writing ends the program
+	_ = r.p.Flush() // writing to a closed pipe ends the program
 	return r.p.In.Read(b)
 }
 
-// lend gives a command the program's streams.
+// lend sets a command's streams to the program's.
 func (p *Program) lend(cmd *exec.Cmd) {
 	_ = p.Flush()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.In, p.Out, p.Err
@@ -74,7 +74,7 @@ func (m *module) run(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// programFunctions are what only programs have.
+// programFunctions returns the functions that only programs have.
 func (m *module) programFunctions() []function {
 	if m.o.Program == nil {
 		return nil
@@ -171,7 +171,7 @@ func (c *call) runHelm() error {
 	return nil
 }
 
-// helmArguments are those of helm.run's table.
+// helmArguments returns the arguments in helm.run's table.
 func (c *call) helmArguments() (args []string, input *string, err error) {
 	t, err := c.table(0)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// maxNumber is how many characters a number may have that "n" reads.
+// maxNumber is the maximum length of a number that "n" reads.
 const maxNumber = 200
 
 func (f *file) readFrom(file *os.File) { f.reader = bufio.NewReaderSize(file, readBuffer) }
 
-// dropRead gives back what was read ahead, so that writing and seeking begin
-// where the script has read to.
+// dropRead seeks back over what was read ahead, so that writing and seeking begin where the
+// script has read to.
 func (f *file) dropRead() error {
 	if f.reader == nil || f.file == nil || f.reader.Buffered() == 0 {
 		return nil
@@ -95,8 +95,7 @@ func (c *call) readCount(r *bufio.Reader, n int64) (rt.Value, error) {
 	return rt.StringValue(text), err
 }
 
-// room charges n bytes that are read, and as many that the growing text leaves
-// behind.
+// room charges n bytes that are read, and the copies of the growing text.
 func (c *call) room(n int) {
 	c.spend(uint64(n)/8 + 1)
 	c.keep(uint64(n))

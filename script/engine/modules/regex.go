@@ -14,7 +14,7 @@ import (
 const (
 	maxPattern  = 4096 // bytes of a pattern
 	maxPatterns = 64   // that are kept compiled
-	// tick is what one unit of the runtime's CPU budget stands for.
+	// tick is the time of one unit of the runtime's CPU budget.
 	tick = 25 * time.Nanosecond
 )
 
@@ -22,7 +22,7 @@ func (m *module) regexFunctions() []function {
 	return []function{
 		{
 			Function: Function{Name: "regex.match", Signature: "regex.match(pattern, text) → boolean",
-				Text: "Tells whether the pattern, in the syntax RE2, is found anywhere in the text."},
+				Text: "Reports whether the pattern, in RE2 syntax, matches anywhere in the text."},
 			args: 2, do: func(c *call) error {
 				p, text, err := c.patternAndText()
 				if err != nil {
@@ -67,7 +67,7 @@ func (m *module) regexFunctions() []function {
 	}
 }
 
-// patternAndText reads the first two arguments and charges one look at the text.
+// patternAndText returns the first two arguments and charges one match of the text.
 func (c *call) patternAndText() (pattern, string, error) {
 	source, err := c.text(0)
 	if err != nil {
@@ -114,8 +114,8 @@ func (c *call) compile(source string) (pattern, error) {
 	return p, nil
 }
 
-// measure counts the instructions that a look at one byte may take, and what
-// the pattern keeps in memory.
+// measure returns how many instructions a byte of text may take, and the size of the pattern
+// in memory.
 func measure(re *syntax.Regexp) (steps, size uint64) {
 	steps, size = 1, 1+uint64(len(re.Rune))
 	if re.Op == syntax.OpLiteral {
@@ -132,7 +132,7 @@ func measure(re *syntax.Regexp) (steps, size uint64) {
 	return steps, size
 }
 
-// captures are the match at those places of text and its groups.
+// captures returns the match at these offsets of text, and its groups.
 func (c *call) captures(text string, at []int) []rt.Value {
 	c.borrow(32 * uint64(len(at)))
 	out := make([]rt.Value, len(at)/2)
@@ -146,15 +146,15 @@ func (c *call) captures(text string, at []int) []rt.Value {
 	return out
 }
 
-// pace charges what finding all matches takes. A look for the next match may
-// read to the end of the text, and so all of them may take the square of its
-// length: they are counted one by one first, against the clock.
+// pace charges what it takes to find all matches, and counts them. Each may read to the end
+// of the text, so that all of them may take the square of its length: they are found one by
+// one first, and the time is measured.
 func (c *call) pace(p pattern, text string) (matches uint64) {
 	last := time.Now()
 	c.borrow(uint64(len(text)))
 	p.ReplaceAllStringFunc(text, func(string) string {
 		now := time.Now()
-		// The same way is gone again, with captures and what is made of them.
+		// The caller finds them again, with captures, and makes something of them.
 		c.spend(8 + 4*uint64(now.Sub(last)/tick))
 		last = now
 		matches++
@@ -164,7 +164,7 @@ func (c *call) pace(p pattern, text string) (matches uint64) {
 	return matches
 }
 
-// places finds all matches.
+// places returns the offsets of all matches.
 func (c *call) places(p pattern, text string) [][]int {
 	n := c.pace(p, text)
 	c.borrow(n * (48 + 32*uint64(p.NumSubexp()+1)))

@@ -8,7 +8,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// maxVersion bounds versions and ranges: no one writes longer ones.
+// maxVersion is the maximum length of versions and ranges.
 const maxVersion = 1024
 
 func (m *module) semverFunctions() []function {
@@ -45,7 +45,7 @@ func (m *module) semverFunctions() []function {
 		},
 		{
 			Function: Function{Name: "semver.satisfies", Signature: "semver.satisfies(version, range) → boolean",
-				Text: `Tells whether a version lies in a range such as "^1.2" or ">=1.20-0 <2", by the rules of dependencies in Chart.yaml.`},
+				Text: `Reports whether a version is in a range such as "^1.2" or ">=1.20-0 <2", by the rules of dependencies in Chart.yaml.`},
 			args: 2, do: func(c *call) error {
 				v, err := c.version(0)
 				if err != nil {
@@ -64,7 +64,7 @@ func (m *module) semverFunctions() []function {
 		},
 		{
 			Function: Function{Name: "semver.valid", Signature: "semver.valid(text) → boolean",
-				Text: "Tells whether a text is a version."},
+				Text: "Reports whether a text is a version."},
 			args: 1, do: func(c *call) error {
 				text, err := c.text(0)
 				if err != nil {
@@ -104,7 +104,8 @@ func (c *call) version(i int) (*semver.Version, error) {
 	return v, nil
 }
 
-// parseVersion is nil for what is not a version whose parts are Lua's integers.
+// parseVersion returns nil for text that is not a version, or whose parts exceed Lua's
+// integers.
 func (c *call) parseVersion(text string) *semver.Version {
 	c.spend(64 + 8*uint64(len(text)))
 	v, err := semver.NewVersion(text)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// writer collects the text that a call makes, and charges it as it grows.
+// writer builds a text and charges it as it grows.
 type writer struct {
 	*call
 	b    []byte
-	path []string // to the value that is written
+	path []string // of the value that is written
 }
 
-// room charges n more bytes, and as many for those the buffer leaves behind.
+// room charges n more bytes, and the copies of the growing buffer.
 func (w *writer) room(n int) {
 	w.spend(uint64(n)/4 + 1)
 	w.borrow(2 * uint64(n))
@@ -48,7 +48,7 @@ func (w *writer) float(f float64) {
 func (w *writer) enter(step string) { w.path = append(w.path, step) }
 func (w *writer) leave()            { w.path = w.path[:len(w.path)-1] }
 
-// notText is the error about a string that is not text.
+// notText returns an error for a string that is not UTF-8.
 func (w *writer) notText() error {
 	where := "the value"
 	if len(w.path) > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// maxDocuments bounds how many documents one text may hold.
+// maxDocuments is the maximum number of documents in a text.
 const maxDocuments = 10_000
 
 func (m *module) yamlFunctions() []function {
@@ -58,7 +58,7 @@ func (m *module) yamlFunctions() []function {
 	}
 }
 
-// readYAML reads the documents of the first argument that hold something.
+// readYAML returns the documents of the first argument that are not empty.
 func (c *call) readYAML() ([]any, error) {
 	text, err := c.text(0)
 	if err != nil {
@@ -94,8 +94,7 @@ func (c *call) readYAML() ([]any, error) {
 	}
 }
 
-// asJSON reads what is JSON and not quite YAML: JSON knows escapes that YAML
-// does not.
+// asJSON returns the value of JSON that is not valid YAML: it has escapes that YAML lacks.
 func (c *call) asJSON(text string) (any, bool) {
 	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
 		return nil, false
@@ -104,10 +103,9 @@ func (c *call) asJSON(text string) (any, bool) {
 	return v, err == nil
 }
 
-// billYAML charges what reading text may take. The reader keeps every node of
-// a document, each of which costs many times its text, and copies a node for
-// each alias of it; what a hundred aliases of aliases make of a few lines is
-// bounded by the reader at some 400,000 copies.
+// billYAML charges what it may take to read text. The reader keeps every node of a document,
+// which takes many times its text, and copies a node for each alias. It refuses more than
+// about 400,000 copies.
 func (c *call) billYAML(text string) {
 	const (
 		nodeSize  = 256
@@ -128,7 +126,7 @@ func (c *call) billYAML(text string) {
 	}
 }
 
-// plain turns what the YAML reader makes of a document into values.
+// plain converts what the YAML reader returns into values.
 func (c *call) plain(v any, depth int) (any, error) {
 	if depth > wire.MaxDepth {
 		return nil, fmt.Errorf("the document nests deeper than %d levels", wire.MaxDepth)
@@ -197,7 +195,7 @@ func (c *call) encodeYAML() error {
 	return nil
 }
 
-// below writes a value behind "key:" or "-".
+// below writes a value after "key:" or "-".
 func (w *yamlWriter) below(v any, indent int, inList bool) error {
 	switch v := v.(type) {
 	case map[string]any:

@@ -14,8 +14,8 @@ import (
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// maxSimpleKey is how long a key may be to stand before its colon on one line.
-// The format allows 1024 characters.
+// maxSimpleKey is the maximum length of a key on one line with its colon. YAML allows 1024
+// characters.
 const maxSimpleKey = 500
 
 func (w *yamlWriter) key(k string, indent int) error {

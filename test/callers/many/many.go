@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package many writes a helmfile of 26 releases, with charts of a few objects each, for
-// comparing what helmfile makes of it with different helms:
+// Package many writes a helmfile of 26 releases with small charts, to compare the results of
+// helmfile with different binaries:
 //
 //	many.Write(dir)
 //	// cd dir && GREETING=bye helmfile -n NAMESPACE apply
 //
-// GREETING is in a ConfigMap of every release: another value changes all of them.
-// Releases of the second and third tier need some of the tier before.
+// A ConfigMap of every release contains GREETING, so another value changes all of them.
+// Releases of the second and third tier depend on some of the tier before.
 package many
 
 import (
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Releases are how many there are.
+// Releases is the number of releases.
 const Releases = 26
 
 const chart = `apiVersion: v2
@@ -31,7 +31,7 @@ port: 80
 greeting: hello
 `
 
-// templates of every chart.
+// templates are the templates of every chart.
 var templates = map[string]string{
 	"deployment.yaml": `apiVersion: apps/v1
 kind: Deployment
@@ -90,7 +90,7 @@ spec:
     matchLabels: {app: {{ .Release.Name }}}
 `
 
-// Write writes helmfile.yaml.gotmpl and its charts below dir.
+// Write writes helmfile.yaml.gotmpl and its charts to dir.
 func Write(dir string) error {
 	files := map[string]string{}
 	for i, name := range []string{"api", "worker", "web", "cache"} {
@@ -117,8 +117,8 @@ func Write(dir string) error {
 	return nil
 }
 
-// helmfile has three tiers: the first ten releases, ten that need two of those, and
-// six that need one of the second tier.
+// helmfile returns three tiers: the first ten releases, ten that need two of those, and six
+// that need one of the second tier.
 func helmfile() string {
 	charts := []string{"api", "worker", "web", "cache"}
 	var b strings.Builder

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package programs builds the programs that call helm from their modules, once per
-// machine, and keeps them in the user's cache directory:
+// Package programs builds programs that call helm from their modules, once per machine, and
+// stores them in the user's cache directory:
 //
 //	dir, err := programs.Build("helmfile-1.8.0")
 //	cmd := exec.Command(filepath.Join(dir, "helmfile"), "apply")
 //
-// Each is built in a copy of its module, so that replace directives in its go.mod
-// hold. Programs that are not Go modules come from Debian: make callers-deps installs them.
+// Each is built in a copy of its module, so that replace directives in its go.mod apply.
+// Programs that are not Go modules are Debian packages: make callers-deps installs them.
 package programs
 
 import (
@@ -22,14 +22,14 @@ import (
 
 // program is a Go program of another project.
 type program struct {
-	module  string // with its version
+	module  string // with version
 	pkg     string // relative to the module
 	binary  string // relative to the directory that Build returns
-	plugin  bool   // a plugin of helm's: the directory has its plugin.yaml too
+	plugin  bool   // a plugin of helm; the directory also has its plugin.yaml
 	ldflags string
 }
 
-// programs are all that tests can ask for. The names are those of directories.
+// programs are the programs that [Build] can build, by the name of their directory.
 var programs = map[string]program{
 	"helmfile-1.8.0":   {module: "github.com/helmfile/helmfile@v1.8.0", pkg: ".", binary: "helmfile"},
 	"helmfile-0.167.1": {module: "github.com/helmfile/helmfile@v0.167.1", pkg: ".", binary: "helmfile"},
@@ -54,8 +54,8 @@ var programs = map[string]program{
 	},
 }
 
-// Build builds the program, unless it is there already, and returns the directory
-// that holds it. The large ones take minutes the first time.
+// Build builds the program, unless it was built before, and returns its directory. Large
+// programs take minutes.
 func Build(name string) (string, error) {
 	p, known := programs[name]
 	if !known {
@@ -93,13 +93,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// build builds the program below work, and returns the directory to keep.
+// build builds the program in work and returns the directory to store.
 func (p program) build(work string) (string, error) {
 	source, err := download(p.module)
 	if err != nil {
 		return "", err
 	}
-	// The module cache is read-only, and so would be the copy that cp makes of it.
+	// The module cache is read-only, and a copy by cp would be too.
 	module, out := filepath.Join(work, "module"), filepath.Join(work, "out")
 	if err := os.CopyFS(module, os.DirFS(source)); err != nil {
 		return "", err

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command helm4 renders charts with the SDK of Helm 4, as `helm template` does: one
-// request per line of standard input, one answer per line of standard output, both
-// JSON. It saves the mass comparisons of test/compat/mutated the start of a program for
-// each case. It is a module of its own, so that it is built with the versions of the
-// libraries that Helm's own binary has.
+// Command helm4 renders charts with the SDK of Helm 4 like `helm template`: one request per
+// line of standard input, one response per line of standard output, both JSON. With it, the
+// comparisons of test/compat/mutated need no process for each case. It is a module of its own
+// so that it uses the same versions of libraries as Helm's binary.
 package main
 
 import (
@@ -48,17 +47,16 @@ type request struct {
 	SkipSchema  bool
 }
 
-// answer is what a call gives.
+// answer is the response to a request.
 type answer struct {
-	Manifest string // what `helm template` prints of objects that are not hooks
+	Manifest string // output of `helm template` without hooks
 	Hooks    []hook
-	Error    string // empty where the command succeeds
+	Error    string // "" if the command succeeds
 }
 
 type hook struct{ Path, Manifest string }
 
-// memory is the address space that the program may take: a case that Helm does not
-// survive must not take the machine along.
+// memory limits the address space, because some cases make Helm use all memory.
 const memory = 6 << 30
 
 func main() {
@@ -92,8 +90,8 @@ func serve(r io.Reader, w io.Writer) error {
 	}
 }
 
-// render does what `helm template` does with the flags of req. A panic is a failure,
-// as the command would end with one.
+// render renders like `helm template` with the flags of req. A panic is an error, as for the
+// command.
 func render(req request) (a *answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -103,7 +101,7 @@ func render(req request) (a *answer, err error) {
 	cfg := action.NewConfiguration()
 	i := action.NewInstall(cfg)
 	i.DryRunStrategy = action.DryRunClient
-	i.Replace = true // the name is not looked for
+	i.Replace = true // do not check whether the name is in use
 	i.ReleaseName, i.Namespace = req.Name, req.Namespace
 	i.IsUpgrade, i.IncludeCRDs, i.SkipSchemaValidation = req.IsUpgrade, req.IncludeCRDs, req.SkipSchema
 	i.APIVersions = req.APIVersions
@@ -148,11 +146,10 @@ func render(req request) (a *answer, err error) {
 	return a, nil
 }
 
-// files are the files of the charts that were read, by directory.
+// files are the files of charts that were read, by directory.
 var files = map[string][]*archive.BufferedFile{}
 
-// load makes a chart that no other case has seen: Helm writes into the charts that it
-// renders.
+// load returns a new chart for each case, because Helm modifies the charts that it renders.
 func load(req request) (*v2.Chart, error) {
 	if files[req.Chart] == nil {
 		c, err := loader.LoadDir(req.Chart)
@@ -163,14 +160,14 @@ func load(req request) (*v2.Chart, error) {
 			files[req.Chart] = append(files[req.Chart], &archive.BufferedFile{Name: f.Name, ModTime: f.ModTime, Data: f.Data})
 		}
 	}
-	var own []*archive.BufferedFile
+	var kept []*archive.BufferedFile
 	for _, f := range files[req.Chart] {
 		if req.Defaults == nil || f.Name != "values.yaml" {
-			own = append(own, f)
+			kept = append(kept, f)
 		}
 	}
 	if req.Defaults != nil {
-		own = append(own, &archive.BufferedFile{Name: "values.yaml", Data: []byte(*req.Defaults)})
+		kept = append(kept, &archive.BufferedFile{Name: "values.yaml", Data: []byte(*req.Defaults)})
 	}
-	return loader.LoadFiles(own)
+	return loader.LoadFiles(kept)
 }

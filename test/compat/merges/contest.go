@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-// Contestant is a program that installs and upgrades.
+// Contestant is a binary with flags that installs and upgrades.
 type Contestant struct {
 	Name    string
 	Bin     string
@@ -29,18 +29,18 @@ type Contestant struct {
 	Upgrade []string
 }
 
-// Arena is where contestants meet.
+// Arena is the environment of contestants.
 type Arena struct {
 	Server     *apiserver.Client
 	Kubeconfig string
-	Home       string // of the programs
+	Home       string // home directory of the programs
 	Dir        string // for charts
 }
 
-// Outcome is what became of a triple.
+// Outcome is the result of a triple.
 type Outcome struct {
-	Error string         // of the upgrade
-	Live  map[string]any // before the upgrade, other client's edits included
+	Error string         // error of the upgrade
+	Live  map[string]any // before the upgrade, including the edits of another client
 	After map[string]any
 }
 
@@ -62,7 +62,7 @@ func (a *Arena) get(ctx context.Context, method, path, contentType string, body 
 	return out, code, nil
 }
 
-// Namespace makes one. Remove takes it away.
+// Namespace creates a namespace. Remove deletes it.
 func (a *Arena) Namespace(ctx context.Context) (string, error) {
 	name := fmt.Sprintf("merges-%08x", rand.Uint32())
 	out, code, err := a.get(ctx, http.MethodPost, "api/v1/namespaces", "application/json",
@@ -73,13 +73,13 @@ func (a *Arena) Namespace(ctx context.Context) (string, error) {
 	return name, err
 }
 
-// Remove deletes a namespace, without waiting for it.
+// Remove deletes a namespace without waiting.
 func (a *Arena) Remove(ctx context.Context, namespace string) {
 	_, _, _ = a.get(ctx, http.MethodDelete, "api/v1/namespaces/"+namespace, "application/json", nil)
 }
 
-// Valid reports whether the server would create both objects of a triple: what no server
-// takes tells nothing about merging.
+// Valid reports whether the server would create both objects of a triple. Other triples do not
+// test merging.
 func (a *Arena) Valid(ctx context.Context, namespace string, t *Triple) (bool, error) {
 	for _, o := range []map[string]any{t.Old, t.New} {
 		_, code, err := a.get(ctx, http.MethodPost, fmt.Sprintf(t.Kind.path,
@@ -91,7 +91,7 @@ func (a *Arena) Valid(ctx context.Context, namespace string, t *Triple) (bool, e
 	return true, nil
 }
 
-// chart writes a chart of one object for each triple.
+// chart writes a chart with one object for each triple.
 func (a *Arena) chart(triples []*Triple, object func(*Triple) map[string]any) (string, error) {
 	dir, err := os.MkdirTemp(a.Dir, "chart-")
 	if err != nil {
@@ -127,8 +127,8 @@ func (a *Arena) run(ctx context.Context, c *Contestant, namespace string, args .
 	return nil
 }
 
-// Upgrade has a contestant install the old chart and upgrade to the new one, in a
-// namespace of its own, with the edits in between.
+// Upgrade lets a contestant install the old chart, applies the edits, and lets the contestant
+// upgrade to the new chart, in a new namespace.
 func (a *Arena) Upgrade(ctx context.Context, c *Contestant, triples []*Triple) (map[*Triple]*Outcome, error) {
 	namespace, err := a.Namespace(ctx)
 	if err != nil {
@@ -173,8 +173,8 @@ func (a *Arena) Upgrade(ctx context.Context, c *Contestant, triples []*Triple) (
 	return out, nil
 }
 
-// Reference applies the old and the new objects itself, as two charts' manager would: what
-// the API server makes of a triple. A null that the server refuses says nothing.
+// Reference applies the old and the new objects with server-side apply and returns the server's
+// results. A null that the server rejects has no result.
 func (a *Arena) Reference(ctx context.Context, triples []*Triple) (map[*Triple]*Outcome, error) {
 	namespace, err := a.Namespace(ctx)
 	if err != nil {
@@ -202,7 +202,7 @@ func (a *Arena) Reference(ctx context.Context, triples []*Triple) (map[*Triple]*
 	return out, nil
 }
 
-// apply is server-side apply of an object as a release bears it.
+// apply applies an object with the metadata of a release.
 func (a *Arena) apply(ctx context.Context, namespace string, t *Triple, object map[string]any) (*Outcome, error) {
 	path := fmt.Sprintf(t.Kind.path, namespace) + "/" + t.Name + "?force=true&fieldManager=reference"
 	object = clone(object).(map[string]any)
@@ -248,8 +248,8 @@ func deleteNulls(v any) {
 	}
 }
 
-// edit changes the live object of a triple as another client does. An edit that the
-// server refuses is left out.
+// edit changes the live object of a triple like another client. It ignores an edit that the
+// server rejects.
 func (a *Arena) edit(ctx context.Context, namespace string, t *Triple) (map[string]any, error) {
 	path := fmt.Sprintf(t.Kind.path, namespace) + "/" + t.Name
 	for range 5 {
@@ -264,7 +264,7 @@ func (a *Arena) edit(ctx context.Context, namespace string, t *Triple) (map[stri
 			return nil, err
 		case code == http.StatusOK:
 			return edited, nil
-		case code == http.StatusConflict: // a controller was at work
+		case code == http.StatusConflict: // a controller has changed the object
 			continue
 		}
 		return live, nil
@@ -272,10 +272,10 @@ func (a *Arena) edit(ctx context.Context, namespace string, t *Triple) (map[stri
 	return nil, fmt.Errorf("put %s: conflicts all the time", path)
 }
 
-// named finds the objects that a failed upgrade speaks of.
+// named matches the objects in the message of a failed upgrade.
 var named = regexp.MustCompile(`\bo\d+\b`)
 
-// Blamed are the triples that errors name.
+// Blamed returns the triples that the error names.
 func Blamed(triples []*Triple, outcomes ...map[*Triple]*Outcome) []*Triple {
 	names := map[string]bool{}
 	for _, o := range outcomes {
@@ -288,7 +288,7 @@ func Blamed(triples []*Triple, outcomes ...map[*Triple]*Outcome) []*Triple {
 	return slices.DeleteFunc(slices.Clone(triples), func(t *Triple) bool { return !names[t.Name] })
 }
 
-// normal is an object without what differs from namespace to namespace.
+// normal returns an object without fields that differ between namespaces.
 func normal(o *Outcome) map[string]any {
 	if o.After == nil || o.After["kind"] == "Status" {
 		return map[string]any{"gone": true}
@@ -322,7 +322,7 @@ func normal(o *Outcome) map[string]any {
 	return out
 }
 
-// nodePorts says of each node port whose it was before the upgrade.
+// nodePorts replaces each node port by its owner before the upgrade.
 func nodePorts(s map[string]any, live map[string]any) {
 	was := map[any]string{}
 	for _, p := range ports(live["spec"]) {

@@ -13,27 +13,26 @@ import (
 	"github.com/moonhelm/moonhelm/test/compat/mutated"
 )
 
-// result is all that is known of a triple: outcomes by the names of contestants.
+// result has the outcomes of a triple by the names of contestants.
 type result struct {
 	*Triple
 	outcomes map[string]*Outcome
 	normal   map[string]map[string]any
 }
 
-// Decision is a difference to Helm that is meant, and described in docs/differences.md.
+// Decision is an intended difference from Helm that docs/differences.md describes.
 type Decision struct {
 	Name   string
 	Reason string
-	// Match reports whether a difference between ours and Helm's is of this kind. server
-	// says that the server merges.
+	// Match reports whether a difference between our result and Helm's is of this kind.
+	// server is set for server-side apply.
 	Match func(r *result, server bool, d mutated.Difference) bool
 }
 
-// reference is the name under which results have what the API server itself makes of a
-// triple.
+// reference is the name of the API server's own result of a triple.
 const reference = "reference"
 
-// Decided are the decisions that merging can meet.
+// Decided are the decisions about merging.
 var Decided = []Decision{
 	{
 		Name:   "as the server merges",
@@ -48,7 +47,7 @@ var Decided = []Decision{
 		Name:   "as the server merges, in another order",
 		Reason: "the same, but that items of other clients stand elsewhere in a list whose items have keys",
 		Match: func(r *result, server bool, d mutated.Difference) bool {
-			list, _, _ := strings.Cut(d.Path, "[") // whose indices say nothing any more
+			list, _, _ := strings.Cut(d.Path, "[") // the indices differ
 			want := sorted(r.normal[reference])
 			return d.Path != "fails" && r.outcomes[reference].Error == "" && same(sorted(r.ours(server)), want, list) &&
 				!same(sorted(r.helm(server)), want, list)
@@ -73,7 +72,7 @@ var Decided = []Decision{
 				live, _ := at(r.normalLive("helm client"), path)
 				return ok && reflect.DeepEqual(was, is) && reflect.DeepEqual(helm, live) && within(is, ours)
 			}
-			list, _, _ := strings.Cut(d.Path, "[") // which is one value to a merge patch
+			list, _, _ := strings.Cut(d.Path, "[") // a merge patch has lists as one value
 			return !server && r.Kind.kind == "Widget" && (right(d.Path) || right(list))
 		},
 	},
@@ -127,7 +126,7 @@ var Decided = []Decision{
 			ours, _ := at(r.ours(server), d.Path)
 			live, _ := at(r.normalLive("ours server"), d.Path)
 			was, had := at(r.Old, d.Path)
-			gone := had && !within(was, ours) // what the chart had set, in whose place is a default
+			gone := had && !within(was, ours) // a default in place of a field that the chart had set
 			return server && r.Kind.kind != "Widget" && ok && (gone || reflect.DeepEqual(ours, live))
 		},
 	},
@@ -143,11 +142,11 @@ var Decided = []Decision{
 	},
 }
 
-// union finds what the server says of two members of a union.
+// union matches the server's message about two members of a union.
 var union = regexp.MustCompile("cannot set both|cannot be both set|mutually exclusive|may not be specified when|" +
 	"may not specify more than 1|may not have more than one field|more than 1 (volume|handler)|must specify one of|not allowed to specify|only allowed for updateStrategy")
 
-// at is what is at the path of a difference, whose keys may have dots.
+// at returns the value at the path of a difference. Keys may contain dots.
 func at(v any, path string) (any, bool) {
 	if path == "" {
 		return v, true
@@ -171,7 +170,7 @@ func at(v any, path string) (any, bool) {
 	return nil, false
 }
 
-// null reports whether a null is at a path, or above it.
+// null reports whether there is a null at a path or above it.
 func null(v any, path string) bool {
 	for end := len(path); end > 0; end = strings.LastIndexAny(path[:end], ".[") {
 		if is, ok := at(v, path[:end]); ok {
@@ -181,8 +180,7 @@ func null(v any, path string) bool {
 	return false
 }
 
-// left reports whether a map or list is what stays of a live one without all that a chart
-// had in it.
+// left reports whether a map or list is the live one without the entries of the chart.
 func left(ours, was, live any) bool {
 	switch ours := ours.(type) {
 	case map[string]any:
@@ -221,14 +219,14 @@ func twice(v any) bool {
 	return false
 }
 
-// begins reports whether a list begins with what a chart lists.
+// begins reports whether a list begins with the chart's items.
 func begins(v, chart any) bool {
 	list, _ := v.([]any)
 	says, _ := chart.([]any)
 	return len(list) >= len(says) && within(chart, list[:len(says)])
 }
 
-// sameItems reports whether two lists have the same items, in whatever order.
+// sameItems reports whether two lists have the same items in any order.
 func sameItems(a, b any) bool {
 	left, _ := a.([]any)
 	right, _ := b.([]any)
@@ -243,21 +241,21 @@ func sameItems(a, b any) bool {
 	return len(right) == 0
 }
 
-// kept reports whether a list has all items of a live one that a chart did not have.
+// kept reports whether a list has all items of a live one that are not the chart's.
 func kept(live, was, list any) bool {
 	have, _ := live.([]any)
 	old, _ := was.([]any)
-	now, _ := list.([]any)
+	items, _ := list.([]any)
 	for _, v := range have {
 		same := func(e any) bool { return within(e, v) }
-		if !slices.ContainsFunc(old, same) && !slices.ContainsFunc(now, func(e any) bool { return reflect.DeepEqual(e, v) }) {
+		if !slices.ContainsFunc(old, same) && !slices.ContainsFunc(items, func(e any) bool { return reflect.DeepEqual(e, v) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// within reports whether all that a chart says is in an object. Servers add to it.
+// within reports whether an object contains everything in a chart's object. Servers add fields.
 func within(chart, object any) bool {
 	switch chart := chart.(type) {
 	case map[string]any:
@@ -281,7 +279,7 @@ func within(chart, object any) bool {
 	return reflect.DeepEqual(chart, object)
 }
 
-// sorted is an object with all lists of maps in one order.
+// sorted returns an object with all lists of maps sorted.
 func sorted(o map[string]any) map[string]any {
 	if o == nil {
 		return nil
@@ -304,14 +302,14 @@ func inOrder(v any) any {
 	return v
 }
 
-// text is a map as JSON, and the same for all else, which so stays where it is.
+// text returns a map as JSON, and "" for other values, whose order is then unchanged.
 func text(v any) string {
 	if _, ok := v.(map[string]any); !ok {
 		return ""
 	}
 	out, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // objects are made of what JSON has
+		panic(err) // objects are decoded from JSON
 	}
 	return string(out)
 }
@@ -319,7 +317,7 @@ func text(v any) string {
 func (r *result) ours(server bool) map[string]any { return r.normal["ours "+mode(server)] }
 func (r *result) helm(server bool) map[string]any { return r.normal["helm "+mode(server)] }
 
-// normalLive is what was there before the upgrade, as normal shows objects.
+// normalLive returns the object before the upgrade in the form of normal.
 func (r *result) normalLive(name string) map[string]any {
 	live := r.outcomes[name].Live
 	return normal(&Outcome{Live: live, After: live})
@@ -332,7 +330,7 @@ func mode(server bool) string {
 	return "client"
 }
 
-// same reports whether two objects have the same at a path and below.
+// same reports whether two objects have equal values at a path.
 func same(a, b map[string]any, path string) bool {
 	for _, d := range mutated.Differences("", a, b) {
 		if strings.HasPrefix(d.Path, path) || strings.HasPrefix(path, d.Path) {

@@ -19,8 +19,8 @@ func read(t *testing.T, text string) map[string]any {
 	return out
 }
 
-// TestDecisionsAreNarrow holds the rules of Decided against what they are to recognise,
-// and against what is like it and is not.
+// TestDecisionsAreNarrow checks that the rules of Decided match the intended differences and no
+// similar ones.
 func TestDecisionsAreNarrow(t *testing.T) {
 	for _, test := range []struct {
 		name, kind                            string
@@ -170,7 +170,7 @@ func TestDecisionsAreNarrow(t *testing.T) {
 	}
 }
 
-// TestFailuresAreRecognisedByTheirWords is the same for upgrades that fail on one side.
+// TestFailuresAreRecognisedByTheirWords is the same for upgrades of which one fails.
 func TestFailuresAreRecognisedByTheirWords(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package merges compares what upgrades make of objects that another client has changed:
-// ours and Helm's binaries, at the same API server, with the same old chart, live edits
-// and new chart, merged by the client and by the server.
+// Package merges compares how our binary and Helm's merge objects that another client has
+// changed. All upgrades start from the same old chart, live edits and new chart, with
+// client-side and server-side apply:
 //
 //	MOONHELM_MERGES=5000 ../with-cluster.sh go test ./merges -run Upgrades -timeout 6h
-//	MOONHELM_MERGE=21/1234 ../with-cluster.sh go test ./merges -run Upgrades -v   # one triple again
+//	MOONHELM_MERGE=21/1234 ../with-cluster.sh go test ./merges -run Upgrades -v   # one triple
+//
+// again
 package merges
 
 import (
@@ -17,8 +19,8 @@ import (
 	"strings"
 )
 
-// A Triple is an object as an old chart has it, what another client makes of the live
-// one, and the object as a new chart has it.
+// A Triple has an object of an old chart, another client's edits of the live object, and the
+// object of a new chart.
 type Triple struct {
 	Seed, Number uint64
 	Kind         *Kind
@@ -26,7 +28,7 @@ type Triple struct {
 	Old, New     map[string]any
 }
 
-// Generate makes triple number of a seed; the same one each time.
+// Generate returns a triple by its number and seed, always the same one.
 func Generate(kinds []*Kind, seed, number uint64) *Triple {
 	r := rand.New(rand.NewPCG(seed, number))
 	t := &Triple{Seed: seed, Number: number, Kind: kinds[number%uint64(len(kinds))], Name: fmt.Sprintf("o%d", number)}
@@ -36,7 +38,7 @@ func Generate(kinds []*Kind, seed, number uint64) *Triple {
 		next = evolve(r, next, t.Kind.fresh(r), true).(map[string]any)
 	}
 	if r.IntN(10) == 0 {
-		next = clone(t.Old).(map[string]any) // only what is live has changed
+		next = clone(t.Old).(map[string]any) // only the live object has changed
 	}
 	t.New = next
 	for _, path := range t.Kind.fixed {
@@ -54,8 +56,8 @@ func Generate(kinds []*Kind, seed, number uint64) *Triple {
 	return t
 }
 
-// Edit makes of a live object what the other client makes of it: the same for all
-// contestants whose objects are the same.
+// Edit returns the live object with the other client's edits, which are the same for all
+// contestants with the same object.
 func (t *Triple) Edit(live map[string]any) map[string]any {
 	r := rand.New(rand.NewPCG(t.Seed^0xed17, t.Number))
 	before := clone(live).(map[string]any)
@@ -69,20 +71,20 @@ func (t *Triple) Edit(live map[string]any) map[string]any {
 	meta, _ := clone(before["metadata"]).(map[string]any)
 	edited, _ := out["metadata"].(map[string]any)
 	for _, k := range []string{"labels", "annotations"} {
-		own, _ := before["metadata"].(map[string]any)[k].(map[string]any)
-		if v, ok := edited[k].(map[string]any); ok || own != nil {
-			meta[k] = marks(own, v)
+		m, _ := before["metadata"].(map[string]any)[k].(map[string]any)
+		if v, ok := edited[k].(map[string]any); ok || m != nil {
+			meta[k] = marks(m, v)
 		}
 	}
 	out["metadata"] = meta
 	return out
 }
 
-// marks are edited labels or annotations with those that Helm and the controllers need.
-func marks(own, edited map[string]any) map[string]any {
+// marks returns edited labels or annotations with those that Helm and the controllers need.
+func marks(m, edited map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, edited)
-	for k, v := range own {
+	for k, v := range m {
 		if strings.Contains(k, "helm.sh/") || strings.Contains(k, "kubernetes.io/") {
 			out[k] = v
 		}
@@ -90,7 +92,7 @@ func marks(own, edited map[string]any) map[string]any {
 	return out
 }
 
-// keep sets what is at path in m as it is in like.
+// keep sets the value at path in m to that of like.
 func keep(m, like map[string]any, path []string) {
 	v, ok := like[path[0]]
 	if len(path) == 1 {
@@ -105,15 +107,15 @@ func keep(m, like map[string]any, path []string) {
 	if !ok {
 		return
 	}
-	own, ok := m[path[0]].(map[string]any)
+	section, ok := m[path[0]].(map[string]any)
 	if !ok {
-		own = map[string]any{}
-		m[path[0]] = own
+		section = map[string]any{}
+		m[path[0]] = section
 	}
-	keep(own, below, path[1:])
+	keep(section, below, path[1:])
 }
 
-// evolve changes v in a place or two. fresh is another value of its kind, nulls says
+// evolve changes v in one or two places. fresh is another value of the same kind. nulls reports
 // whether keys may become null, as in charts.
 func evolve(r *rand.Rand, v, fresh any, nulls bool) any {
 	switch v := v.(type) {
@@ -182,11 +184,11 @@ func evolveList(r *rand.Rand, v, fresh []any, nulls bool) any {
 	return v
 }
 
-// clone is a copy of JSON's data, in its types.
+// clone returns a copy of JSON data.
 func clone(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // objects are made of what JSON has
+		panic(err) // objects are decoded from JSON
 	}
 	var out any
 	if err := json.Unmarshal(text, &out); err != nil {

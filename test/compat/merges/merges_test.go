@@ -18,7 +18,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/test/compat/mutated"
-	"github.com/moonhelm/moonhelm/test/compat/peers"
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
 func number(t *testing.T, name string, def uint64) uint64 {
@@ -34,7 +34,7 @@ func number(t *testing.T, name string, def uint64) uint64 {
 	return n
 }
 
-// arena is the control plane of the tests, with the definition of Widgets.
+// arena connects to the control plane and creates the definition of Widgets.
 func arena(t *testing.T) *Arena {
 	t.Helper()
 	server := apiserver.Connect(t)
@@ -59,17 +59,11 @@ func arena(t *testing.T) *Arena {
 	return nil
 }
 
-// contestants are ours and Helm's, in the ways in which objects are merged.
+// contestants returns our binary and Helm's with each apply method.
 func contestants(t *testing.T) []*Contestant {
 	t.Helper()
-	bin := os.Getenv("MOONHELM_TEST_HELM")
-	if bin == "" {
-		bin = filepath.Join("..", "..", "..", "bin", "helm")
-	}
-	if _, err := os.Stat(bin); err != nil {
-		t.Fatalf("bin/helm is not there; run make build: %v", err)
-	}
-	helm4, err := peers.Helm(peers.Helm4)
+	bin := peertest.Moonhelm(t, filepath.Join("..", "..", ".."))
+	helm4, err := peertest.Helm(peertest.Helm4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +75,7 @@ func contestants(t *testing.T) []*Contestant {
 	}
 }
 
-// contest runs batches of triples, and tells how they ended.
+// contest runs batches of triples and counts the results.
 type contest struct {
 	*Arena
 	contestants []*Contestant
@@ -95,7 +89,7 @@ type contest struct {
 	classes map[string]int
 }
 
-// batch runs triples together, and those alone that make an upgrade fail.
+// batch runs triples together, and one by one those that make an upgrade fail.
 func (c *contest) batch(ctx context.Context, t *testing.T, triples []*Triple) {
 	if len(triples) == 0 {
 		return
@@ -184,7 +178,7 @@ func (c *contest) compare(t *testing.T, one *Triple, all map[string]map[*Triple]
 	}
 }
 
-// class is what differences of one cause mostly share.
+// class returns a key that is mostly the same for differences with one cause.
 func class(d mutated.Difference) string {
 	path := strings.FieldsFunc(d.Path, func(r rune) bool { return r >= '0' && r <= '9' })
 	text := strings.Join(path, "#")
@@ -220,11 +214,11 @@ func (r *result) describe(mode string, diffs []mutated.Difference) string {
 	return b.String()
 }
 
-// size is how many triples a batch has.
+// size is the number of triples in a batch.
 const size = 24
 
-// TestUpgrades compares what upgrades make of changed objects: of some dozens, or of as
-// many as MOONHELM_MERGES says.
+// TestUpgrades compares the results of upgrades, for MOONHELM_MERGES triples or for a few dozen
+// by default.
 func TestUpgrades(t *testing.T) {
 	a := arena(t)
 	seed, from, count := number(t, "MOONHELM_MERGE_SEED", 21), uint64(0), number(t, "MOONHELM_MERGES", 3*size)

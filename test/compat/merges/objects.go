@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Kind makes objects of a kind. Every call of fresh gives another one of a small
-// world, so that what the charts and the other client write meets often.
+// Kind generates objects of a kind. fresh returns objects with few different names and values,
+// so that the charts and the other client often change the same fields.
 type Kind struct {
 	apiVersion, kind, path string
 	fresh                  func(r *rand.Rand) map[string]any // without apiVersion, kind and name
-	fixed                  []string                          // what stays as the old chart has it, such as spec.selector
+	fixed                  []string                          // paths that must not change, such as spec.selector
 }
 
-// pick is one of some values.
+// pick returns one of the values.
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// some keeps each key of m with a chance of one in two.
+// some keeps each key of m with a probability of one half.
 func some(r *rand.Rand, m map[string]any, always ...string) map[string]any {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if r.IntN(2) == 0 && !slices.Contains(always, k) {
@@ -31,7 +31,7 @@ func some(r *rand.Rand, m map[string]any, always ...string) map[string]any {
 	return m
 }
 
-// few are some of the items, each made once, in any order.
+// few returns some of the items in random order.
 func few(r *rand.Rand, items ...any) []any {
 	r.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 	return items[:r.IntN(len(items)+1)]
@@ -114,8 +114,8 @@ func container(r *rand.Rand, name string) map[string]any {
 
 func mounts(r *rand.Rand) []any {
 	var out []any
-	for _, at := range few(r, "/a", "/b", "/c") {
-		out = append(out, some(r, map[string]any{"mountPath": at, "name": pick(r, "v1", "v2"),
+	for _, path := range few(r, "/a", "/b", "/c") {
+		out = append(out, some(r, map[string]any{"mountPath": path, "name": pick(r, "v1", "v2"),
 			"readOnly": r.IntN(2) > 0, "subPath": "s"}, "mountPath", "name"))
 	}
 	return out
@@ -123,7 +123,7 @@ func mounts(r *rand.Rand) []any {
 
 func volumes(r *rand.Rand) []any {
 	out := []any{}
-	for _, name := range []string{"v1", "v2", "v3"}[:2+r.IntN(2)] { // mounts name the first two
+	for _, name := range []string{"v1", "v2", "v3"}[:2+r.IntN(2)] { // mounts refer to the first two
 		v := map[string]any{"name": name}
 		switch r.IntN(5) {
 		case 0:
@@ -197,7 +197,7 @@ func podTemplate(r *rand.Rand) map[string]any {
 	return map[string]any{"metadata": some(r, meta, "labels"), "spec": podSpec(r)}
 }
 
-// object is one with metadata.
+// object returns an object with metadata.
 func object(r *rand.Rand, content map[string]any) map[string]any {
 	content["metadata"] = some(r, map[string]any{"labels": labels(r), "annotations": labels(r)})
 	return content
@@ -289,7 +289,7 @@ func cmpOr(v, or any) any {
 	return v
 }
 
-// Kinds are the kinds of objects that charts have.
+// Kinds are kinds of objects that are common in charts.
 func Kinds() []*Kind {
 	workload := []string{"spec.selector", "spec.template.metadata.labels.app"}
 	return []*Kind{

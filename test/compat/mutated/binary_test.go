@@ -9,31 +9,21 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/test/compat/peers"
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
-// binaries are ours and Helm's, as the tests of ../ build and find them.
+// binaries are the paths of our binary and of Helm's.
 func binaries(t *testing.T) (ours, helm string) {
 	t.Helper()
-	ours = os.Getenv("MOONHELM_TEST_HELM")
-	if ours == "" {
-		ours = filepath.Join("..", "..", "..", "bin", "helm")
-	}
-	if _, err := os.Stat(ours); err != nil {
-		t.Fatalf("bin/helm is not there; run make build: %v", err)
-	}
-	helm, err := peers.Helm(peers.Helm4)
+	helm, err := peertest.Helm(peertest.Helm4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ours, err = filepath.Abs(ours); err != nil {
-		t.Fatal(err)
-	}
-	return ours, helm
+	return peertest.Moonhelm(t, filepath.Join("..", "..", "..")), helm
 }
 
-// TestInProcessIsWhatTheBinariesDo holds both short ways to render a case, the packages
-// of ours and Helm's SDK, against the binaries that users run.
+// TestInProcessIsWhatTheBinariesDo compares the renderings in one process, by our packages and
+// by Helm's SDK, with those of the binaries.
 func TestInProcessIsWhatTheBinariesDo(t *testing.T) {
 	charts := corpus(t)
 	oursBin, helmBin := binaries(t)

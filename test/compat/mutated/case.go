@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mutated renders public charts with mutated values, with ours and with Helm 4
-// beside each other, and reduces what differs to a case that can be run by hand:
+// Package mutated renders public charts with mutated values with Moonhelm and with Helm 4, and
+// reduces differences to a case that can be run by hand:
 //
 //	MOONHELM_MUTATIONS=100000 go test ./mutated -run Mutated -timeout 6h
 //	MOONHELM_MUTATION=7/4711 go test ./mutated -run Mutated -v   # one case again
 //
-// Both run without a program of their own for each case: ours in the test, Helm's SDK in
-// a program that serves many (../helm4). TestInProcessIsWhatTheBinariesDo holds both
-// against the binaries.
+// It starts no process for each case: Moonhelm renders in the test, and Helm's SDK in a program
+// that renders many (../helm4). TestInProcessIsWhatTheBinariesDo compares both with the
+// binaries.
 package mutated
 
 import (
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Case is one call of `helm template`.
+// Case is a call of `helm template`.
 type Case struct {
 	Chart       *Source
 	Edits       []Edit
@@ -30,7 +30,7 @@ type Case struct {
 	SkipSchema  bool
 }
 
-// Form is how an edit reaches the chart.
+// Form is the way in which an edit is passed.
 type Form int
 
 // The forms of edits.
@@ -45,14 +45,14 @@ const (
 	forms
 )
 
-// Edit sets one value. Path leads through maps only.
+// Edit sets one value. Path contains only keys of maps.
 type Edit struct {
 	Path  []string
 	Value any
 	Form  Form
 }
 
-// call is a case as both sides take it: JSON for Helm's, and flags for the binaries.
+// call is a case in the form for both sides: JSON for Helm's SDK, and flags for the binaries.
 type call struct {
 	Chart       string  // directory
 	Defaults    *string `json:",omitempty"` // replaces the chart's values.yaml
@@ -72,14 +72,14 @@ type call struct {
 	texts []string // of Files
 }
 
-// call lays the edits out. How their text is written depends on seed alone.
+// call returns the call of a case. The style of the values files depends only on seed.
 func (c *Case) call(seed uint64) (*call, error) {
 	out := &call{
 		Chart: c.Chart.Dir, Name: c.Name, Namespace: c.Namespace, KubeVersion: c.KubeVersion, APIVersions: c.APIVersions,
 		IsUpgrade: c.IsUpgrade, IncludeCRDs: c.IncludeCRDs, SkipSchema: c.SkipSchema,
 	}
 	var file, second map[string]any
-	var own []Edit
+	var edits []Edit
 	for _, e := range c.Edits {
 		switch e.Form {
 		case InFile:
@@ -87,7 +87,7 @@ func (c *Case) call(seed uint64) (*call, error) {
 		case InSecond:
 			second = set(second, e.Path, e.Value)
 		case InDefaults:
-			own = append(own, e)
+			edits = append(edits, e)
 		default:
 			out.flag(e)
 		}
@@ -103,8 +103,8 @@ func (c *Case) call(seed uint64) (*call, error) {
 		}
 		out.texts = append(out.texts, text)
 	}
-	if own != nil {
-		text, err := c.Chart.defaults(own, w)
+	if edits != nil {
+		text, err := c.Chart.defaults(edits, w)
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (c *Case) call(seed uint64) (*call, error) {
 	return out, nil
 }
 
-// flag adds an edit by the flag of its form, or by --set-json where that cannot say it.
+// flag adds an edit by the flag of its form, or by --set-json if that cannot express it.
 func (c *call) flag(e Edit) {
 	key := setKey(e.Path)
 	switch v := plain(e.Value).(type) {
@@ -146,7 +146,7 @@ func (c *call) flag(e Edit) {
 	}
 	text, err := json.Marshal(plain(e.Value))
 	if err != nil {
-		panic(err) // values are made of what JSON has
+		panic(err) // values are decoded from JSON
 	}
 	c.SetJSON = append(c.SetJSON, key+"="+string(text))
 }
@@ -164,7 +164,7 @@ func setKey(path []string) string {
 	return strings.Join(keys, ".")
 }
 
-// args are the flags of a binary, files and chart directory as given.
+// args returns the flags for a binary with the given files and chart directory.
 func (c *call) args(dir string, files []string) []string {
 	out := []string{"template", c.Name, dir, "--namespace", c.Namespace}
 	for _, l := range []struct {
@@ -192,7 +192,7 @@ func (c *call) args(dir string, files []string) []string {
 	return out
 }
 
-// set lays value at path in m, over what is in the way.
+// set sets the value at path in m and replaces other values on the way.
 func set(m map[string]any, path []string, value any) map[string]any {
 	if m == nil {
 		m = map[string]any{}

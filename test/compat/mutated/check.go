@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Checker tries cases, with a directory for their files and a peer of its own.
+// Checker runs cases, with a directory for files and a process of Helm's SDK.
 type Checker struct {
 	Dir  string
 	Peer *Peer
 }
 
-// Verdict is how a case ended.
+// Verdict is the result of a case.
 type Verdict struct {
-	Differences []Difference // those that no decision explains
-	Decided     []string     // names of the decisions that were met
-	Random      int          // values that differ between two runs of Helm's, too
-	Fails       bool         // both sides refuse the case
-	Gone        bool         // Helm does not survive the case
+	Differences []Difference // without those that a decision explains
+	Decided     []string     // names of the decisions that apply
+	Random      int          // number of values that also differ between two runs of Helm
+	Fails       bool         // both sides fail
+	Gone        bool         // Helm crashes
 }
 
-// Check renders a case on both sides and compares. Where they differ Helm renders twice,
-// so that what is random is not taken for a difference, and once more in the next second
-// for what depends on the time.
+// Check renders a case on both sides and compares. If the outputs differ, Helm renders a second
+// time to find random values, and again in the next second to find those that depend on the
+// time.
 func (k *Checker) Check(c *Case, seed uint64) (*Verdict, error) {
 	call, err := c.call(seed)
 	if err != nil {
@@ -82,7 +82,7 @@ func (k *Checker) compare(c *Case, call *call, v *Verdict) ([]Difference, error)
 	return diffs, nil
 }
 
-// write puts the values files of a call where both sides find them.
+// write writes the values files of a call to the directory of the Checker.
 func (k *Checker) write(c *call) error {
 	for i, text := range c.texts {
 		path := filepath.Join(k.Dir, fmt.Sprintf("values-%d.yaml", i))
@@ -94,7 +94,7 @@ func (k *Checker) write(c *call) error {
 	return nil
 }
 
-// Reduce looks for the smallest case that still shows a difference of class.
+// Reduce returns the smallest case that still has a difference of class.
 func (k *Checker) Reduce(c *Case, seed uint64, class string) (*Case, error) {
 	return reduce(c, func(c *Case) (bool, error) {
 		v, err := k.Check(c, seed)
@@ -102,7 +102,7 @@ func (k *Checker) Reduce(c *Case, seed uint64, class string) (*Case, error) {
 	})
 }
 
-// reduce takes edits and flags out of a case as long as it shows what it is to show.
+// reduce removes edits and flags from a case as long as shows returns true.
 func reduce(c *Case, shows func(*Case) (bool, error)) (*Case, error) {
 	small := *c
 	try := func(change func(*Case)) error {
@@ -138,7 +138,7 @@ func reduce(c *Case, shows func(*Case) (bool, error)) (*Case, error) {
 	return &small, nil
 }
 
-// Describe shows a case as it can be run by hand.
+// Describe returns a text with which the case can be run by hand.
 func (c *Case) Describe(seed uint64) string {
 	call, err := c.call(seed)
 	if err != nil {

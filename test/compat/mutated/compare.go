@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Difference is one between the two sides.
+// Difference is a difference between the two sides.
 type Difference struct {
-	Source string // of the document, empty where one side fails or the documents are others
+	Source string // of the document; "" if one side fails or has other documents
 	Path   string
 	Ours   string
 	Helm   string
@@ -31,7 +31,7 @@ func short(text string) string {
 	return text
 }
 
-// class is what differences of one cause mostly share.
+// class returns a key that is mostly the same for differences with one cause.
 func (d Difference) class() string {
 	if d.Source != "" {
 		return d.Source + " " + d.Path
@@ -39,7 +39,7 @@ func (d Difference) class() string {
 	return d.Path + " ours: " + words(d.Ours) + " helm: " + words(d.Helm)
 }
 
-// words are the parts of an error's text that do not depend on names and values.
+// words returns the parts of an error's text that do not depend on names and values.
 func words(text string) string {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' })
 	fields = slices.DeleteFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"0123456789{}'/<>`) })
@@ -49,8 +49,8 @@ func words(text string) string {
 	return strings.Join(fields, " ")
 }
 
-// Compare lists how ours differs from Helm's: whether it fails, which documents of which
-// sources there are in which order, and what they are as data.
+// Compare returns the differences between ours and Helm's: whether they fail, the order and the
+// sources of documents, and their data.
 func Compare(ours, helm *Output) []Difference {
 	if (ours.Error == "") != (helm.Error == "") {
 		return []Difference{{Path: "fails", Ours: ours.Error, Helm: helm.Error}}
@@ -75,10 +75,10 @@ func Compare(ours, helm *Output) []Difference {
 	return out
 }
 
-// missing stands for the value of a key that one side has not.
+// missing is the value of a missing key.
 const missing = "(missing)"
 
-// filled are the documents that have a text.
+// filled returns the documents that are not empty.
 func filled(o *Output) []Document {
 	return slices.DeleteFunc(slices.Clone(o.Documents), func(d Document) bool { return strings.TrimSpace(d.Text) == "" })
 }
@@ -91,14 +91,15 @@ func sources(docs []Document) string {
 	return b.String()
 }
 
-// data is a document as the API server reads it.
+// data returns a document as the API server reads it.
 func data(text string) (any, error) {
 	var out any
 	err := yaml.Unmarshal([]byte(text), &out)
 	return out, err
 }
 
-// Differences lists how two values, as data of JSON, differ below path.
+// Differences returns the differences between two values of JSON data. Their paths begin with
+// path.
 func Differences(path string, ours, helm any) []Difference { return differences("", path, ours, helm) }
 
 func differences(source, path string, ours, helm any) []Difference {
@@ -114,13 +115,13 @@ func differences(source, path string, ours, helm any) []Difference {
 		for _, k := range slices.Sorted(maps.Keys(keys)) {
 			av, in1 := a[k]
 			bv, in2 := b[k]
-			switch at := path + "." + k; {
+			switch p := path + "." + k; {
 			case !in1:
-				out = append(out, Difference{source, at, missing, fmt.Sprintf("%#v", bv)})
+				out = append(out, Difference{source, p, missing, fmt.Sprintf("%#v", bv)})
 			case !in2:
-				out = append(out, Difference{source, at, fmt.Sprintf("%#v", av), missing})
+				out = append(out, Difference{source, p, fmt.Sprintf("%#v", av), missing})
 			default:
-				out = append(out, differences(source, at, av, bv)...)
+				out = append(out, differences(source, p, av, bv)...)
 			}
 		}
 		return out
@@ -137,8 +138,8 @@ func differences(source, path string, ours, helm any) []Difference {
 	return []Difference{{source, path, fmt.Sprintf("%#v", ours), fmt.Sprintf("%#v", helm)}}
 }
 
-// Random keeps the differences that are not between two runs of Helm's as well, and
-// returns how many are: passwords, certificates, dates and sums of them.
+// Random returns the differences that two runs of Helm do not have, and the number of the
+// others: passwords, certificates, dates and their checksums.
 func Random(diffs []Difference, once, again *Output) (kept []Difference, random int) {
 	unstable := map[string]bool{}
 	for _, d := range Compare(once, again) {

@@ -87,8 +87,7 @@ func TestReduceLeavesWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestFlagsAndFilesSayTheSame holds the forms of an edit against each other: what is
-// written is what is read again.
+// TestFlagsAndFilesSayTheSame compares the forms of an edit: reading returns what was written.
 func TestFlagsAndFilesSayTheSame(t *testing.T) {
 	s := &Source{text: []byte("a:\n  b: 1 # one\n  c: [x]\nd: &d {e: 1}\nf: *d\n")}
 	c := &Case{Chart: s, Edits: []Edit{
@@ -103,7 +102,7 @@ func TestFlagsAndFilesSayTheSame(t *testing.T) {
 		{[]string{"u"}, nil, BySet},
 		{[]string{"v"}, "x=1,y", BySetLiteral},
 	}}
-	for seed := range uint64(200) { // one for each way to write it
+	for seed := range uint64(200) { // each style
 		call, err := c.call(seed)
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +119,8 @@ func TestFlagsAndFilesSayTheSame(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(l.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			// The line end of a document that ends without one is not part of a block at its end.
+			// The final line feed of a document is not part of a block scalar at
+			// its end.
 			if !reflect.DeepEqual(got, want) && !(l.what == "values.yaml" && !strings.HasSuffix(l.got, "\n")) {
 				t.Errorf("seed %d: %s is %v, want %v\n%s", seed, l.what, got, want, l.got)
 			}
@@ -137,7 +137,7 @@ func TestFlagsAndFilesSayTheSame(t *testing.T) {
 	}
 }
 
-// TestGenerateIsRepeatable makes a case twice.
+// TestGenerateIsRepeatable generates a case twice.
 func TestGenerateIsRepeatable(t *testing.T) {
 	s := &Source{tree: map[string]any{"a": map[string]any{"on": true, "n": 1, "l": []any{"x"}}, "s": "text"}}
 	s.loaded = named("web")

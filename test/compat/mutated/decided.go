@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Decision is a difference to Helm that is meant, and described in docs/differences.md.
+// Decision is an intended difference from Helm that docs/differences.md describes.
 type Decision struct {
 	Name   string
 	Reason string
@@ -15,7 +15,7 @@ type Decision struct {
 	Match func(c *Case, d Difference) bool
 }
 
-// Decided are the decisions that rendering can meet.
+// Decided are the decisions about rendering.
 var Decided = []Decision{
 	{
 		Name:   "imported values win",
@@ -67,17 +67,17 @@ var Decided = []Decision{
 	},
 }
 
-// setsDefault reports whether the case changes the chart's own values.yaml below key.
+// setsDefault reports whether the case changes the chart's own values.yaml at key.
 func (c *Case) setsDefault(key string) bool {
 	return slices.ContainsFunc(c.Edits, func(e Edit) bool { return e.Form == InDefaults && e.Path[0] == key })
 }
 
-// shownBy reports whether a difference is in the values that an umbrella chart shows.
+// shownBy reports whether a difference is in the values that an umbrella chart prints.
 func shownBy(d Difference) bool {
 	return strings.HasPrefix(d.Source, "umbrella-") && strings.Count(d.Source, "/") == 2
 }
 
-// decided is the decision that a difference comes of, if any.
+// decided returns the decision that explains a difference, or nil.
 func decided(c *Case, d Difference) *Decision {
 	for i := range Decided {
 		if Decided[i].Match(c, d) {
@@ -87,7 +87,7 @@ func decided(c *Case, d Difference) *Decision {
 	return nil
 }
 
-// fails reports whether only one side fails, and with which words.
+// fails reports whether only one side fails, with one of the messages.
 func (d Difference) fails(side, words string) bool {
 	text := d.Ours
 	if side == "helm" {

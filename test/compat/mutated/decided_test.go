@@ -4,8 +4,8 @@ package mutated
 
 import "testing"
 
-// TestDecisionsAreNarrow holds the rules of Decided against what they are to recognise,
-// and against what is like it and is not.
+// TestDecisionsAreNarrow checks that the rules of Decided match the intended differences and no
+// similar ones.
 func TestDecisionsAreNarrow(t *testing.T) {
 	const shown = "umbrella-1/templates/values.yaml"
 	imports := &Case{Edits: []Edit{{Path: []string{ImportedBelow, "by"}, Form: InDefaults}}}

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// generator makes the case of a number.
+// generator generates one case.
 type generator struct {
 	*rand.Rand
 	s *Source
 }
 
-// Generate makes case number of a seed; the same one each time. One in 16 is of an
-// umbrella, where there are some.
+// Generate returns a case by its number and seed, always the same one. One case in 16 is of an
+// umbrella, if there are any.
 func Generate(charts, umbrellas []*Source, seed, number uint64) *Case {
 	from := charts
 	if number%16 == 15 && len(umbrellas) > 0 {
@@ -43,7 +43,7 @@ func Generate(charts, umbrellas []*Source, seed, number uint64) *Case {
 		}
 		c.Edits = append(c.Edits, e)
 	}
-	if len(g.s.bools) > 0 && g.IntN(6) == 0 { // a whole set of features
+	if len(g.s.bools) > 0 && g.IntN(6) == 0 { // switch several features at once
 		share := g.IntN(40)
 		for _, path := range g.s.bools {
 			if g.IntN(100) < share {
@@ -55,8 +55,8 @@ func Generate(charts, umbrellas []*Source, seed, number uint64) *Case {
 	return c
 }
 
-// count is how many edits a case has: mostly few, so that they do not hide each other
-// behind the first failure.
+// count returns the number of edits of a case, which is usually small because the first failure
+// hides later ones.
 func (g generator) count() int {
 	n := 1
 	for n < 12 && g.IntN(3) > 0 {
@@ -70,7 +70,7 @@ func (g generator) flags(c *Case) {
 		"a.b", "1", "UPPER", "-"}
 	c.Name = names[g.IntN(len(names))]
 	if g.IntN(3) == 0 {
-		c.Name = g.s.loaded.Name() // names of objects are often shortened then
+		c.Name = g.s.loaded.Name() // templates shorten names with it
 	}
 	c.Namespace = []string{"ns", "default", "kube-system"}[g.IntN(3)]
 	versions := []string{"1.36.0", "v1.36.2", "1.14", "1.16.0", "1.19.3", "1.21.0", "1.25", "1.30.1-gke.100",
@@ -88,7 +88,7 @@ func (g generator) flags(c *Case) {
 	c.IsUpgrade, c.IncludeCRDs, c.SkipSchema = g.IntN(3) == 0, g.IntN(3) == 0, g.IntN(3) == 0
 }
 
-// edit chooses a value and what becomes of it.
+// edit returns an edit of a random value.
 func (g generator) edit() Edit {
 	s := g.s
 	switch k := g.IntN(100); {
@@ -143,7 +143,7 @@ func (g generator) tag() Edit {
 		"yes", Raw("no")}[g.IntN(7)]}
 }
 
-// key is the name of a value that the chart has somewhere, or another.
+// key returns the name of a value of the chart, or another name.
 func (g generator) key() string {
 	if len(g.s.paths) > 0 && g.IntN(2) == 0 {
 		p := g.s.paths[g.IntN(len(g.s.paths))]
@@ -153,7 +153,7 @@ func (g generator) key() string {
 	return keys[g.IntN(len(keys))]
 }
 
-// mutate makes another value of one: mostly of the same type, as users do.
+// mutate returns another value in place of v, mostly of the same type, as users write.
 func (g generator) mutate(v any) any {
 	if g.IntN(100) < 40 {
 		return g.any()
@@ -210,7 +210,7 @@ func (g generator) members(v map[string]any) any {
 	return v
 }
 
-// text is another string in the place of one.
+// text returns another string in place of s.
 func (g generator) text(old string) string {
 	texts := []string{
 		"", "x", "8080", "true", "null", "0777", "1e3", "12345678", "1.10", "a: b", "a #b", "- a",
@@ -232,7 +232,7 @@ func (g generator) text(old string) string {
 	return texts[g.IntN(len(texts))]
 }
 
-// any is a value that fits or does not.
+// any returns a random value of any type.
 func (g generator) any() any {
 	scalars := []any{
 		nil, nil, "", 0, 1, -1, 1.5, 8080, 65536, 1000000, 12345678901, 9007199254740993, 1e21, 0.1, true, false,

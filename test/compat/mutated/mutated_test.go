@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonhelm/moonhelm/test/compat/peers"
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
-// number is the value of an environment variable, or def.
+// number returns the value of an environment variable, or def.
 func number(t *testing.T, name string, def uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -31,7 +31,7 @@ func number(t *testing.T, name string, def uint64) uint64 {
 	return n
 }
 
-// corpus are the charts of the corpus.
+// corpus returns the charts of the corpus.
 func corpus(t *testing.T) []*Source {
 	t.Helper()
 	dir, err := filepath.Abs("../../../../shared/corpus/charts")
@@ -58,7 +58,7 @@ func corpus(t *testing.T) []*Source {
 
 func peerProgram(t *testing.T) string {
 	t.Helper()
-	bin, err := peers.SDK(filepath.Join("..", "helm4"))
+	bin, err := peertest.SDK(filepath.Join("..", "helm4"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ type finding struct {
 	charts map[string]bool
 }
 
-// tally counts how cases end.
+// tally counts the results of cases.
 type tally struct {
 	sync.Mutex
 	cases, equal, fail, differ, gone, random int
@@ -118,15 +118,15 @@ func (a *tally) add(t *testing.T, c *Case, n uint64, v *Verdict) {
 	f.charts[c.Chart.Name] = true
 }
 
-// shown is how many classes of differences are reduced and printed.
+// shown is the maximum number of classes of differences that are reduced and printed.
 const shown = 200
 
-// TestMutatedValues compares ours with Helm over charts of the corpus with mutated
-// values: a few hundred cases, or as many as MOONHELM_MUTATIONS says.
+// TestMutatedValues compares the renderings of charts of the corpus with mutated values:
+// MOONHELM_MUTATIONS cases, or a few hundred by default.
 func TestMutatedValues(t *testing.T) {
 	charts, bin := corpus(t), peerProgram(t)
 	seed, from, count := number(t, "MOONHELM_MUTATION_SEED", 11), uint64(0), number(t, "MOONHELM_MUTATIONS", 312)
-	dir := os.Getenv("MOONHELM_MUTATION_CHARTS") // keeps the charts that are made here
+	dir := os.Getenv("MOONHELM_MUTATION_CHARTS") // keeps the generated charts
 	if dir == "" {
 		dir = t.TempDir()
 	}
@@ -175,7 +175,7 @@ func TestMutatedValues(t *testing.T) {
 	}
 }
 
-// report reduces the first case of each class of differences, and fails the test with it.
+// report reduces the first case of each class of differences and fails the test with it.
 func report(t *testing.T, all *tally, generate func(uint64) *Case, seed uint64, bin string) {
 	k := &Checker{Dir: t.TempDir(), Peer: NewPeer(bin)}
 	defer k.Peer.Close()

@@ -20,19 +20,19 @@ import (
 	moonvalues "github.com/moonhelm/moonhelm/chart/values"
 )
 
-// Output is what `helm template` prints, or the error with which it ends.
+// Output is the output or the error of `helm template`.
 type Output struct {
 	Documents []Document
 	Error     string
 }
 
-// Document is one of what is printed.
+// Document is a document of the output.
 type Document struct{ Source, Text string }
 
-// limit is how long one side may take for one case.
+// limit is the maximum time of one rendering.
 const limit = 30 * time.Second
 
-// Ours renders a case as the command does.
+// Ours renders a case like `helm template`.
 func Ours(src *Source, c *call) *Output {
 	docs, err := ours(src, c)
 	if err != nil {
@@ -87,13 +87,13 @@ type Peer struct {
 	out *bufio.Reader
 }
 
-// NewPeer makes a Peer of the binary that peers.SDK has built.
+// NewPeer returns a Peer for the binary of peers.SDK.
 func NewPeer(bin string) *Peer { return &Peer{bin: bin} }
 
-// errGone is returned where Helm does not survive a case, or does not come to an end.
+// errGone is returned if Helm crashes or does not terminate.
 var errGone = errors.New("helm ended without an answer")
 
-// Render has Helm render a case.
+// Render renders a case with Helm.
 func (p *Peer) Render(c *call) (*Output, error) {
 	if p.cmd == nil {
 		if err := p.start(); err != nil {
@@ -150,7 +150,7 @@ func (p *Peer) start() error {
 	return nil
 }
 
-// Close ends the program.
+// Close ends the process.
 func (p *Peer) Close() {
 	if p.cmd == nil {
 		return
@@ -163,7 +163,7 @@ func (p *Peer) Close() {
 
 const mark = "---\n# Source: "
 
-// split takes the output of `helm template` apart.
+// split parses the output of `helm template`.
 func split(text string) []Document {
 	var out []Document
 	for i, part := range strings.Split("\n"+text, "\n"+mark) {

@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-// Source is a chart that cases are made of.
+// Source is a chart from which cases are generated.
 type Source struct {
 	Name string
 	Dir  string
@@ -24,10 +24,10 @@ type Source struct {
 	loaded *chart.Chart
 	files  []*chart.File
 	text   []byte         // values.yaml
-	tree   map[string]any // the values of the chart and, below their names, of its subcharts
-	paths  [][]string     // of the values of tree, those of maps as well
-	bools  [][]string     // of the switches among them
-	mined  [][]string     // that templates name
+	tree   map[string]any // values of the chart, with those of its subcharts under their names
+	paths  [][]string     // paths of the values in tree, including maps
+	bools  [][]string     // paths of booleans
+	mined  [][]string     // paths in templates
 	tags   []string
 	subs   []string
 }
@@ -51,7 +51,7 @@ func Open(dir string) (*Source, error) {
 	return s, nil
 }
 
-// values are a chart's defaults, in plain types, with its subcharts' below their names.
+// values returns a chart's defaults with those of its subcharts under their names.
 func values(c *chart.Chart) map[string]any {
 	out := map[string]any{}
 	for _, f := range c.Raw {
@@ -62,14 +62,14 @@ func values(c *chart.Chart) map[string]any {
 	out, _ = stringKeys(out).(map[string]any)
 	for _, sub := range c.Dependencies() {
 		for _, name := range names(c, sub) {
-			own, _ := out[name].(map[string]any)
-			out[name] = over(values(sub), own)
+			section, _ := out[name].(map[string]any)
+			out[name] = over(values(sub), section)
 		}
 	}
 	return out
 }
 
-// names are those that a chart has as a subchart: its own, and its aliases.
+// names returns the names of a chart as a subchart: its own, and its aliases.
 func names(c, sub *chart.Chart) []string {
 	out := []string{sub.Name()}
 	for _, d := range c.Metadata.Dependencies {
@@ -80,7 +80,7 @@ func names(c, sub *chart.Chart) []string {
 	return out
 }
 
-// stringKeys makes maps of other keys, which YAML has, plain ones.
+// stringKeys converts maps with other keys, which YAML allows, to map[string]any.
 func stringKeys(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -117,20 +117,20 @@ func over(base, top map[string]any) map[string]any {
 
 func (s *Source) collect(path []string, m map[string]any) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		at := append(path[:len(path):len(path)], k)
-		s.paths = append(s.paths, at)
+		p := append(path[:len(path):len(path)], k)
+		s.paths = append(s.paths, p)
 		switch v := m[k].(type) {
 		case map[string]any:
-			s.collect(at, v)
+			s.collect(p, v)
 		case bool:
-			s.bools = append(s.bools, at)
+			s.bools = append(s.bools, p)
 		}
 	}
 }
 
 var reference = regexp.MustCompile(`\.Values((?:\.[A-Za-z_][A-Za-z0-9_]*)+)`)
 
-// mine finds the values that templates name, in values.yaml or not.
+// mine finds the paths of values in templates, whether or not values.yaml has them.
 func (s *Source) mine(c *chart.Chart, below []string) {
 	found := map[string]bool{}
 	for _, f := range c.Templates {
@@ -160,7 +160,7 @@ func (s *Source) mine(c *chart.Chart, below []string) {
 	}
 }
 
-// at is the value at a path, and whether there is one.
+// at returns the value at a path and whether it exists.
 func (s *Source) at(path []string) (any, bool) {
 	var v any = s.tree
 	for _, k := range path {
@@ -175,7 +175,7 @@ func (s *Source) at(path []string) (any, bool) {
 	return v, true
 }
 
-// defaults is values.yaml with edits in it.
+// defaults returns values.yaml with edits.
 func (s *Source) defaults(edits []Edit, w *writer) (string, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(s.text, &doc); err != nil {

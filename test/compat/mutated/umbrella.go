@@ -15,18 +15,18 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// The public charts hardly use what makes dependencies hard: conditions, tags, aliases,
-// imported values, and versions that fit no entry. Umbrella charts made of them do.
+// Public charts rarely use the difficult features of dependencies: conditions, tags, aliases,
+// imported values, and versions that match no entry. Umbrella charts of them do.
 
-// The keys of an umbrella's values below which values are imported, and of its subcharts'
-// from which they come. No template reads them, so that what is decided about imported
-// values changes nothing but the values that an umbrella shows.
+// The keys to which an umbrella imports values, and those of its subcharts from which it
+// imports. No template reads them, so that decisions about imported values affect only the
+// values that an umbrella prints.
 const (
 	ImportedBelow = "imported"
 	ExportedBelow = "exported"
 )
 
-// Umbrellas writes count charts below dir that have some of the sources as subcharts.
+// Umbrellas writes count charts to dir that have some of the sources as subcharts.
 func Umbrellas(dir string, sources []*Source, count int) ([]*Source, error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var fit []*Source
@@ -38,11 +38,11 @@ func Umbrellas(dir string, sources []*Source, count int) ([]*Source, error) {
 	}
 	var out []*Source
 	for i := range count {
-		at := filepath.Join(dir, fmt.Sprintf("umbrella-%d", i))
-		if err := umbrella(r, at, fit); err != nil {
+		path := filepath.Join(dir, fmt.Sprintf("umbrella-%d", i))
+		if err := umbrella(r, path, fit); err != nil {
 			return nil, err
 		}
-		s, err := Open(at)
+		s, err := Open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -51,57 +51,57 @@ func Umbrellas(dir string, sources []*Source, count int) ([]*Source, error) {
 	return out, nil
 }
 
-func umbrella(r *rand.Rand, at string, fit []*Source) error {
-	meta := &chart.Metadata{APIVersion: "v2", Name: filepath.Base(at), Version: "0.1.0"}
+func umbrella(r *rand.Rand, target string, fit []*Source) error {
+	meta := &chart.Metadata{APIVersion: "v2", Name: filepath.Base(target), Version: "0.1.0"}
 	vals := map[string]any{
 		"global": map[string]any{"on": true}, "tags": map[string]any{"front": r.IntN(2) > 0},
 		ImportedBelow: map[string]any{"own": 1, "shared": "parent", "deep": map[string]any{"shared": "parent"}},
 	}
 	for _, i := range r.Perm(len(fit))[:2+r.IntN(3)] {
 		sub := fit[i]
-		if err := addSubchart(filepath.Join(at, chart.DirCharts, sub.loaded.Name()), sub); err != nil {
+		if err := addSubchart(filepath.Join(target, chart.DirCharts, sub.loaded.Name()), sub); err != nil {
 			return err
 		}
 		if r.IntN(8) == 0 {
-			continue // in charts/ and not in Chart.yaml
+			continue // in charts/ but not in Chart.yaml
 		}
 		d := dependency(r, sub)
-		own := map[string]any{"enabled": r.IntN(4) > 0}
+		subVals := map[string]any{"enabled": r.IntN(4) > 0}
 		for range r.IntN(3) {
 			if path := sub.paths[r.IntN(len(sub.paths))]; path[0] != "global" {
 				v, _ := sub.at(path)
-				own = set(own, path, clone(v))
+				subVals = set(subVals, path, clone(v))
 			}
 		}
 		key := d.Name
 		if d.Alias != "" {
 			key = d.Alias
 		}
-		vals[key] = own
+		vals[key] = subVals
 		meta.Dependencies = append(meta.Dependencies, d)
-		if r.IntN(4) == 0 { // the same chart a second time
+		if r.IntN(4) == 0 { // the same chart twice
 			twin := *d
 			twin.Alias = "twin" + strings.ReplaceAll(d.Name, "-", "")
 			twin.Condition = twin.Alias + ".enabled"
 			meta.Dependencies = append(meta.Dependencies, &twin)
 		}
 	}
-	return writeUmbrella(at, meta, vals)
+	return writeUmbrella(target, meta, vals)
 }
 
-// addSubchart copies a chart, with values to import that no template reads.
-func addSubchart(at string, sub *Source) error {
-	if err := os.CopyFS(at, os.DirFS(sub.Dir)); err != nil {
+// addSubchart copies a chart and adds values to import that no template reads.
+func addSubchart(path string, sub *Source) error {
+	if err := os.CopyFS(path, os.DirFS(sub.Dir)); err != nil {
 		return err
 	}
 	name := sub.loaded.Name()
 	text := fmt.Appendf(slices.Clone(sub.text), "\n%s: {by: %q, shared: %q, table: {%q: 1}, none: null, list: [%q]}\n"+
 		"exports: {data: {%s: {exports: %q, kept: {%q: 2}}}}\n", ExportedBelow, name, name, name, name,
 		ImportedBelow, name, name)
-	return os.WriteFile(filepath.Join(at, "values.yaml"), text, 0o644)
+	return os.WriteFile(filepath.Join(path, "values.yaml"), text, 0o644)
 }
 
-// dependency is an entry of Chart.yaml for a chart.
+// dependency returns an entry of Chart.yaml for a chart.
 func dependency(r *rand.Rand, sub *Source) *chart.Dependency {
 	d := &chart.Dependency{Name: sub.loaded.Name(), Version: "*", Repository: "https://charts.example.com"}
 	switch r.IntN(8) {
@@ -110,7 +110,7 @@ func dependency(r *rand.Rand, sub *Source) *chart.Dependency {
 	case 2, 3:
 		d.Version = ">=0.0.0-0"
 	case 4:
-		d.Version = "99.0.0" // fits no chart of charts/
+		d.Version = "99.0.0" // matches no chart in charts/
 	}
 	key := d.Name
 	if r.IntN(3) == 0 {
@@ -139,7 +139,7 @@ func dependency(r *rand.Rand, sub *Source) *chart.Dependency {
 	return d
 }
 
-// shownValues is a template that shows what templates see.
+// shownValues is a template that prints its values.
 const shownValues = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: "{{ .Release.Name }}-values"}
@@ -147,8 +147,8 @@ values: {{ toJson .Values }}
 subcharts: {{ keys .Subcharts | sortAlpha | toJson }}
 `
 
-func writeUmbrella(at string, meta *chart.Metadata, vals map[string]any) error {
-	if err := os.MkdirAll(filepath.Join(at, chart.DirTemplates), 0o755); err != nil {
+func writeUmbrella(path string, meta *chart.Metadata, vals map[string]any) error {
+	if err := os.MkdirAll(filepath.Join(path, chart.DirTemplates), 0o755); err != nil {
 		return err
 	}
 	about, err := yaml.Marshal(map[string]any{
@@ -165,7 +165,7 @@ func writeUmbrella(at string, meta *chart.Metadata, vals map[string]any) error {
 	for name, data := range map[string][]byte{
 		"Chart.yaml": about, "values.yaml": text, filepath.Join(chart.DirTemplates, "values.yaml"): []byte(shownValues),
 	} {
-		if err := os.WriteFile(filepath.Join(at, name), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(path, name), data, 0o644); err != nil {
 			return err
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Raw is a scalar as it is in YAML, such as 0o17, 1e3 or ~.
+// Raw is the text of a scalar in YAML, such as 0o17, 1e3 or ~.
 type Raw string
 
-// Removed is the value of an edit of values.yaml that takes a key out of it.
+// Removed is the value of an edit that removes a key from values.yaml.
 type Removed struct{}
 
-// plain is a value without what only YAML can write.
+// plain returns a value in which every Raw is decoded.
 func plain(v any) any {
 	switch v := v.(type) {
 	case Raw:
@@ -29,7 +29,7 @@ func plain(v any) any {
 		case bool, string, int, int64, uint64, nil:
 			return out
 		}
-		return string(v) // dates and floats, which JSON and --set write in another way
+		return string(v) // dates and floats, which JSON and --set write differently
 	case Removed:
 		return nil
 	case []any:
@@ -67,7 +67,7 @@ func clone(v any) any {
 	return v
 }
 
-// writer writes values as YAML, in the styles that people use.
+// writer writes values as YAML in styles that people use.
 type writer struct{ seed uint64 }
 
 func (w *writer) random() *rand.Rand { return rand.New(rand.NewPCG(w.seed, 77)) }
@@ -77,7 +77,7 @@ func (w *writer) text(v map[string]any) (string, error) {
 	return encode(node(r, v), r)
 }
 
-// encode writes a document, now and then with Windows' line ends or without the last one.
+// encode encodes a document, sometimes with CRLF or without the last line feed.
 func encode(n *yaml.Node, r *rand.Rand) (string, error) {
 	var b strings.Builder
 	e := yaml.NewEncoder(&b)
@@ -98,7 +98,7 @@ func encode(n *yaml.Node, r *rand.Rand) (string, error) {
 	return text, nil
 }
 
-// node is a value with styles chosen at random.
+// node returns the node of a value in a random style.
 func node(r *rand.Rand, v any) *yaml.Node {
 	switch v := v.(type) {
 	case map[string]any:
@@ -128,7 +128,7 @@ func node(r *rand.Rand, v any) *yaml.Node {
 	}
 	n := &yaml.Node{}
 	if err := n.Encode(v); err != nil {
-		panic(err) // values are made of what YAML has
+		panic(err) // values are decoded from YAML
 	}
 	return n
 }
@@ -140,7 +140,7 @@ func flow(r *rand.Rand) yaml.Style {
 	return 0
 }
 
-// style is one in which a string can stand. The encoder falls back where it cannot.
+// style returns a random style for a string. The encoder uses another one if necessary.
 func style(r *rand.Rand, text string) yaml.Style {
 	if strings.Contains(text, "\n") {
 		return []yaml.Style{yaml.LiteralStyle, yaml.LiteralStyle, yaml.FoldedStyle, yaml.DoubleQuotedStyle, 0}[r.IntN(5)]
@@ -148,7 +148,7 @@ func style(r *rand.Rand, text string) yaml.Style {
 	return []yaml.Style{0, 0, 0, yaml.DoubleQuotedStyle, yaml.SingleQuotedStyle}[r.IntN(5)]
 }
 
-// edit lays the value of an edit into the tree of a values file, or takes it out.
+// edit applies an edit to the tree of a values file.
 func edit(r *rand.Rand, n *yaml.Node, path []string, value any) {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -156,25 +156,25 @@ func edit(r *rand.Rand, n *yaml.Node, path []string, value any) {
 	if n.Kind != yaml.MappingNode {
 		*n = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	}
-	at := -1
+	index := -1
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == path[0] {
-			at = i
+			index = i
 		}
 	}
 	_, remove := value.(Removed)
 	switch {
-	case len(path) > 1 && at < 0:
+	case len(path) > 1 && index < 0:
 		n.Content = append(n.Content, node(r, path[0]), &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"})
 		edit(r, n.Content[len(n.Content)-1], path[1:], value)
 	case len(path) > 1:
-		edit(r, n.Content[at+1], path[1:], value)
-	case remove && at >= 0:
-		n.Content = slices.Delete(n.Content, at, at+2)
+		edit(r, n.Content[index+1], path[1:], value)
+	case remove && index >= 0:
+		n.Content = slices.Delete(n.Content, index, index+2)
 	case remove:
-	case at < 0:
+	case index < 0:
 		n.Content = append(n.Content, node(r, path[0]), node(r, value))
 	default:
-		n.Content[at+1] = node(r, value)
+		n.Content[index+1] = node(r, value)
 	}
 }

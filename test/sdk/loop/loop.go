@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loop is the program that embeds an SDK: a controller that installs, upgrades and
-// uninstalls releases and reports what memory that takes. The programs ours and helm run
-// it, each with its SDK and nothing of the other's.
+// Package loop is a controller that embeds an SDK: it installs, upgrades and uninstalls
+// releases and reports its memory. The programs ours and helm run it, each with only its own
+// SDK.
 package loop
 
 import (
@@ -23,43 +23,43 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// SDK does what the loop asks for, on the cluster and in the namespace of its [Settings].
+// SDK implements the operations of the loop for the cluster and namespace of its [Settings].
 type SDK interface {
 	Install(ctx context.Context, name string, values map[string]any) error
 	Upgrade(ctx context.Context, name string, values map[string]any) error
 	Uninstall(ctx context.Context, name string) error
 }
 
-// Settings are where the releases are and which chart they are of.
+// Settings are the cluster, the namespace and the chart of the releases.
 type Settings struct {
 	Kubeconfig, Namespace string
 	Chart                 string // directory
 }
 
-// Report is the state of the program after a number of loops.
+// Report is the memory of the program after a number of loops.
 type Report struct {
 	Loops      int
-	Peak       int // the largest resident set so far, in KiB
-	Resident   int // in KiB, after a garbage collection; what is free was given back
-	Anonymous  int // of it, what is not the program's file
-	Heap       int // in KiB, what is reachable
+	Peak       int // maximum resident set size so far, in KiB
+	Resident   int // resident set size in KiB after a garbage collection that returned free memory
+	Anonymous  int // part of Resident that is not file-backed
+	Heap       int // live heap in KiB
 	Goroutines int
 }
 
-// Options say what the loop does.
+// Options are the options of the loop.
 type Options struct {
 	Loops, Every int
-	Releases     int  // how many are kept
-	Workers      int  // how many operations run at the same time
+	Releases     int  // number of installed releases
+	Workers      int  // number of concurrent operations
 	Fresh        bool // connect for each operation, as controllers do
 	Profile      string
 }
 
-// Main runs the loop as the command line says, and prints a [Report] as a line of JSON
-// after each -every loops and at the end.
+// Main runs the loop with the options of the command line and prints a [Report] as a line of
+// JSON after each -every loops and at the end.
 //
-// A loop installs a release, upgrades it, and uninstalls the one that is -releases older,
-// so that as many releases are always there.
+// A loop installs a release, upgrades it, and uninstalls the one that is -releases older, so
+// that there are always as many releases.
 func Main(connect func(Settings) (SDK, error)) {
 	var (
 		s Settings
@@ -107,8 +107,8 @@ func run(ctx context.Context, connect func(Settings) (SDK, error), s Settings, o
 	return together(o.Workers, max(0, o.Loops-o.Releases), o.Loops, func(i int) error { return uninstall(ctx, use, i) })
 }
 
-// together calls fn for each number below to, in several goroutines, and returns the
-// first error.
+// together calls fn for each number less than to in several goroutines and returns the first
+// error.
 func together(workers, from, to int, fn func(i int) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(workers)
@@ -120,7 +120,7 @@ func together(workers, from, to int, fn func(i int) error) error {
 
 func name(i int) string { return fmt.Sprintf("app-%d", i) }
 
-// live is one loop.
+// live runs one loop.
 func live(ctx context.Context, use func() (SDK, error), i, releases int) error {
 	sdk, err := use()
 	if err != nil {
@@ -159,7 +159,7 @@ func measure(loops int) (*Report, error) {
 		return nil, err
 	}
 	runtime.GC()
-	debug.FreeOSMemory() // collects again, what the first one has finalized
+	debug.FreeOSMemory() // frees what the first collection has finalized
 	if r.Resident, err = status("VmRSS"); err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func measure(loops int) (*Report, error) {
 	return r, nil
 }
 
-// status reads a field in KiB of /proc/self/status.
+// status returns a field of /proc/self/status in KiB.
 func status(field string) (int, error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ours runs the loop with this repository's packages.
+// Command ours runs the loop with Moonhelm's packages.
 package main
 
 import (

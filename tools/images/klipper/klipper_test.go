@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// What helm-controller mounts and sets, and the command lines that follow. ROOT and TMP stand
-// for the directories of the case; helm list is left out of the calls.
+// The mounts and variables of helm-controller, and the command lines that result. ROOT and TMP
+// are directories of the case. helm list is omitted from the calls.
 var cases = map[string]struct {
 	args   []string
 	env    map[string]string

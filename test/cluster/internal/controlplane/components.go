@@ -19,14 +19,13 @@ import (
 	scheduleroptions "k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 )
 
-// The parts are started through their options and not through their commands:
-// the commands install signal handlers, which a process may do once.
+// The components are started through their options instead of their commands, because the
+// commands install signal handlers, which a process may do only once.
 
-// runAPIServer runs kube-apiserver on the listener. It returns on failure only.
+// runAPIServer runs kube-apiserver on the listener. It returns only if it fails.
 func runAPIServer(ctx context.Context, l net.Listener) error {
 	opts := apiserveroptions.NewServerRunOptions()
-	// The listener is handed over, so that no other cluster can take the port
-	// between its choice and its use.
+	// With a listener, no other cluster can take the port before it is used.
 	opts.SecureServing.Listener = l
 	opts.SecureServing.BindPort = l.Addr().(*net.TCPAddr).Port
 	err := parse(opts.Flags(),
@@ -45,7 +44,7 @@ func runAPIServer(ctx context.Context, l net.Listener) error {
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged=true",
 		"--kubelet-preferred-address-types=InternalIP",
-		// Nodes are made ready, so they need not be tainted until they are.
+		// Nodes are created ready, so they need no taint until they are.
 		"--disable-admission-plugins=TaintNodesByCondition",
 		"--profiling=false",
 	)
@@ -65,8 +64,8 @@ func runAPIServer(ctx context.Context, l net.Listener) error {
 	return fmt.Errorf("kube-apiserver ended: %w", apiserver.Run(ctx, completed))
 }
 
-// runControllers runs kube-controller-manager. It returns on failure only. The
-// API server must be healthy.
+// runControllers runs kube-controller-manager. It returns only if it fails. The API server must
+// be healthy.
 func runControllers(ctx context.Context) error {
 	opts, err := manageroptions.NewKubeControllerManagerOptions()
 	if err != nil {
@@ -94,7 +93,7 @@ func runControllers(ctx context.Context) error {
 	return fmt.Errorf("kube-controller-manager ended: %w", manager.Run(ctx, cfg.Complete()))
 }
 
-// runScheduler runs kube-scheduler. It returns on failure only.
+// runScheduler runs kube-scheduler. It returns only if it fails.
 func runScheduler(ctx context.Context) error {
 	opts := scheduleroptions.NewOptions()
 	err := parse(*opts.Flags,
@@ -114,7 +113,7 @@ func runScheduler(ctx context.Context) error {
 	return fmt.Errorf("kube-scheduler ended: %w", scheduler.Run(ctx, cfg, sched))
 }
 
-// parse reads command line flags the way the component's own command does.
+// parse parses flags like the component's own command.
 func parse(sets cliflag.NamedFlagSets, args ...string) error {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	all.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)

@@ -22,10 +22,10 @@ import (
 
 // Files of a cluster's directory, relative to it.
 const (
-	// AdminKubeconfig belongs to a user who may do everything.
+	// AdminKubeconfig is the kubeconfig of a user with all permissions.
 	AdminKubeconfig = "kubeconfig"
-	// RestrictedKubeconfig belongs to the user RestrictedUser, who has no
-	// permissions until some are bound.
+	// RestrictedKubeconfig is the kubeconfig of RestrictedUser, who has no permissions
+	// until a test grants some.
 	RestrictedKubeconfig = "restricted.kubeconfig"
 
 	// RestrictedUser is the user name to put into a RoleBinding's subjects.
@@ -41,9 +41,8 @@ const (
 	tokenFile     = "tokens.csv"
 )
 
-// writeCredentials fills the current directory with everything that lets the parts
-// of a cluster trust each other: a certificate authority (whose key is thrown
-// away), a serving certificate for the loopback address, the key that signs
+// writeCredentials writes the credentials of a cluster to the current directory: a certificate
+// authority without its key, a serving certificate for the loopback address, the key that signs
 // service account tokens, the token file and the kubeconfigs that use it.
 func writeCredentials(server string) error {
 	ca, caKey, err := newCertificate(nil, nil, "moonhelm-test-cluster-ca")
@@ -92,8 +91,8 @@ func writeCredentials(server string) error {
 	return writeKubeconfig(RestrictedKubeconfig, server, RestrictedUser, restricted, caPEM)
 }
 
-// newCertificate makes a certificate for the loopback address, signed by parent,
-// or a certificate authority when parent is nil.
+// newCertificate returns a certificate for the loopback address, signed by parent, or a
+// certificate authority if parent is nil.
 func newCertificate(parent *x509.Certificate, parentKey *ecdsa.PrivateKey, name string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -127,7 +126,7 @@ func newCertificate(parent *x509.Certificate, parentKey *ecdsa.PrivateKey, name 
 	return cert, key, err
 }
 
-// writeKubeconfig writes a kubeconfig with one cluster, one user, one context.
+// writeKubeconfig writes a kubeconfig with one cluster, one user and one context.
 func writeKubeconfig(path, server, user, token string, ca []byte) error {
 	const name = "moonhelm-test"
 	c := clientcmdapi.NewConfig()

@@ -11,13 +11,12 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// etcdSocket is where etcd answers. It is relative because a unix socket's path
-// may not be longer than some hundred characters and test directories often are.
+// etcdSocket is the address of etcd. It is relative because the path of a unix socket is
+// limited to about a hundred characters, and test directories are often longer.
 const etcdSocket = "unix://etcd.sock"
 
-// startEtcd runs etcd in this process and returns once it takes requests. It
-// keeps its data in the current directory and never syncs it to disk: the data
-// does not outlive the cluster.
+// startEtcd starts etcd in this process and returns when it serves requests. Its data is in the
+// current directory and never synced to disk, because it is not needed after the process ends.
 func startEtcd(ctx context.Context) (*embed.Etcd, error) {
 	cfg := embed.NewConfig()
 	cfg.Dir = "etcd"
@@ -26,12 +25,12 @@ func startEtcd(ctx context.Context) (*embed.Etcd, error) {
 	cfg.LogOutputs = []string{"stderr"}
 	cfg.ListenClientUrls = []url.URL{*mustURL(etcdSocket)}
 	cfg.ListenPeerUrls = []url.URL{*mustURL("unix://etcd-peer.sock")}
-	// A single member elects itself; nothing is gained by waiting a second.
+	// A single member elects itself; the default timeouts delay the start by a second.
 	cfg.TickMs, cfg.ElectionMs = 10, 100
 	cfg.EnableGRPCGateway = false
 	cfg.Metrics = "basic"
 
-	// The log's files are made in full beforehand, two at a time.
+	// Two segments of the log are allocated in advance.
 	wal.SegmentSizeBytes = 8 << 20
 
 	e, err := embed.StartEtcd(cfg)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane runs a Kubernetes control plane inside one process:
-// etcd, kube-apiserver, kube-controller-manager, kube-scheduler and the played
-// nodes of package nodes.
+// Package controlplane runs a Kubernetes control plane in one process: etcd, kube-apiserver,
+// kube-controller-manager, kube-scheduler and the simulated nodes of package nodes. [Serve]
+// writes kubeconfigs into an empty directory and serves on a free loopback port:
 //
-// In goes an empty directory; out come kubeconfigs in that directory and a cluster
-// that answers on a free loopback port. It does not end its parts one by one:
-// the process ends and takes them all along, which is quick and leaves nothing.
+//	err := controlplane.Serve(ctx, dir, 2, func() { fmt.Println("ready") })
+//
+// It does not stop the components; the process must end.
 package controlplane
 
 import (
@@ -27,12 +27,12 @@ import (
 	"github.com/moonhelm/moonhelm/test/cluster/internal/nodes"
 )
 
-// startTimeout bounds how long a cluster may take until it is ready.
+// startTimeout limits the time until a cluster is ready.
 const startTimeout = 3 * time.Minute
 
-// Serve runs a cluster in the directory, which becomes the process's current one,
-// and calls ready once pods could run on it. It returns when ctx ends or a part
-// fails; the caller must then end the process.
+// Serve runs a cluster in dir, which becomes the current directory, and calls ready once pods
+// can run on it. It returns when ctx is done or a component fails; the caller must then end the
+// process.
 func Serve(ctx context.Context, dir string, nodeCount int, ready func()) error {
 	if err := os.Chdir(dir); err != nil {
 		return err
@@ -79,7 +79,7 @@ func Serve(ctx context.Context, dir string, nodeCount int, ready func()) error {
 	}
 }
 
-// startRest starts what needs an API server and returns when pods can run.
+// startRest starts the components that need an API server and returns when pods can run.
 func startRest(ctx context.Context, config *rest.Config, nodeCount int, ended chan<- error) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -109,7 +109,7 @@ func listenTLS() (net.Listener, error) {
 	return tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 }
 
-// healthy returns when the API server says that it is.
+// healthy returns when the API server is healthy.
 func healthy(ctx context.Context, client kubernetes.Interface) error {
 	return poll(ctx, func() (bool, error) {
 		status := 0
@@ -118,8 +118,8 @@ func healthy(ctx context.Context, client kubernetes.Interface) error {
 	})
 }
 
-// usable returns when the controllers have given the default namespace what
-// pods need: a service account and the authority's certificate.
+// usable returns when the controllers have created the objects that pods in the default
+// namespace need: a service account and the ConfigMap with the certificate authority.
 func usable(ctx context.Context, client kubernetes.Interface) error {
 	return poll(ctx, func() (bool, error) {
 		_, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})

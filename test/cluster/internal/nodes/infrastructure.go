@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// storageClass is the default class; its volumes are there at once.
+	// storageClass is the default class; its volumes are available at once.
 	storageClass = "standard"
 	provisioner  = prefix + "volumes"
 )
 
-// startInfrastructure plays what a cloud gives: a volume for each claim of the
-// default class and an address for each service of type LoadBalancer. Objects
-// annotated moonhelm.test/never-ready are left to wait.
+// startInfrastructure simulates a cloud provider: it creates a volume for each claim of the
+// default class and sets the address of each service of type LoadBalancer. It ignores objects
+// with the annotation moonhelm.test/never-ready.
 func startInfrastructure(ctx context.Context, c kubernetes.Interface) error {
 	_, err := c.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{Name: storageClass, Annotations: map[string]string{
@@ -59,11 +59,11 @@ func startInfrastructure(ctx context.Context, c kubernetes.Interface) error {
 }
 
 func always(do func(any)) cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{AddFunc: do, UpdateFunc: func(_, now any) { do(now) }}
+	return cache.ResourceEventHandlerFuncs{AddFunc: do, UpdateFunc: func(_, updated any) { do(updated) }}
 }
 
-// provide makes the volume that a claim asks for. Failures are left to the next
-// resync, for instance a volume of the same name that is on its way out.
+// provide creates the volume of a claim. The next resync retries failures, such as a volume of
+// the same name that is being deleted.
 func provide(ctx context.Context, c kubernetes.Interface, claim *corev1.PersistentVolumeClaim) {
 	if claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil || claim.Annotations[prefix+"never-ready"] == "true" ||
 		claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != storageClass {
@@ -88,14 +88,14 @@ func provide(ctx context.Context, c kubernetes.Interface, claim *corev1.Persiste
 	}, metav1.CreateOptions{})
 }
 
-// reclaim deletes a volume that no claim uses any more.
+// reclaim deletes a volume without a claim.
 func reclaim(ctx context.Context, c kubernetes.Interface, v *corev1.PersistentVolume) {
 	if v.Status.Phase == corev1.VolumeReleased && v.Spec.StorageClassName == storageClass && v.DeletionTimestamp == nil {
 		_ = c.CoreV1().PersistentVolumes().Delete(ctx, v.Name, metav1.DeleteOptions{})
 	}
 }
 
-// expose gives a load balancer its address.
+// expose sets the address of a load balancer.
 func expose(ctx context.Context, c kubernetes.Interface, s *corev1.Service, last *atomic.Uint32) {
 	if s.Spec.Type != corev1.ServiceTypeLoadBalancer || len(s.Status.LoadBalancer.Ingress) > 0 ||
 		s.DeletionTimestamp != nil || s.Annotations[prefix+"never-ready"] == "true" {

@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// serveKubelet answers the API server's requests for logs, which is all that it
-// plays of a kubelet's own interface, until ctx ends.
+// serveKubelet serves the only part of a kubelet's API that is simulated: the logs of
+// containers. It returns when ctx is done.
 func serveKubelet(ctx context.Context, l net.Listener, c kubernetes.Interface) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
@@ -55,8 +55,7 @@ func serveKubelet(ctx context.Context, l net.Listener, c kubernetes.Interface) e
 	return nil
 }
 
-// hasLog tells why a kubelet has no log of a container: it has never run, or
-// not before this run.
+// hasLog returns an error if a container has no log: it has never run, or has no previous run.
 func hasLog(pod *corev1.Pod, container string, previous bool) error {
 	status := statusOf(pod, container)
 	switch {
@@ -81,8 +80,8 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// containerLog is what the pod says that its container wrote, or two lines that
-// tell containers and their ends apart.
+// containerLog returns the log in the pod's annotation, or two lines with the name of the
+// container and its state.
 func containerLog(pod *corev1.Pod, container string, previous bool) string {
 	notes := []string{"logs." + container, "logs"}
 	if previous {
@@ -108,7 +107,7 @@ func containerLog(pod *corev1.Pod, container string, previous bool) string {
 	return text
 }
 
-// head keeps the first bytes of a text; without a number it keeps all.
+// head returns the first bytes of text, or all if bytes is not a number.
 func head(text, bytes string) string {
 	n, err := strconv.Atoi(bytes)
 	if err != nil || n < 0 || n >= len(text) {
@@ -117,7 +116,7 @@ func head(text, bytes string) string {
 	return text[:n]
 }
 
-// tail keeps the last lines of a text; without a number it keeps all.
+// tail returns the last lines of text, or all if lines is not a number.
 func tail(text, lines string) string {
 	n, err := strconv.Atoi(lines)
 	if err != nil || n < 0 {
@@ -133,7 +132,7 @@ func tail(text, lines string) string {
 	return strings.Join(all[len(all)-n:], "") + "\n"
 }
 
-// waitForEnd returns when the pod has run its course or is gone.
+// waitForEnd returns when the pod has finished or is gone.
 func waitForEnd(ctx context.Context, c kubernetes.Interface, pod *corev1.Pod) {
 	for {
 		select {
@@ -141,8 +140,8 @@ func waitForEnd(ctx context.Context, c kubernetes.Interface, pod *corev1.Pod) {
 			return
 		case <-time.After(200 * time.Millisecond):
 		}
-		now, err := c.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
-		if err != nil || now.UID != pod.UID || now.Status.Phase == corev1.PodSucceeded || now.Status.Phase == corev1.PodFailed {
+		current, err := c.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil || current.UID != pod.UID || current.Status.Phase == corev1.PodSucceeded || current.Status.Phase == corev1.PodFailed {
 			return
 		}
 	}

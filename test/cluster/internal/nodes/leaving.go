@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// leavingOnly lets pods be deleted that are leaving, and answers for all others
-// that they are not there. kwok deletes by name, sometimes twice: the second
-// time can meet a new pod of that name. A kubelet goes by the UID, and so does
-// this: the pod that was looked at is deleted, or none.
+// leavingOnly rejects the deletion of pods that are not terminating with "not found". Kwok
+// deletes pods by name, sometimes twice, and the second request could delete a new pod of that
+// name. Like a kubelet, it deletes the pod with the UID that it has read, or none.
 type leavingOnly struct{ next http.RoundTripper }
 
 func (l leavingOnly) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -47,7 +46,7 @@ func (l leavingOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil || res.StatusCode != http.StatusConflict {
 			return res, err
 		}
-		res.Body.Close() // it is gone, and another has its name
+		res.Body.Close() // it is gone, and another pod has its name
 	}
 	const gone = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
 	return &http.Response{
@@ -59,7 +58,7 @@ func (l leavingOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// last is the deletion of the pod of that UID, without further grace.
+// last returns the final deletion of the pod with the UID, without a grace period.
 func last(req *http.Request, uid string) *http.Request {
 	body := fmt.Sprintf(`{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"preconditions":{"uid":%q}}`, uid)
 	out := req.Clone(req.Context())

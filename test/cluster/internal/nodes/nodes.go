@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodes plays the machines of a test cluster: nodes, the pods on them,
-// their logs, volumes and load balancers.
-//
-// In goes a connection to an API server; out come nodes that are ready and pods
-// that run, complete, fail or wait as their annotations say. No container is
-// ever started. The nodes and their leases are played by kwok; what becomes of a
-// pod is decided in pod.go.
+// Package nodes simulates the machines of a test cluster: nodes, the pods on them, their logs,
+// volumes and load balancers. Pods run, complete, fail or stay pending as their annotations
+// say; no container is started. Kwok simulates the nodes and their leases, and pod.go has the
+// lifecycle of pods.
 package nodes
 
 import (
@@ -30,12 +27,12 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 )
 
-// leaseSeconds is how long a node's lease holds; kwok renews it four times as
-// often. Without leases the node controller takes the nodes for dead.
+// leaseSeconds is the duration of a node's lease, which kwok renews four times as often. The
+// node controller regards nodes without a lease as failed.
 const leaseSeconds = 40
 
-// Start makes count nodes whose kubelet answers at the listener and begins to
-// play them. It returns as soon as the nodes exist; the play ends with ctx.
+// Start creates count nodes whose kubelets serve on the listener, and starts to simulate them.
+// It returns as soon as the nodes exist; the simulation ends when ctx is done.
 func Start(ctx context.Context, kubeconfig string, config *rest.Config, kubelet net.Listener, count int) error {
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -126,7 +123,7 @@ func startKwok(ctx context.Context, kubeconfig string, port int) error {
 	}
 	careful := rest.CopyConfig(config)
 	careful.Wrap(func(next http.RoundTripper) http.RoundTripper { return leavingOnly{next} })
-	// kwok deletes by either of them.
+	// Kwok deletes by either of them.
 	dynamicClient, err := dynamic.NewForConfig(careful)
 	if err != nil {
 		return err

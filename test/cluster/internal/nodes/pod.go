@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// prefix begins the annotations by which a pod says what becomes of it. They
-// are listed in the README.
+// prefix begins the names of the annotations that control a pod's lifecycle. The README has a
+// list.
 const prefix = "moonhelm.test/"
 
-// podStatus returns, as JSON, the status of the pod after the named step. It is
-// a function of the stages' templates, hence the untyped pod.
+// podStatus returns the status of a pod after a step, as JSON. The templates of the stages call
+// it, with an untyped pod.
 func podStatus(step string, object any, hostIP, podIP string) (string, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
@@ -48,7 +48,7 @@ func podStatus(step string, object any, hostIP, podIP string) (string, error) {
 	return string(data), err
 }
 
-// player changes a pod's status as a kubelet would.
+// player changes a pod's status like a kubelet.
 type player struct {
 	*corev1.Pod
 	now metav1.Time
@@ -56,7 +56,7 @@ type player struct {
 
 func (p player) note(name string) string { return p.Annotations[prefix+name] }
 
-// start places the pod: it has addresses and its containers are being made.
+// start sets the addresses of the pod and the waiting state of its containers.
 func (p player) start(hostIP, podIP string) {
 	s := &p.Status
 	s.StartTime = &p.now
@@ -74,7 +74,7 @@ func (p player) start(hostIP, podIP string) {
 			s.ContainerStatuses[i].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 				Reason: reason, Message: "the pod asks for it by annotation"}}
 		}
-		// Neither initialized nor not: no stage goes on from here.
+		// Without the condition Initialized, no further stage applies.
 		p.condition(corev1.PodInitialized, true, "", "")
 		return
 	}
@@ -85,7 +85,7 @@ func (p player) start(hostIP, podIP string) {
 	p.restartInit()
 }
 
-// restartInit runs the init containers (again).
+// restartInit runs the init containers again.
 func (p player) restartInit() {
 	for i := range p.Status.InitContainerStatuses {
 		c := &p.Status.InitContainerStatuses[i]
@@ -97,8 +97,8 @@ func (p player) restartInit() {
 	p.condition(corev1.PodInitialized, false, "ContainersNotInitialized", "containers with incomplete status")
 }
 
-// initialize ends the init containers: sidecars stay, the others complete, or
-// all fail with the code that the pod asks for.
+// initialize ends the init containers: sidecars keep running, and the others complete or all
+// fail with the exit code of the pod's annotation.
 func (p player) initialize() {
 	code := p.code("init-exit-code")
 	for i := range p.Status.InitContainerStatuses {
@@ -120,8 +120,7 @@ func (p player) initialize() {
 	}
 }
 
-// run starts the main containers. Which of them a probe would call ready is the
-// pod's wish: one that crashes, and one that waits, never was.
+// run starts the main containers. Those that crash or wait are never ready.
 func (p player) run() {
 	p.Status.Phase = corev1.PodRunning
 	p.condition(corev1.PodInitialized, true, "", "")
@@ -143,11 +142,11 @@ func (p player) exit() {
 		p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && code != 0
 	for i := range p.Status.ContainerStatuses {
 		c := &p.Status.ContainerStatuses[i]
-		own := code
+		exitCode := code
 		if only := p.note("exit-container"); only != "" && only != c.Name {
-			own = 0
+			exitCode = 0
 		}
-		c.State, c.Started = p.terminated(c, own), ptr(false)
+		c.State, c.Started = p.terminated(c, exitCode), ptr(false)
 		if again {
 			p.backOff(c)
 		}
@@ -189,7 +188,7 @@ func (p player) restarts() int32 {
 	return most
 }
 
-// setReady says of the main containers and of the pod whether they are ready.
+// setReady sets the readiness of the main containers and of the pod.
 func (p player) setReady(ready bool) {
 	var names []string
 	for i := range p.Status.ContainerStatuses {
@@ -237,7 +236,7 @@ func (p player) each(containers []corev1.Container, state corev1.ContainerState)
 	return out
 }
 
-// terminated is the state of a container that ended now.
+// terminated returns the state of a container that has just ended.
 func (p player) terminated(c *corev1.ContainerStatus, code int32) corev1.ContainerState {
 	started, reason := p.now, "Completed"
 	if c.State.Running != nil {
@@ -252,7 +251,7 @@ func (p player) terminated(c *corev1.ContainerStatus, code int32) corev1.Contain
 	}}
 }
 
-// backOff lets an ended container wait for its next start.
+// backOff sets the state of an ended container that waits for its restart.
 func (p player) backOff(c *corev1.ContainerStatus) {
 	c.LastTerminationState = c.State
 	c.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
@@ -271,8 +270,8 @@ func (p player) sidecar(name string) bool {
 
 func (p player) code(name string) int32 { return number(p.note(name)) }
 
-// number reads an annotation; what is not a number counts as a failure's 1 when
-// it is there and as 0 when it is not.
+// number returns the number in an annotation: 0 if there is no annotation, and 1 if its value
+// is not a number.
 func number(s string) int32 {
 	if s == "" {
 		return 0

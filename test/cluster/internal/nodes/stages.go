@@ -11,12 +11,11 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 )
 
-// A stage says when something happens to a pod. What happens is computed by
-// podStatus from the step's name, so a stage is a jq condition, a delay and a
-// step. The conditions of two stages are never true of the same pod: kwok would
-// choose one by chance.
+// A stage determines when a pod changes: it has a jq condition, a delay and the name of a step,
+// for which podStatus computes the change. At most one stage may apply to a pod, since kwok
+// would choose one at random.
 
-// definitions are the words that the conditions are made of.
+// definitions are the jq functions of the conditions.
 const definitions = `
 def note(n): (.metadata.annotations // {})["moonhelm.test/" + n];
 def leaving: .metadata.deletionTimestamp != null;
@@ -65,7 +64,7 @@ func podStages() []*internalversion.Stage {
 	}
 }
 
-// nodeStages has one stage: the heartbeat that a kubelet sends beside its lease.
+// nodeStages has one stage: the status updates that a kubelet sends in addition to its lease.
 func nodeStages() []*internalversion.Stage {
 	return []*internalversion.Stage{
 		stage("Node", "heartbeat", `true`, `"300s"`, patch(`{{ NodeStatus }}`)),
@@ -93,7 +92,7 @@ func stage(kind, name, condition, delay string, steps ...internalversion.StageSt
 	}
 }
 
-// step sets the pod's status to what podStatus computes for it.
+// step returns a step that sets the pod's status to the result of podStatus.
 func step(name string) internalversion.StageStep {
 	return patch(`{{ PodStatus "` + name + `" . "" "" }}`)
 }

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// compareReleases compares the records of two releases. The [plan.Ref] of a step is that of the
+// object in to, or of one that only from has; Live has the object's name in from.
+func compareReleases(from, to *release.Release) (*Change, error) {
+	old, err := recordedObjects(from)
+	if err != nil {
+		return nil, err
+	}
+	now, err := recordedObjects(to)
+	if err != nil {
+		return nil, err
+	}
+	m := releaseMatch{from, to}
+	steps, err := m.compare(old, now)
+	if err != nil {
+		return nil, err
+	}
+	if old, err = hookObjects(from); err != nil {
+		return nil, err
+	}
+	if now, err = hookObjects(to); err != nil {
+		return nil, err
+	}
+	hooks, err := m.compare(old, now)
+	return &Change{From: from, To: to, Plan: &plan.Plan{Steps: steps}, Hooks: hooks, Stored: true}, err
+}
+
+// A releaseMatch matches the objects of two releases.
+type releaseMatch struct{ from, to *release.Release }
+
+// compare is [plan.Compare] for the objects of two releases.
+func (m releaseMatch) compare(old, now []*manifest.Object) ([]plan.Step, error) {
+	pairs := m.pairs(old, now)
+	var former, removed []*manifest.Object
+	matched := map[*manifest.Object]bool{}
+	for _, o := range now {
+		if was := pairs[o]; was != nil {
+			former = append(former, withName(was, o))
+			matched[was] = true
+		}
+	}
+	for _, o := range old {
+		if !matched[o] {
+			removed = append(removed, o)
+		}
+	}
+	steps, err := plan.Compare(former, now, m.to.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	deletions, err := plan.Compare(removed, nil, m.from.Namespace)
+	return append(steps, deletions...), err
+}
+
+// withName returns o under the name of another object. Its manifest has its own name.
+func withName(o, other *manifest.Object) *manifest.Object {
+	return &manifest.Object{
+		Source: o.Source, Raw: o.Raw, APIVersion: o.APIVersion, Kind: o.Kind, Name: other.Name, Namespace: other.Namespace,
+		Labels: o.Labels, Annotations: o.Annotations, List: o.List,
+	}
+}
+
+// pairs returns the objects of the old release by those of the new one. Objects are of one kind, and
+// match by name with the release's name replaced, or by the same name, from the same template if
+// possible; then, if names are made otherwise, by template.
+func (m releaseMatch) pairs(old, now []*manifest.Object) map[*manifest.Object]*manifest.Object {
+	pairs := map[*manifest.Object]*manifest.Object{}
+	renamed := func(o *manifest.Object) string { return replaceWord(o.Name, m.from.Name, m.to.Name) }
+	name := func(o *manifest.Object) string { return o.Name }
+	template := func(o *manifest.Object) string { return o.Source }
+	for _, source := range []func(*manifest.Object) string{template, func(*manifest.Object) string { return "" }} {
+		for _, replaced := range []func(*manifest.Object) string{renamed, name} {
+			old, now = match(pairs, old, now,
+				func(o *manifest.Object) string { return matchKey(o, m.from, source(o), replaced(o)) },
+				func(o *manifest.Object) string { return matchKey(o, m.to, source(o), o.Name) })
+		}
+	}
+	rest := byTemplate(old, m.from)
+	for key, list := range byTemplate(now, m.to) {
+		was := rest[key]
+		if len(was) == len(list) && (len(list) == 1 || isNamedAfter(m.from, was) && isNamedAfter(m.to, list)) {
+			for i, o := range list {
+				pairs[o] = was[i]
+			}
+		}
+	}
+	return pairs
+}
+
+// match adds the pairs of objects with the same key, and returns the others.
+func match(pairs map[*manifest.Object]*manifest.Object, old, now []*manifest.Object,
+	oldKey, nowKey func(*manifest.Object) string) (oldRest, nowRest []*manifest.Object) {
+	byKey := map[string]*manifest.Object{}
+	for _, o := range now {
+		if !o.Empty && byKey[nowKey(o)] == nil {
+			byKey[nowKey(o)] = o
+		}
+	}
+	for _, o := range old {
+		if partner := byKey[oldKey(o)]; !o.Empty && partner != nil && pairs[partner] == nil {
+			pairs[partner] = o
+		} else {
+			oldRest = append(oldRest, o)
+		}
+	}
+	for _, o := range now {
+		if pairs[o] == nil {
+			nowRest = append(nowRest, o)
+		}
+	}
+	return oldRest, nowRest
+}
+
+// byTemplate groups the objects of a release by kind and template.
+func byTemplate(objects []*manifest.Object, rel *release.Release) map[string][]*manifest.Object {
+	out := map[string][]*manifest.Object{}
+	for _, o := range objects {
+		if !o.Empty && o.Source != "" {
+			key := matchKey(o, rel, o.Source, "")
+			out[key] = append(out[key], o)
+		}
+	}
+	return out
+}
+
+// matchKey returns a key of an object of a release, which is the same for the other release's objects of
+// the same kind and corresponding namespace.
+func matchKey(o *manifest.Object, rel *release.Release, source, name string) string {
+	group, _, ok := strings.Cut(o.APIVersion, "/")
+	if !ok {
+		group = ""
+	}
+	namespace := o.Namespace
+	if namespace == rel.Namespace {
+		namespace = ""
+	}
+	return strings.Join([]string{group, o.Kind, namespace, source, name}, "\x00")
+}
+
+// isNamedAfter reports whether the names of all objects contain their release's name.
+func isNamedAfter(rel *release.Release, objects []*manifest.Object) bool {
+	for _, o := range objects {
+		if !hasWord(o.Name, rel.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// replaceWord returns text with each occurrence of from replaced by to that is a word: no letter or
+// digit is next to it.
+func replaceWord(text, from, to string) string {
+	if from == "" {
+		return text
+	}
+	var b strings.Builder
+	for copied, at := 0, 0; ; {
+		i := strings.Index(text[at:], from)
+		if i < 0 {
+			b.WriteString(text[copied:])
+			return b.String()
+		}
+		start, end := at+i, at+i+len(from)
+		before, _ := utf8.DecodeLastRuneInString(text[:start])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if !isWordRune(before) && !isWordRune(after) {
+			b.WriteString(text[copied:start] + to)
+			copied = end
+		}
+		at = end
+	}
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+func hasWord(text, word string) bool { return replaceWord(text, word, "") != text }

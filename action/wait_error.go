@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/kube/wait"
+)
+
+// A WaitError is returned if an operation fails because a wait fails or is interrupted, after the
+// revision was recorded. Err contains a [*wait.PendingError] or a [*wait.FailedError], which have
+// the objects and the reasons as data.
+type WaitError struct {
+	// Operation is "install", "upgrade", "rollback" or "uninstall".
+	Operation string
+	Release   string
+	Revision  int
+	// Target is the revision that a rollback goes back to.
+	Target int
+	// Deployed is the last successful revision before Revision, or 0 if there is none.
+	Deployed int
+	// Undone says what of the operation was undone.
+	Undone Undone
+	Err    error
+}
+
+// Undone says what of a failed operation was undone.
+type Undone string
+
+// What can be undone. The zero value means nothing.
+const (
+	// UndoneCreated means that the objects that the operation had created were deleted.
+	UndoneCreated Undone = "created"
+	// UndoneAll means that the release was rolled back or uninstalled.
+	UndoneAll Undone = "all"
+)
+
+// waitFailure is a [*wait.PendingError] or a [*wait.FailedError].
+type waitFailure interface {
+	error
+	Outcome() string
+	Lines() []string
+	Summary() string
+}
+
+// Error returns the operation and the outcome, a line for each object, and what stays.
+func (e *WaitError) Error() string {
+	var hook *HookError
+	var failure waitFailure
+	lines := []string{e.Err.Error()}
+	if !errors.As(e.Err, &hook) && errors.As(e.Err, &failure) {
+		lines = append([]string{e.what() + " " + failure.Outcome()}, failure.Lines()...)
+	}
+	if last := e.lastLine(hook == nil); last != "" {
+		lines = append(lines, last)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+func (e *WaitError) Unwrap() error { return e.Err }
+
+// what returns the operation with the revision that it makes.
+func (e *WaitError) what() string {
+	what := fmt.Sprintf("%s of %s", e.Operation, e.Release)
+	switch {
+	case e.Operation == "rollback":
+		what += fmt.Sprintf(" to revision %d (as revision %d)", e.Target, e.Revision)
+	case e.Operation == "upgrade":
+		what += fmt.Sprintf(" to revision %d", e.Revision)
+	case e.Operation == "install" && e.Revision > 1:
+		what += fmt.Sprintf(" (revision %d)", e.Revision)
+	}
+	return what
+}
+
+// lastLine returns Helm's sentence for a timeout, if full is set, and what stays.
+func (e *WaitError) lastLine(full bool) string {
+	const sentence = "timed out waiting for the condition (context deadline exceeded)"
+	pending := (*wait.PendingError)(nil)
+	stays := e.stays()
+	switch timedOut := full && errors.As(e.Err, &pending) && pending.TimedOut(); {
+	case !timedOut:
+		return stays
+	case stays == "":
+		return sentence
+	default:
+		return sentence + ": " + stays
+	}
+}
+
+// stays returns what the operation leaves behind, or "" if it was undone.
+func (e *WaitError) stays() string {
+	switch {
+	case e.Undone == UndoneAll:
+		return ""
+	case e.Undone == UndoneCreated:
+		return fmt.Sprintf("revision %d is recorded as failed, and the objects that it has created are deleted", e.Revision)
+	case e.Operation == "uninstall":
+		return "the release is recorded as failed, and its history is kept"
+	}
+	return fmt.Sprintf("revision %d is recorded as failed, and what it has written stays", e.Revision)
+}
+
+// Summary returns the error in one short line, for the description of a record.
+func (e *WaitError) Summary() string { return summaryOf(e.Err) }
+
+// Hint suggests commands to the user.
+func (e *WaitError) Hint() string {
+	hints := []string{e.waitHint()}
+	if more := e.nextHint(); more != "" {
+		hints = append(hints, more)
+	}
+	return strings.Join(hints, "\n")
+}
+
+// waitHint suggests how to look at the release, and how to wait longer.
+func (e *WaitError) waitHint() string {
+	status := fmt.Sprintf("helm status %s shows the current state", e.Release)
+	if e.Undone == UndoneAll {
+		status = fmt.Sprintf("helm history %s lists the revisions", e.Release)
+		if e.Operation == "install" {
+			status = ""
+		}
+	}
+	var pending *wait.PendingError
+	var failed *wait.FailedError
+	first := ""
+	switch {
+	case errors.As(e.Err, &failed):
+		first = failed.Hint()
+	case errors.As(e.Err, &pending) && pending.TimedOut():
+		first = "--timeout gives it more time"
+	case e.Undone == "":
+		return "interrupted: " + strings.Replace(status, "the current state", "how far the operation got", 1)
+	}
+	if first != "" && status != "" {
+		first += "; "
+	}
+	return first + status
+}
+
+// nextHint suggests how to go on.
+func (e *WaitError) nextHint() string {
+	switch {
+	case e.Undone == UndoneAll:
+		return ""
+	case e.Operation == "uninstall":
+		return fmt.Sprintf("helm uninstall %s goes on with what is left", e.Release)
+	case e.Operation == "install":
+		return fmt.Sprintf("helm upgrade --install %[1]s tries again; helm uninstall %[1]s removes what is left", e.Release)
+	case e.Deployed > 0:
+		return fmt.Sprintf("the next helm upgrade goes on from here; helm rollback %s %d goes back", e.Release, e.Deployed)
+	}
+	return ""
+}
+
+// setUndone notes in the *WaitError in the tree of err, if there is one, what was undone.
+func setUndone(err error, u Undone) {
+	if waited := (*WaitError)(nil); errors.As(err, &waited) {
+		waited.Undone = u
+	}
+}
+
+// isWaitFailure reports whether err is the error of a wait.
+func isWaitFailure(err error) bool {
+	var failure waitFailure
+	return errors.As(err, &failure)
+}
+
+// summaryOf returns err in one short line if an error in its tree has one, else its message.
+func summaryOf(err error) string {
+	var short interface {
+		error
+		Summary() string
+	}
+	if errors.As(err, &short) {
+		return short.Summary()
+	}
+	return err.Error()
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package values
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
+)
+
+// An Origin is a place that sets a value: a line of a values file, a flag, or a script.
+type Origin struct {
+	// File is the name of a values file: as the user gave it, or, for the defaults of a
+	// chart, the chart's path in its tree and values.yaml, as in comments of templates.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // 0 if unknown
+	// Flag is a flag of the user with its expression, such as "--set image.tag=2".
+	Flag string `json:"flag,omitempty"`
+	// Script is the name of the chart whose script set the value.
+	Script string `json:"script,omitempty"`
+	// Path is the path of the value in File if it has another name there, as an imported value
+	// has; otherwise "".
+	Path string `json:"path,omitempty"`
+}
+
+// String returns the place in one line, such as "prod.yaml:3" or "--set image.tag=2".
+func (o Origin) String() string {
+	text := clip(o.Flag)
+	switch {
+	case o.Script != "":
+		return "script of " + o.Script
+	case text == "" && o.Line > 0:
+		text = fmt.Sprintf("%s:%d", o.File, o.Line)
+	case text == "":
+		text = o.File
+	}
+	if o.Path != "" {
+		text += " (" + o.Path + ")"
+	}
+	return text
+}
+
+// Origins are the origins of the values of a chart tree. See [Explain].
+type Origins struct{ root map[string]any }
+
+// Explain returns where the values that [Resolve] returns come from. It merges values whose
+// leaves, scalars and lists, carry their origins, with the same code. It calls read for
+// every file, like [Options.Build]. Explain takes several times the time of Resolve.
+func Explain(c *chart.Chart, o Options, read func(path string) ([]byte, error)) (*Origins, error) {
+	user := map[string]any{}
+	if err := o.build(read, user, true); err != nil {
+		return nil, err
+	}
+	res, err := Resolve(traceChart(c), user)
+	if err != nil {
+		return nil, err
+	}
+	return &Origins{res.Values}, nil
+}
+
+// Of returns the origins of the value at path, the keys from the root's values down: first the
+// place that set it, then those that it took precedence over, nearest first. It returns nil
+// for tables and for paths without a value.
+func (o *Origins) Of(path ...string) []Origin {
+	leaf, ok := at(o.root, path).(*traced)
+	if !ok {
+		return nil
+	}
+	origins := slices.Clone(leaf.origins)
+	whole := "." + joinAll(path)
+	for i := range origins {
+		if strings.HasSuffix(whole, "."+origins[i].Path) {
+			origins[i].Path = ""
+		}
+	}
+	return origins
+}
+
+// Update compares vals with the values of o. It gives those that differ the origin that from
+// returns for their path, and removes those that vals lacks.
+func (o *Origins) Update(vals map[string]any, from func(path []string) Origin) {
+	o.root = update(o.root, vals, nil, from)
+}
+
+func update(old, vals map[string]any, path []string, from func([]string) Origin) map[string]any {
+	out := make(map[string]any, len(vals))
+	for k, v := range vals {
+		below := append(path[:len(path):len(path)], k)
+		leaf, wasLeaf := old[k].(*traced)
+		switch table, isTable := v.(map[string]any); {
+		case isTable:
+			was, _ := old[k].(map[string]any)
+			out[k] = update(was, table, below, from)
+		case wasLeaf && equal(leaf.value, v):
+			out[k] = leaf
+		case v != nil:
+			now := &traced{value: v, origins: []Origin{from(below)}}
+			out[k] = now.over(old[k])
+		}
+	}
+	return out
+}
+
+// equal reports whether a script left a value as it was. Numbers may have changed their type.
+func equal(a, b any) bool {
+	wrap := func(v any) map[string]any { return Rounded(map[string]any{"": v}) }
+	return reflect.DeepEqual(a, b) || reflect.DeepEqual(wrap(a), wrap(b))
+}
+
+// at returns the value at path, or nil.
+func at(vals map[string]any, path []string) any {
+	var v any = vals
+	for _, key := range path {
+		table, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = table[key]
+	}
+	return v
+}
+
+func joinAll(path []string) string {
+	text := ""
+	for _, key := range path {
+		text = join(text, key)
+	}
+	return text
+}
+
+// traced is a leaf of values with its origins. The functions that merge values treat it like
+// any scalar, except that replace and untraced know it. A null has no origins, because a merge
+// deletes keys for it. A traced value is never modified.
+type traced struct {
+	value   any
+	origins []Origin
+}
+
+// over returns t with the origins of old, which it takes precedence over.
+func (t *traced) over(old any) *traced {
+	under, ok := old.(*traced)
+	if !ok || under == t {
+		return t
+	}
+	origins := t.origins[:len(t.origins):len(t.origins)]
+	for _, o := range under.origins {
+		if !slices.Contains(origins, o) {
+			origins = append(origins, o)
+		}
+	}
+	return &traced{value: t.value, origins: origins}
+}
+
+// replace returns the value that is used where v takes precedence over old: v, with its
+// origins if it is traced.
+func replace(v, old any) any {
+	if t, ok := v.(*traced); ok {
+		return t.over(old)
+	}
+	return v
+}
+
+// untraced returns v without its origins.
+func untraced(v any) any {
+	if t, ok := v.(*traced); ok {
+		return t.value
+	}
+	return v
+}
+
+// traceChart returns a copy of the tree of c whose default values are traced.
+func traceChart(c *chart.Chart) *chart.Chart {
+	out := c.Shallow()
+	file := source{name: c.FullPath() + "/" + chart.FileValues}
+	if f := c.File(chart.FileValues); f != nil {
+		file.root = yaml.Root(f.Data)
+	}
+	out.Values = file.table(c.Values, file.root, 0, "")
+	below := make([]*chart.Chart, len(c.Dependencies()))
+	for i, d := range c.Dependencies() {
+		below[i] = traceChart(d)
+	}
+	out.SetDependencies(below...)
+	return out
+}
+
+// source is a values file.
+type source struct {
+	name string
+	root *yaml.Node // nil if the text is not known
+}
+
+// table returns vals with traced leaves. n is the node of vals, or nil; line is that of its
+// key, for leaves whose own line is not known.
+func (s source) table(vals map[string]any, n *yaml.Node, line int, path string) map[string]any {
+	nodes := children(n)
+	out := make(map[string]any, len(vals))
+	for k, v := range vals {
+		at, value := line, (*yaml.Node)(nil)
+		if pair, ok := nodes[k]; ok {
+			at, value = pair[0].Line, pair[1]
+		}
+		below := join(path, k)
+		switch v := v.(type) {
+		case nil:
+			out[k] = nil
+		case map[string]any:
+			out[k] = s.table(v, value, at, below)
+		default:
+			out[k] = &traced{value: v, origins: []Origin{{File: s.name, Line: at, Path: below}}}
+		}
+	}
+	return out
+}
+
+// children returns the keys and values of a map. Of equal keys it has the last.
+func children(n *yaml.Node) map[string][2]*yaml.Node {
+	n = yaml.Target(n)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	out := make(map[string][2]*yaml.Node, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		out[n.Content[i].Value] = [2]*yaml.Node{n.Content[i], n.Content[i+1]}
+	}
+	return out
+}
+
+// traceFile returns vals, the values of a values file of the user, traced.
+func traceFile(name string, data []byte, vals map[string]any) map[string]any {
+	s := source{name: name, root: yaml.Root(data)}
+	return s.table(vals, s.root, 0, "")
+}
+
+// applyTraced is [Apply] for traced values. What the expression sets gets the flag as its origin.
+func applyTraced(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
+	before := untraceLists(dst)
+	if err := Apply(dst, mode, expr, read); err != nil {
+		return err
+	}
+	traceChanges(dst, before, mode.String()+" "+expr, "")
+	return nil
+}
+
+// untraceLists replaces the traced lists of vals by copies without origins, whose items an
+// expression can set. It returns the values as they were.
+func untraceLists(vals map[string]any) (before map[string]any) {
+	before = make(map[string]any, len(vals))
+	for k, v := range vals {
+		before[k] = v
+		switch v := v.(type) {
+		case map[string]any:
+			before[k] = untraceLists(v)
+		case *traced:
+			if list, ok := v.value.([]any); ok {
+				vals[k] = copyValue(list)
+			}
+		}
+	}
+	return before
+}
+
+// traceChanges traces the leaves of vals that are not traced: what a flag has set, and lists.
+func traceChanges(vals, before map[string]any, flag, path string) {
+	for k, v := range vals {
+		below := join(path, k)
+		switch v := v.(type) {
+		case nil, *traced:
+		case map[string]any:
+			was, _ := before[k].(map[string]any)
+			traceChanges(v, was, flag, below)
+		default:
+			leaf, wasLeaf := before[k].(*traced)
+			if _, isList := v.([]any); isList && wasLeaf && reflect.DeepEqual(leaf.value, v) {
+				vals[k] = leaf
+				continue
+			}
+			t := &traced{value: v, origins: []Origin{{Flag: flag, Path: below}}}
+			vals[k] = t.over(before[k])
+		}
+	}
+}

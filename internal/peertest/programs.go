@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package peertest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The versions of programs that Moonhelm is compared with. Each is built once per machine and
+// stored in the user's cache directory.
+const (
+	Helm4 = "helm.sh/helm/v4/cmd/helm@v4.3.1"
+	Helm3 = "helm.sh/helm/v3/cmd/helm@v3.22.0"
+	// Diff is the newest version of the helm-diff plugin in the Go module proxy.
+	Diff = "github.com/databus23/helm-diff/v3@v3.9.11"
+)
+
+// Moonhelm returns the path of the binary under test: MOONHELM_TEST_HELM, or bin/helm of
+// `make build` in the repository, whose top directory is root.
+func Moonhelm(t testing.TB, root string) string {
+	t.Helper()
+	bin := os.Getenv("MOONHELM_TEST_HELM")
+	if bin == "" {
+		bin = filepath.Join(root, "bin", "helm")
+	}
+	bin, err := filepath.Abs(bin)
+	if err == nil {
+		_, err = os.Stat(bin)
+	}
+	if err != nil {
+		t.Fatalf("run make build: %v", err)
+	}
+	return bin
+}
+
+// Helm builds one of Helm's binaries through the Go module proxy and returns its path. This
+// takes about two minutes the first time. The binary's version has only two numbers.
+func Helm(module string) (string, error) {
+	_, version, _ := strings.Cut(module, "@")
+	return install(module, version)
+}
+
+// Released is like Helm, but the binary's version has three numbers like that of a released
+// one, which callers parse.
+func Released(module string) (string, error) {
+	path, version, _ := strings.Cut(module, "@")
+	path = strings.TrimSuffix(path, "/cmd/helm")
+	return install(module, version+"-released", "-ldflags", "-X "+path+"/internal/version.version="+version)
+}
+
+// install builds one of Helm's binaries with linker flags and stores it in the directory name.
+func install(module, name string, flags ...string) (string, error) {
+	return buildOnce(name, "helm", func(fresh string) error {
+		build := exec.Command("go", append(append([]string{"install"}, flags...), module)...)
+		build.Env = append(os.Environ(), "GOBIN="+fresh, "GOFLAGS=-buildvcs=false")
+		build.Dir = os.TempDir() // outside of any module
+		return runBuild(module, build)
+	})
+}
+
+// HelmDiff builds the plugin helm-diff and returns its path. This takes about two minutes the
+// first time.
+func HelmDiff() (string, error) {
+	path, version, _ := strings.Cut(Diff, "@")
+	return buildOnce("helm-diff-"+version, "helm-diff", func(fresh string) error {
+		// "go install" requires the list of versions, which the proxy does not have.
+		module := fmt.Sprintf("module build\n\ngo 1.24\n\nrequire %s %s\n", path, version)
+		if err := os.WriteFile(filepath.Join(fresh, "go.mod"), []byte(module), 0o600); err != nil {
+			return err
+		}
+		build := exec.Command("go", "build", "-o", "helm-diff", path)
+		build.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -mod=mod")
+		build.Dir = fresh
+		return runBuild(Diff, build)
+	})
+}
+
+// buildOnce returns the path of the program in the directory name. If it does not exist, build
+// creates it in the directory that it gets.
+func buildOnce(name, program string, build func(fresh string) error) (string, error) {
+	cache, err := programDirectory()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, name)
+	bin := filepath.Join(dir, program)
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	fresh, err := os.MkdirTemp(cache, "new-") // other tests may be building it at the same time
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(fresh)
+	if err := build(fresh); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return bin, os.Rename(filepath.Join(fresh, program), bin)
+}
+
+func runBuild(what string, build *exec.Cmd) error {
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", what, err, out)
+	}
+	return nil
+}
+
+// SDK builds test/compat/helm4, whose directory is source, and returns its path. The Go command
+// checks whether it is up to date.
+func SDK(source string) (string, error) {
+	cache, err := programDirectory()
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(cache, "helm4-sdk")
+	build := exec.Command("go", "build", "-o", bin, ".")
+	build.Dir = source
+	return bin, runBuild(source, build)
+}
+
+// programDirectory returns the cache directory of programs.
+func programDirectory() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "moonhelm", "peers")
+	return dir, os.MkdirAll(dir, 0o755)
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// commit works out what the changes come to. Nothing has happened yet when it returns;
+// apply makes the payload what it is to be.
+func (s *snapshot) commit(c *changes) (apply func(), err error) {
+	root := s.payload.Chart
+	if root == nil {
+		return func() {}, nil
+	}
+	var steps []func()
+	for _, of := range []func(*changes, *chart.Chart) ([]func(), error){
+		s.commitValues, s.commitFiles, s.commitDependencies, s.commitObjects,
+	} {
+		more, err := of(c, root)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, more...)
+	}
+	return func() {
+		for _, step := range steps {
+			step()
+		}
+	}, nil
+}
+
+// commitValues makes the root's new values. Those of the charts below it are part of them,
+// and what is global is so everywhere.
+func (s *snapshot) commitValues(c *changes, root *chart.Chart) ([]func(), error) {
+	n := s.scopes[root]
+	if n == nil || !n.dirty {
+		return nil, nil
+	}
+	v, err := c.resolve(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.spreadGlobals(root, table(s.payload.Values), v.(map[string]any))
+	if err != nil {
+		return nil, err
+	}
+	return []func(){func() { s.payload.Values = now }}, nil
+}
+
+// commitFiles makes the new files and templates of all charts.
+func (s *snapshot) commitFiles(c *changes, root *chart.Chart) (steps []func(), err error) {
+	root.Walk(func(at *chart.Chart) {
+		for _, field := range []string{"files", "templates"} {
+			n := s.lists[listKey{at, field}]
+			if n == nil || !n.dirty || err != nil {
+				continue
+			}
+			list := fileList(at, field)
+			var now []*chart.File
+			if now, err = c.files(n, *list); err != nil {
+				return
+			}
+			steps = append(steps, func() {
+				*list = now
+				if s.written && field == "files" {
+					adoptSchema(at)
+				}
+			})
+		}
+	})
+	return steps, err
+}
+
+// adoptSchema makes the chart's schema what its file values.schema.yaml says.
+func adoptSchema(c *chart.Chart) {
+	c.SchemaYAML = nil
+	for _, f := range c.Files {
+		if f.Name == chart.FileSchemaYAML {
+			c.SchemaYAML = f.Data
+		}
+	}
+}
+
+// files returns what the files full of a chart become.
+func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
+	els, err := c.elements(n)
+	if err != nil {
+		return nil, err
+	}
+	now := make([]*chart.File, len(els))
+	made := map[*chart.File]*chart.File{} // what others become, in their old place until all places are known
+	for i, el := range els {
+		was, _ := el.origin.(*chart.File)
+		f, err := newFile(was, el.data)
+		if err == nil && (was == nil || was.Name != f.Name) {
+			err = checkFileName(n.title, f.Name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", n.title, i+1, err)
+		}
+		if now[i] = f; was != nil {
+			now[i], made[was] = was, f
+		}
+	}
+	out := merge(full, offered[*chart.File](c, n), now)
+	seen := make(map[string]bool, len(out))
+	for i, f := range out {
+		if made[f] != nil {
+			out[i] = made[f]
+		}
+		if name := out[i].Name; seen[name] {
+			return nil, fmt.Errorf("%s: there are two with the name %q", n.title, name)
+		}
+		seen[out[i].Name] = true
+	}
+	if out == nil {
+		out = []*chart.File{}
+	}
+	return out, nil
+}
+
+// offered returns what the items of a list were made of.
+func offered[T comparable](c *changes, n *node) map[T]bool {
+	out := map[T]bool{}
+	for _, ref := range n.value.([]any) {
+		out[c.byID[ref.(wire.Ref).ID].origin.(T)] = true
+	}
+	return out
+}
+
+// newFile returns the file with these fields: was, where it is the same.
+func newFile(was *chart.File, fields map[string]any) (*chart.File, error) {
+	if fields == nil {
+		return was, nil
+	}
+	name, ok1 := fields["name"].(string)
+	data, ok2 := fields["data"].(string)
+	if !ok1 || !ok2 || len(fields) != 2 {
+		return nil, errors.New("must be a map with name and data, both text, and nothing else")
+	}
+	if was != nil && was.Name == name && string(was.Data) == data {
+		return was, nil
+	}
+	return &chart.File{Name: name, Data: []byte(data)}, nil
+}
+
+// checkFileName returns an error for a name that none of a chart's files, or templates, can
+// have.
+func checkFileName(field, name string) error {
+	if err := oneLine(name); err != nil {
+		return fmt.Errorf("the name %w", err)
+	}
+	if name == "" || name == "." || strings.Contains(name, `\`) || path.IsAbs(name) || path.Clean(name) != name ||
+		name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, ":") {
+		return fmt.Errorf("the name %q must be a path inside the chart, such as %q", clip(name, 80), "config/app.conf")
+	}
+	inTemplates := strings.HasPrefix(name, chart.DirTemplates+"/")
+	if field == "templates" {
+		if !inTemplates {
+			return fmt.Errorf("the name %q must begin with %q", clip(name, 80), chart.DirTemplates+"/")
+		}
+		return nil
+	}
+	// Upper case does not help: there are systems to which it is the same file.
+	first, _, _ := strings.Cut(name, "/")
+	for _, dir := range []string{chart.DirTemplates, chart.DirCharts, chart.DirLibrary, chart.DirExt} {
+		if strings.EqualFold(first, dir) {
+			return fmt.Errorf("the name %q is not for files: %s/ has a meaning of its own", clip(name, 80), dir)
+		}
+	}
+	for _, file := range []string{chart.FileMetadata, chart.FileLock, chart.FileValues, chart.FileSchema,
+		chart.FileRequirements, chart.FileRequirementsLock} {
+		if strings.EqualFold(first, file) {
+			return fmt.Errorf("%s cannot be changed as a file", file)
+		}
+	}
+	return nil
+}
+
+// oneLine returns an error for text that would not stay on its line.
+func oneLine(text string) error {
+	if strings.IndexFunc(text, unicode.IsControl) >= 0 {
+		return fmt.Errorf("%q must not hold control characters", clip(text, 80))
+	}
+	return nil
+}
+
+// commitDependencies makes the new lists of dependencies of all charts.
+func (s *snapshot) commitDependencies(c *changes, root *chart.Chart) (steps []func(), err error) {
+	root.Walk(func(at *chart.Chart) {
+		n := s.lists[listKey{at, "dependencies"}]
+		if n == nil || !n.dirty || err != nil {
+			return
+		}
+		md := metadata(at)
+		if md.Dependencies, err = c.dependencies(n); err != nil {
+			return
+		}
+		if wrong := (&chart.Metadata{APIVersion: chart.APIVersionV2, Name: md.Name, Version: "0.0.0",
+			Dependencies: md.Dependencies}).Validate(); wrong != nil {
+			err = fmt.Errorf("dependencies: %w", wrong)
+			return
+		}
+		steps = append(steps, func() { at.Metadata = &md })
+	})
+	return steps, err
+}
+
+func (c *changes) dependencies(n *node) ([]*chart.Dependency, error) {
+	els, err := c.elements(n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*chart.Dependency, len(els))
+	for i, el := range els {
+		if el.data == nil {
+			out[i] = el.origin.(*chart.Dependency)
+		} else if out[i], err = readDependency(el.data); err != nil {
+			return nil, fmt.Errorf("dependencies[%d]: %w", i+1, err)
+		}
+	}
+	return out, nil
+}
+
+// readTexts returns a list that holds strings and nothing else.
+func readTexts(v any) ([]string, bool) {
+	l, ok := v.([]any)
+	var out []string
+	for _, e := range l {
+		t, isText := e.(string)
+		ok = ok && isText
+		out = append(out, t)
+	}
+	return out, ok
+}
+
+// readDependency reverses dependencyFields.
+func readDependency(m map[string]any) (*chart.Dependency, error) {
+	d := &chart.Dependency{}
+	for k, v := range m {
+		var ok bool
+		switch k {
+		case "name":
+			d.Name, ok = v.(string)
+		case "version":
+			d.Version, ok = v.(string)
+		case "repository":
+			d.Repository, ok = v.(string)
+		case "condition":
+			d.Condition, ok = v.(string)
+		case "alias":
+			d.Alias, ok = v.(string)
+		case "enabled":
+			d.Enabled, ok = v.(bool)
+		case "import-values":
+			d.ImportValues, ok = v.([]any)
+		case "tags":
+			d.Tags, ok = readTexts(v)
+		case "depends-on":
+			d.DependsOn, ok = readTexts(v)
+		default:
+			return nil, fmt.Errorf("%q is not a field of a dependency", clip(k, 80))
+		}
+		if !ok && v != nil {
+			return nil, fmt.Errorf("%s is of the wrong type", k)
+		}
+	}
+	if err := chart.ValidateName(d.Name); err != nil {
+		return nil, fmt.Errorf("name %w", err)
+	}
+	for _, text := range []string{d.Version, d.Repository, d.Condition} {
+		if err := oneLine(text); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// commitObjects makes the new list of objects out of what the contexts of several charts
+// show of it.
+func (s *snapshot) commitObjects(c *changes, _ *chart.Chart) ([]func(), error) {
+	made, err := s.edited(c)
+	if err != nil {
+		return nil, err
+	}
+	full := s.payload.Objects
+	touched := len(made) > 0
+	for _, at := range s.ordered() {
+		n := s.lists[listKey{at, "objects"}]
+		if n == nil || n.now == nil {
+			continue
+		}
+		touched = true
+		els, err := c.elements(n)
+		if err != nil {
+			return nil, err
+		}
+		now := make([]*manifest.Object, len(els))
+		for i, el := range els {
+			if el.origin != nil {
+				now[i] = el.origin.(*manifest.Object)
+			} else if now[i], err = newObject(at, el.data); err != nil {
+				return nil, fmt.Errorf("objects[%d]: %w", i+1, err)
+			}
+		}
+		full = merge(full, offered[*manifest.Object](c, n), now)
+	}
+	if !touched {
+		return nil, nil
+	}
+	out := make([]*manifest.Object, len(full))
+	for i, o := range full {
+		if out[i] = o; made[o] != nil {
+			out[i] = made[o]
+		}
+	}
+	return []func(){func() { s.payload.Objects = out }}, nil
+}
+
+// edited returns what the objects become that a script has changed.
+func (s *snapshot) edited(c *changes) (map[*manifest.Object]*manifest.Object, error) {
+	made := map[*manifest.Object]*manifest.Object{}
+	for _, o := range s.payload.Objects {
+		n := s.objects[o]
+		if n == nil || !n.dirty {
+			continue
+		}
+		v, err := c.resolve(n, 1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", n.name(), err)
+		}
+		m := v.(map[string]any)
+		if was, _ := o.Map(); identical(m, was) {
+			continue
+		}
+		if err := checkObject(m); err != nil {
+			return nil, fmt.Errorf("%s: %w", n.name(), err)
+		}
+		raw, err := manifest.Edit(o.Raw, m)
+		if err == nil && raw != o.Raw {
+			made[o], err = parseObject(o.Source, raw)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", n.name(), err)
+		}
+	}
+	return made, nil
+}
+
+// newObject returns an object that a script of chart c has made.
+func newObject(c *chart.Chart, m map[string]any) (*manifest.Object, error) {
+	if err := checkObject(m); err != nil {
+		return nil, err
+	}
+	raw, err := manifest.Encode(m)
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(c.FullPath()+"/"+chart.FileScript, raw)
+}
+
+func parseObject(source, raw string) (*manifest.Object, error) {
+	objs, err := manifest.Parse(source, raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(objs) != 1 {
+		return nil, fmt.Errorf("it became %d documents instead of one", len(objs))
+	}
+	return objs[0], nil
+}
+
+func checkObject(m map[string]any) error {
+	for _, key := range []string{"apiVersion", "kind"} {
+		if text, ok := m[key].(string); !ok || text == "" {
+			return fmt.Errorf("an object needs %s, as text", key)
+		}
+	}
+	return nil
+}
+
+// merge returns full with those of its elements that are in old replaced by now: what is in
+// now keeps its order, what is missing there is gone, and what is new stands behind its
+// neighbour. Elements that are not in old stay where they are; those of now that are in old
+// and no longer in full are left out.
+func merge[T comparable](full []T, old map[T]bool, now []T) []T {
+	here := make(map[T]bool, len(full))
+	for _, x := range full {
+		here[x] = true
+	}
+	// runs are the elements of now, each that was there followed by the new ones
+	// behind it; the first run has only new ones.
+	runs := [][]T{nil}
+	kept := make(map[T]bool, len(now))
+	for _, x := range now {
+		switch {
+		case old[x] && (!here[x] || kept[x]):
+			continue
+		case old[x]:
+			kept[x] = true
+			runs = append(runs, nil)
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], x)
+	}
+	var out []T
+	next := 0
+	for _, x := range full {
+		if !old[x] {
+			out = append(out, x)
+			continue
+		}
+		if next == 0 {
+			out = append(out, runs[0]...)
+			next = 1
+		}
+		if kept[x] && next < len(runs) {
+			out = append(out, runs[next]...)
+			next++
+		}
+	}
+	if next == 0 {
+		out = append(out, runs[0]...)
+	}
+	return out
+}

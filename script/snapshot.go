@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// snapshot is the payload of an event as one handler sees it, made as it is looked at.
+type snapshot struct {
+	nodes
+	payload *event.Payload
+	results []event.TestResult
+	// written is set where the chart is written as scripts leave it. Elsewhere a script
+	// cannot change the schema that values are validated against.
+	written bool
+
+	contexts map[*chart.Chart]*node
+	scopes   map[*chart.Chart]*node
+	globals  map[uintptr]*node
+	lists    map[listKey]*node
+	objects  map[*manifest.Object]*node
+}
+
+// listKey names one of the lists of a chart's context.
+type listKey struct {
+	chart *chart.Chart
+	field string
+}
+
+func newSnapshot(e event.Event, last *uint64) *snapshot {
+	s := &snapshot{
+		nodes:    nodes{last: last, byID: map[uint64]*node{}},
+		payload:  e.Data(),
+		contexts: map[*chart.Chart]*node{},
+		scopes:   map[*chart.Chart]*node{},
+		globals:  map[uintptr]*node{},
+		lists:    map[listKey]*node{},
+		objects:  map[*manifest.Object]*node{},
+	}
+	switch e := e.(type) {
+	case *event.PostTest:
+		s.results = e.Results
+	case *event.FailedTest:
+		s.results = e.Results
+	case *event.PostCreate, *event.PrePackage:
+		s.written = true
+	}
+	return s
+}
+
+// listFields returns the fields of a context that are lists.
+func listFields() []string { return []string{"dependencies", "files", "objects", "templates"} }
+
+// fieldOf returns the field of a payload that a field of a context shows.
+func fieldOf(name string) event.Fields {
+	switch name {
+	case "values":
+		return event.Values
+	case "dependencies":
+		return event.Dependencies
+	case "files":
+		return event.Files
+	case "objects":
+		return event.Objects
+	case "templates":
+		return event.Templates
+	}
+	return 0
+}
+
+// mutable returns the names of the fields that may change, as [wire.Call] has them.
+func mutable(may event.Fields, top bool) []any {
+	out := []any{}
+	for _, name := range append(listFields(), "values") {
+		if may.Has(fieldOf(name)) {
+			out = append(out, name)
+		}
+	}
+	if top && may.Has(event.Versions) {
+		out = append(out, "version", "appVersion")
+	}
+	return out
+}
+
+// contextOf returns the context that a handler of chart c gets. c is nil where there is no
+// chart.
+func (s *snapshot) contextOf(c *chart.Chart) *node {
+	if n := s.contexts[c]; n != nil {
+		return n
+	}
+	n := &node{context: true, title: "ctx", exact: true}
+	if c != nil && !c.IsRoot() {
+		n.title = "ctx of chart " + c.Name()
+	}
+	n.fetch = func() (any, error) { return s.contextFields(c), nil }
+	s.contexts[c] = n
+	return n
+}
+
+func (s *snapshot) contextFields(c *chart.Chart) map[string]any {
+	op := s.payload.Operation
+	f := map[string]any{
+		"release":      releaseFields(s.payload),
+		"capabilities": capabilityFields(op),
+		"minimal":      c == nil,
+		"dryRun":       op != nil && op.DryRun,
+	}
+	if s.results != nil {
+		f["results"] = resultFields(s.results)
+	}
+	if c == nil {
+		return f
+	}
+	f["chart"] = chartFields(c)
+	f["values"] = s.ref(s.scope(c))
+	for _, field := range listFields() {
+		f[field] = s.ref(s.list(c, field))
+	}
+	charts := map[string]any{}
+	for _, d := range c.Dependencies() {
+		if charts[d.Name()] == nil {
+			charts[d.Name()] = s.ref(s.contextOf(d))
+		}
+	}
+	f["charts"] = charts
+	return f
+}
+
+// scope returns the values that c sees, which are part of those of the chart above it. A
+// library chart has none.
+func (s *snapshot) scope(c *chart.Chart) *node {
+	if n := s.scopes[c]; n != nil {
+		return n
+	}
+	var n *node
+	switch {
+	case c.IsRoot():
+		n = &node{title: "values", field: event.Values, value: table(s.payload.Values)}
+	case inLibrary(c):
+		n = &node{title: "values", value: map[string]any{}}
+		s.scopes[c] = n
+		return n
+	default:
+		up := s.scope(c.Parent())
+		own, isMap := up.value.(map[string]any)[c.Name()].(map[string]any)
+		n = up.below(table(own), c.Name(), 0)
+		if !isMap {
+			up.add(n, false)
+		}
+	}
+	s.scopes[c] = n
+	subs := map[string]*chart.Chart{}
+	for _, d := range c.Subcharts() {
+		subs[d.Name()] = d
+	}
+	n.inner = func(key string, v any) *node {
+		t, isMap := v.(map[string]any)
+		switch {
+		case isMap && subs[key] != nil:
+			return s.scope(subs[key])
+		case isMap && key == values.Global:
+			return s.global(n, t)
+		}
+		return nil
+	}
+	shared := len(subs) > 0 || !c.IsRoot()
+	if _, has := n.value.(map[string]any)[values.Global]; !has && shared {
+		n.add(n.below(map[string]any{}, values.Global, 0), true)
+	}
+	return n
+}
+
+// inLibrary reports whether c or a chart above it stands in library/.
+func inLibrary(c *chart.Chart) bool {
+	for ; c != nil; c = c.Parent() {
+		if c.FromLibrary {
+			return true
+		}
+	}
+	return false
+}
+
+// table returns m, or an empty map for nil.
+func table(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// global returns the node of a scope's global table. Scopes that share a table share it.
+func (s *snapshot) global(scope *node, t map[string]any) *node {
+	at := reflect.ValueOf(t).Pointer()
+	n := s.globals[at]
+	if n == nil || at == 0 {
+		n = scope.below(t, values.Global, 0)
+		s.globals[at] = n
+	}
+	return n
+}
+
+// list returns the node of one of the lists of a chart's context.
+func (s *snapshot) list(c *chart.Chart, field string) *node {
+	key := listKey{c, field}
+	n := s.lists[key]
+	if n == nil {
+		n = &node{Node: wire.Node{Ref: wire.Ref{List: true}}, items: true, title: field, field: fieldOf(field)}
+		n.fetch = func() (any, error) { return s.items(n, c, field), nil }
+		s.lists[key] = n
+	}
+	return n
+}
+
+// items returns the Refs of the elements of one of a chart's lists.
+func (s *snapshot) items(n *node, c *chart.Chart, field string) []any {
+	els := []any{}
+	add := func(origin any, fields func() (any, error)) {
+		els = append(els, s.ref(s.item(n, len(els), origin, fields)))
+	}
+	switch field {
+	case "files", "templates":
+		for _, f := range *fileList(c, field) {
+			if field == "templates" || !strings.HasPrefix(f.Name, chart.DirExt+"/") {
+				add(f, func() (any, error) { return map[string]any{"name": f.Name, "data": string(f.Data)}, nil })
+			}
+		}
+	case "dependencies":
+		if c.Metadata != nil {
+			for _, d := range c.Metadata.Dependencies {
+				if d != nil {
+					add(d, func() (any, error) { return dependencyFields(d), nil })
+				}
+			}
+		}
+	case "objects":
+		// The root chart has all objects, other charts those of their subtree. Documents
+		// of comments alone are not objects.
+		prefix := ""
+		if !c.IsRoot() {
+			prefix = c.FullPath() + "/"
+		}
+		for _, o := range s.payload.Objects {
+			if !o.Empty && strings.HasPrefix(o.Source, prefix) {
+				add(o, func() (any, error) {
+					m, err := o.Map()
+					return table(m), err
+				})
+			}
+		}
+	}
+	return els
+}
+
+// fileList returns the chart's files or templates.
+func fileList(c *chart.Chart, field string) *[]*chart.File {
+	if field == "templates" {
+		return &c.Templates
+	}
+	return &c.Files
+}
+
+// item returns the node of an element of list l. An object has one node in all lists.
+func (s *snapshot) item(l *node, index int, origin any, fields func() (any, error)) *node {
+	n := &node{parent: l, index: index, field: l.field, exact: true, origin: origin, fetch: fields}
+	if o, isObject := origin.(*manifest.Object); isObject {
+		if known := s.objects[o]; known != nil {
+			return known
+		}
+		s.objects[o] = n
+	}
+	return n
+}
+
+const (
+	// maxAlong is how much is sent along with a call, in bytes of memory.
+	maxAlong = 512 << 10
+	// maxObjects is how much text the objects may have that are: they are decoded for it.
+	maxObjects = 64 << 10
+)
+
+// contents returns what is sent along with a call of a handler of c: the content of its
+// context and of the nodes that this leads to, but for the contexts of other charts and for
+// what is too large to be sent whole.
+func (s *snapshot) contents(c *chart.Chart, may event.Fields) []any {
+	out := []any{}
+	withObjects := may.Has(event.Objects) && s.objectText() <= maxObjects
+	left := maxAlong
+	queue := []*node{s.contextOf(c)}
+	seen := map[*node]bool{}
+	for i := 0; i < len(queue); i++ {
+		n := queue[i]
+		if seen[n] || n.context && i > 0 || !withObjects && n.field == event.Objects && !n.items ||
+			n.parent != nil && wire.Size(n.value, left, wire.MaxDepth) > left {
+			continue
+		}
+		seen[n] = true
+		v, err := s.content(n)
+		if err != nil {
+			continue // a script that looks at it asks, and is told why
+		}
+		size := wire.Size(v, left, wire.MaxDepth)
+		if size > left {
+			continue
+		}
+		left -= size
+		out = append(out, map[string]any{"ref": n.Ref, "value": v})
+		wire.Refs(v, func(r wire.Ref) { queue = append(queue, s.byID[r.ID]) })
+	}
+	return out
+}
+
+func (s *snapshot) objectText() (size int) {
+	for _, o := range s.payload.Objects {
+		size += len(o.Raw)
+	}
+	return size
+}
+
+// ordered returns the charts whose contexts were asked for, those above before those below.
+func (s *snapshot) ordered() []*chart.Chart {
+	var out []*chart.Chart
+	for c := range s.contexts {
+		if c != nil {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b *chart.Chart) int {
+		pa, pb := a.FullPath(), b.FullPath()
+		return cmp.Or(strings.Count(pa, "/")-strings.Count(pb, "/"), strings.Compare(pa, pb))
+	})
+	return out
+}
