@@ -37,7 +37,7 @@ repo update" has downloaded; with --refresh, all repositories and registries are
 The status is ok, or "newer" if there is a newer version, "not vendored" if it is not in
 charts/, "wrong version" if another version is, "off" if its condition in values.yaml
 is false.`,
-		Example:           "  helm graph chart ./mychart\n  helm graph chart ./mychart --refresh -o svg >dependencies.svg",
+		Example:           "  helm graph chart ./umbrella\n  helm graph chart ./umbrella --refresh -o svg >dependencies.svg",
 		Args:              cmdutil.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
 		ValidArgsFunction: f.CompleteChart(1, true),
 		RunE: func(cmd *cobra.Command, args []string) error {

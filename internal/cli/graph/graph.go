@@ -18,10 +18,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "graph",
 		Short: "Draw a chart's dependencies or a release's order",
 		Long: `Draw the dependencies of a chart, or the order in which the objects of a release
-are applied: as text, as DOT for Graphviz, as Mermaid for Markdown, or as SVG.
-
-  helm graph chart ./mychart
-  helm graph chart ./mychart -o svg >dependencies.svg
+are applied: as text, as DOT for Graphviz, as Mermaid for Markdown, or as SVG.`,
+		Example: `  helm graph chart ./umbrella
+  helm graph chart ./umbrella -o svg >dependencies.svg
   helm graph release web -o mermaid`,
 		Annotations: map[string]string{cmdutil.NotInHelm: ""},
 		Args:        cmdutil.Group,
@@ -55,12 +54,12 @@ func (o *format) Set(s string) error {
 }
 
 // Type implements pflag.Value.
-func (o *format) Type() string { return "format" }
+func (o *format) Type() string { return "drawing" }
 
 // bind registers --output, with its completion.
 func (o *format) bind(cmd *cobra.Command) {
 	*o = asText
-	cmd.Flags().VarP(o, "output", "o", "output format: text, dot, mermaid or svg")
+	cmd.Flags().VarP(o, "output", "o", "output `format`: text, dot, mermaid or svg")
 	// The flag exists: it is registered one line above.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{
 		string(asText) + "\ta table", string(asDOT) + "\tfor Graphviz", string(asMermaid) + "\tfor Markdown",
