@@ -107,9 +107,11 @@ func (d *dependencyNode) draw(g *drawing, parent, layer int) {
 	if d.parent == nil {
 		n.lines, vendored = append(n.lines, vendored), ""
 	}
-	for _, p := range [][2]string{{"wanted ", d.wanted}, {"locked ", d.locked}, {"vendored ", vendored}, {"newest ", d.newest}} {
-		if p[1] != "" {
-			n.lines = append(n.lines, p[0]+p[1])
+	for _, v := range []struct{ name, version string }{
+		{"wanted", d.wanted}, {"locked", d.locked}, {"vendored", vendored}, {"newest", d.newest},
+	} {
+		if v.version != "" {
+			n.lines = append(n.lines, v.name+" "+v.version)
 		}
 	}
 	if status != "" && status != "ok" && status != "newer" {

@@ -87,7 +87,8 @@ func mermaidText(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {
-		case r > 0x7f, r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', strings.ContainsRune(" -._/,+:^~=", r):
+		case r > 0x7f, r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z',
+			strings.ContainsRune(" -._/,+:^~=", r):
 			b.WriteRune(r)
 		default:
 			fmt.Fprintf(&b, "#%d;", r)

@@ -75,7 +75,7 @@ func TestDrawingEscapes(t *testing.T) {
 		if got := d.text(o); term.Safe(got) != got || len(got) > 4000 {
 			t.Errorf("%s: control characters, or %d bytes", o, len(got))
 		}
-		if d.text(o) != d.text(o) {
+		if again := d.text(o); again != d.text(o) {
 			t.Errorf("%s differs from run to run", o)
 		}
 	}

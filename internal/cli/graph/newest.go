@@ -61,7 +61,8 @@ type finder struct {
 
 // findNewest sets the newest versions in the tree below root. A repository that cannot be read is a
 // warning.
-func findNewest(ctx context.Context, f *cmdutil.Factory, root *dependencyNode, refresh bool, host fetch.HostOptions) error {
+func findNewest(ctx context.Context, f *cmdutil.Factory, root *dependencyNode, refresh bool,
+	host fetch.HostOptions) error {
 	n := finder{factory: f, refresh: refresh, host: host, known: map[[2]string]string{}, warned: map[string]bool{}}
 	var visit func(d *dependencyNode) error
 	visit = func(d *dependencyNode) error {
