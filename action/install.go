@@ -174,7 +174,7 @@ func (w *installOperation) checkName() error {
 	case w.lock != nil && p.deployed == nil && len(p.interrupted) > 0 && p.interrupted[len(p.interrupted)-1] == p.last:
 		return nil
 	}
-	return &NameInUseError{Name: w.req.Name, Status: p.last.Info.Status}
+	return &NameInUseError{Name: w.req.Name, Status: p.last.Info.Status, Deployed: p.deployed != nil}
 }
 
 func (w *installOperation) newRelease(c *chart.Chart) *release.Release {
@@ -266,6 +266,8 @@ func orDefault(d time.Duration) time.Duration {
 type NameInUseError struct {
 	Name   string
 	Status release.Status // "" if another client has just created the record
+	// Deployed is set if a revision of the release is deployed, whatever the last one's status.
+	Deployed bool
 }
 
 func (e *NameInUseError) Error() string {

@@ -32,10 +32,7 @@ type ReleaseStatus struct {
 // Errors: [*ConfigError], [ErrNoName], [*storage.NotFoundError], [*storage.UnreadableError],
 // and those of [kube.Client.Call].
 func (s Status) Run(ctx context.Context, name string, revision int) (*ReleaseStatus, error) {
-	if s.Cluster == nil {
-		return nil, &ConfigError{Operation: "status", Field: "Cluster"}
-	}
-	rel, objects, err := readObjects(ctx, s.Releases, "status", name, revision)
+	rel, objects, err := readObjects(ctx, s.Releases, s.Cluster != nil, name, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +43,14 @@ func (s Status) Run(ctx context.Context, name string, revision int) (*ReleaseSta
 	return &ReleaseStatus{Release: rel, Objects: live}, nil
 }
 
-// readObjects reads a release and the objects in its manifest.
-func readObjects(ctx context.Context, records Storage, operation, name string, revision int) (
+// readObjects reads a release and the objects in its manifest, to look for them in a cluster.
+func readObjects(ctx context.Context, records Storage, hasCluster bool, name string, revision int) (
 	*release.Release, []*manifest.Object, error) {
-	if err := requireReleases(records, operation); err != nil {
+	if err := requireReleases(records, "status"); err != nil {
 		return nil, nil, err
+	}
+	if !hasCluster {
+		return nil, nil, &ConfigError{Operation: "status", Field: "Cluster"}
 	}
 	if err := CheckName(name); err != nil {
 		return nil, nil, err
@@ -85,10 +85,7 @@ type ReleaseTree struct {
 
 // Run reads the release and the tree of its objects. If revision is 0, it reads the newest revision.
 func (s StatusTree) Run(ctx context.Context, name string, revision int) (*ReleaseTree, error) {
-	if s.Cluster == nil {
-		return nil, &ConfigError{Operation: "status", Field: "Cluster"}
-	}
-	rel, objects, err := readObjects(ctx, s.Releases, "status", name, revision)
+	rel, objects, err := readObjects(ctx, s.Releases, s.Cluster != nil, name, revision)
 	if err != nil {
 		return nil, err
 	}

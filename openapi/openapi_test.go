@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 			"data: {a: YQ==}\nraw: {x: [1]}\nany: [1, a]\nfree: {x: {y: 1}}", ""},
 		{"fields that are not known", box + "colour: red\nspec: {containers: [{name: a, prot: 1}], b.c: 1}", `.colour: unknown field
 .spec[b.c]: unknown field
-.spec.containers[0].prot: unknown field`},
+.spec.containers[0].prot: unknown field; did you mean "port"?`},
 		{"a field of the metadata", "kind: Box\nmetadata: {name: a, lables: {}}\nspec: {containers: []}", `.metadata.lables: unknown field; did you mean "labels"?`},
 		{"other types", box + "spec: {containers: {name: a}, replicas: '2', 'on': 'true', policy: 3}\ndata: [a]", `.data: expected a map, got list
 .spec.containers: expected a list, got map

@@ -43,6 +43,7 @@ func TestHints(t *testing.T) {
 		{&storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 3}}, []string{"helm history web lists its revisions"}},
 		{&storage.NotFoundError{Key: storage.Key{Name: "web"}}, []string{"helm list --all-namespaces"}},
 		{&action.NameInUseError{Name: "web", Status: release.Failed}, []string{"helm uninstall web removes", "--replace"}},
+		{&action.NameInUseError{Name: "web", Status: release.Failed, Deployed: true}, []string{"helm upgrade web CHART"}},
 		{&action.NameInUseError{Name: "web", Status: release.Uninstalled}, []string{"--replace"}},
 		{&action.NameInUseError{Name: "web", Status: release.Deployed}, []string{"cannot reuse a name", "choose another"}},
 		{&action.NameInUseError{Name: "web"}, []string{"cannot reuse a name", "choose another"}},

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// Plan prints the changes to a release's objects as a table of text.
+// Plan prints the changes to a release's objects as text, and on a terminal what they do.
 func Plan(ctx context.Context, s term.Streams, c *action.Change) error {
 	o := diff.Options{IncludeTests: true}
 	d := diff.Of(c, o)
@@ -20,7 +20,10 @@ func Plan(ctx context.Context, s term.Streams, c *action.Change) error {
 		_, err := fmt.Fprintln(s.Out, "No changes.")
 		return err
 	}
-	return diff.Write(ctx, s, diff.Text, d, o)
+	if err := diff.Write(ctx, s, diff.Text, d, o); err != nil || !term.IsTerminal(s.Out) {
+		return err
+	}
+	return diff.WriteEffects(s, d, o)
 }
 
 // DryRunView configures the output of a dry run.

@@ -125,6 +125,12 @@ Output and compatibility
   LANG                               locale, if neither is set
   HELM_COLOR                         colours: auto, always or never
   NO_COLOR                           set: no colours
+  HELM_WIDE                          true: whole cells and absolute times on a terminal too
+  HELM_PAGER                         the program that shows long diffs on a terminal
+  PAGER                              the same, if HELM_PAGER is not set
+  LC_ALL                             the locale: without UTF-8, output is drawn with ASCII
+  LC_CTYPE                           the same, if LC_ALL is not set
+  LANG                               the same, if neither is set
   MOONHELM_RELEASES                  address of a mirror of the releases
   HELM_COMPAT                        3 or 4: the version of Helm to report
   HELM_BUILTIN                       built-in commands that plugins do not replace

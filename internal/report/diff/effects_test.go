@@ -288,6 +288,20 @@ func TestWriteStat(t *testing.T) {
 	}
 }
 
+// The effects are the end of the summary.
+func TestWriteEffects(t *testing.T) {
+	var all, effects bytes.Buffer
+	if err := WriteStat(term.Streams{Out: &all}, statDiff(t), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteEffects(term.Streams{Out: &effects}, statDiff(t), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := effects.String(); !strings.HasPrefix(got, "\nDeletes data:\n") || !strings.HasSuffix(all.String(), got) {
+		t.Errorf("got\n%s\nwant the end of\n%s", got, all.String())
+	}
+}
+
 func TestWriteStatOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	d := Diff{Objects: []Object{{Action: plan.Unchanged}, {Action: plan.Keep}}}

@@ -23,7 +23,7 @@ func (d Diff) staleEnvironments(effects []effect) []effect {
 			continue
 		}
 		ends := func(e effect) bool {
-			return e.Ref == o.Ref && (e.Kind == restarts || e.Kind == fails || e.Kind == recreates)
+			return e.Ref == o.Ref && slices.Contains([]effectKind{restarts, recreates, fails}, e.Kind)
 		}
 		if n, _ := podsOf(o.Ref, o.After); n != nil && *n == 0 || slices.ContainsFunc(effects, ends) {
 			continue

@@ -24,10 +24,7 @@ func WriteStat(s term.Streams, d Diff, o Options) error {
 	if len(list) == 0 {
 		return nil
 	}
-	w := statWriter{st: s.Style(s.Out), d: d, columns: o.Columns}
-	if w.columns == 0 && term.IsTerminal(s.Out) {
-		w.columns = term.Width(s.Out)
-	}
+	w := newStatWriter(s, d, o)
 	w.lines(list)
 	title := d.Title
 	if title == "" {
@@ -45,6 +42,23 @@ type statWriter struct {
 	st      term.Style
 	d       Diff
 	columns int // width of the terminal, 0 if there is none
+}
+
+func newStatWriter(s term.Streams, d Diff, o Options) *statWriter {
+	w := &statWriter{st: s.Style(s.Out), d: d, columns: o.Columns}
+	if w.columns == 0 && term.IsTerminal(s.Out) {
+		w.columns = term.Width(s.Out)
+	}
+	return w
+}
+
+// WriteEffects prints what d does, as [WriteStat] does below the summary. It prints nothing if there
+// is nothing to say.
+func WriteEffects(s term.Streams, d Diff, o Options) error {
+	w := newStatWriter(s, d, o)
+	w.effects(d.effects(o))
+	_, err := io.WriteString(s.Out, w.b.String())
+	return err
 }
 
 // statLine is the line of an object.
