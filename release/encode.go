@@ -237,9 +237,9 @@ func (s *Summary) scanInfo(d *scanner) error {
 	})
 }
 
-func (d *scanner) time(t *time.Time) error {
+func (s *scanner) time(t *time.Time) error {
 	var raw json.RawMessage
-	if err := d.value(&raw); err != nil {
+	if err := s.value(&raw); err != nil {
 		return err
 	}
 	return readTime(raw, t)

@@ -23,6 +23,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/docs"
 	envcmd "github.com/moonhelm/moonhelm/internal/cli/env"
 	"github.com/moonhelm/moonhelm/internal/cli/get"
+	"github.com/moonhelm/moonhelm/internal/cli/graph"
 	"github.com/moonhelm/moonhelm/internal/cli/help"
 	"github.com/moonhelm/moonhelm/internal/cli/history"
 	"github.com/moonhelm/moonhelm/internal/cli/install"
@@ -148,8 +149,8 @@ func commands() []command {
 	return []command{
 		{"completion", completion.New, true}, {"create", create.New, false}, {"dependency", dependency.New, false},
 		{"diff", diff.New, true}, {"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
-		{"history", history.New, false}, {"install", install.New, false}, {"lint", lint.New, false}, {"list", list.New,
-			false},
+		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
+		{"lint", lint.New, false}, {"list", list.New, false},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
 		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
 			schema.New, true},

@@ -101,6 +101,9 @@ var exampleOutputs = map[string][]string{
 	"helm get metadata":          {`"revision":2`},
 	"helm get notes":             {`NOTES:`},
 	"helm get values":            {`COMPUTED VALUES:`},
+	"helm graph":                 {`web\s+\^1\.2`, `n0\["group 1<br>`},
+	"helm graph chart":           {`web\s+\^1\.2\s`},
+	"helm graph release":         {`^1\. first$`, `flowchart LR`},
 	"helm help":                  {`helm install \[NAME\] CHART`, `helm get values NAME`, `detailed-exitcode`},
 	"helm history":               {`superseded`, `"revision":2`},
 	"helm install":               {`NAME: blog`, `NAME: shop`, `NAME: news`, `NAMESPACE: prod`, `NAME: mychart-\d+`, `NAME: demo`},
@@ -211,7 +214,7 @@ func TestTopicExamples(t *testing.T) {
 	}
 }
 
-var asksCluster = regexp.MustCompile(`helm (install|upgrade|rollback|uninstall|list|status|history|get|test|diff)\b`)
+var asksCluster = regexp.MustCompile(`helm (install|upgrade|rollback|uninstall|list|status|history|get|test|diff|graph release)\b`)
 
 // exampleExit returns the exit code of a line.
 func exampleExit(line string) int {

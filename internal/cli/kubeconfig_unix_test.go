@@ -59,6 +59,8 @@ var commandUses = map[string]struct {
 	"get metadata":          {cluster, "a"},
 	"get notes":             {cluster, "a"},
 	"get values":            {cluster, "a"},
+	"graph chart":           {offline, "chart"},
+	"graph release":         {cluster, "a"},
 	"help":                  {offline, "install"},
 	"history":               {cluster, "a"},
 	"install":               {cluster, "a chart"},

@@ -74,4 +74,10 @@ func (f *Factory) Report() progress.Func { return f.board().Report }
 
 // Lines returns standard output for lines written while a progress display is on standard error.
 // Control characters in untrusted text are escaped.
-func (f *Factory) Lines() io.Writer { return f.board().Above(term.SafeWriter(f.Out)) }
+func (f *Factory) Lines() io.Writer {
+	w := term.SafeWriter(f.Out)
+	if term.IsTerminal(f.Out) {
+		w = f.DrawingWriter(w)
+	}
+	return f.board().Above(w)
+}

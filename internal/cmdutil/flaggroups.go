@@ -206,6 +206,8 @@ func exampleOfType(kind string) string {
 		return "key=value"
 	case kind == "format":
 		return "json"
+	case kind == "drawing":
+		return "svg"
 	}
 	return ""
 }

@@ -4,8 +4,9 @@
 //
 //	text := markdown.Render(readme, markdown.Options{Columns: 80, Style: streams.Style(streams.Out)})
 //
-// It knows CommonMark and GitHub's tables. HTML is left out, except for the text in it. The input may be hostile: control characters are escaped, and what is too
-// large or takes too long to parse is returned as it is, escaped.
+// It knows CommonMark and GitHub's tables. HTML is left out, except for the text in it. The input may
+// be hostile: control characters are escaped, and what is too large or takes too long to parse is
+// returned as it is, escaped.
 package markdown
 
 import (
@@ -102,7 +103,7 @@ func (r *renderer) blocks(n ast.Node, columns, depth int) []string {
 		if len(lines) == 0 {
 			continue
 		}
-		if len(out) > 0 && !isTight(n, c) {
+		if len(out) > 0 && !isTight(n) {
 			out = append(out, "")
 		}
 		out = append(out, lines...)
@@ -110,14 +111,12 @@ func (r *renderer) blocks(n ast.Node, columns, depth int) []string {
 	return out
 }
 
-// isTight reports whether c follows the block before it in n without an empty line.
-func isTight(n, c ast.Node) bool {
-	if list, ok := n.(*ast.List); ok {
-		return list.IsTight
+// isTight reports whether the blocks in n follow each other without an empty line: n is an item of a
+// tight list.
+func isTight(n ast.Node) bool {
+	if _, ok := n.(*ast.ListItem); !ok {
+		return false
 	}
-	if _, ok := n.(*ast.ListItem); ok {
-		list, ok := n.Parent().(*ast.List)
-		return ok && list.IsTight
-	}
-	return false
+	list, ok := n.Parent().(*ast.List)
+	return ok && list.IsTight
 }

@@ -44,6 +44,9 @@ type Grid struct {
 	Style func(row, column int, cell string) string
 	// Spare are the columns that a terminal too narrow for all goes without, in that order.
 	Spare []int
+	// Below, if not nil, has cells of the last column continue on up to two further lines of a
+	// terminal. It returns what these have in the first column.
+	Below func(row int) string
 }
 
 // Write prints the table to s.Out.
@@ -122,27 +125,50 @@ func (g Grid) Fit(columns int) string {
 	shown, widths := g.layout(widthsOf(all, displaywidth.String), columns)
 	var b strings.Builder
 	for n, row := range all {
-		blank := 0
-		for k, i := range shown {
-			if i >= len(row) {
-				continue
+		for _, line := range g.folded(row, n+first, widths) {
+			blank := 0
+			for k, i := range shown {
+				if i >= len(line) {
+					continue
+				}
+				cell := term.Fit(line[i], widths[i])
+				if i == 0 {
+					cell = term.FitMiddle(line[i], widths[i])
+				}
+				if k > 0 {
+					blank += len(gap)
+				}
+				if cell != "" {
+					b.WriteString(strings.Repeat(" ", blank) + g.styled(n+first, i, cell))
+					blank = 0
+				}
+				blank += widths[i] - displaywidth.String(cell)
 			}
-			cell := term.Fit(row[i], widths[i])
-			if i == 0 {
-				cell = term.FitMiddle(row[i], widths[i])
-			}
-			if k > 0 {
-				blank += len(gap)
-			}
-			if cell != "" {
-				b.WriteString(strings.Repeat(" ", blank) + g.styled(n+first, i, cell))
-				blank = 0
-			}
-			blank += widths[i] - displaywidth.String(cell)
+			b.WriteByte('\n')
 		}
-		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// maxFolded is the maximum number of lines of a row.
+const maxFolded = 3
+
+// folded returns the lines of a row.
+func (g Grid) folded(row []string, number int, widths []int) [][]string {
+	last := len(widths) - 1
+	if g.Below == nil || number < 0 || last < 1 || len(row) != len(widths) {
+		return [][]string{row}
+	}
+	var out [][]string
+	for i, part := range term.Fold(row[last], widths[last], maxFolded) {
+		line := make([]string, len(row))
+		if line[0] = term.SafeLine(g.Below(number)); i == 0 {
+			copy(line, row)
+		}
+		line[last] = part
+		out = append(out, line)
+	}
+	return out
 }
 
 const (

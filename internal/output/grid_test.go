@@ -92,6 +92,9 @@ func TestGridFit(t *testing.T) {
 			"A       B\n" +
 				"猫猫猫  \\x1b[2Jxxxx…\n" +
 				"        b\n"},
+		{"continued cells", Grid{Header: []string{"A", "B"}, Rows: [][]string{{"x", "one two three four five six seven"}, {"y", "short"}},
+			Below: func(row int) string { return "|" }}, 13,
+			"A  B\nx  one two\n|  three four\n|  five six …\ny  short\n"},
 		{"one column", Grid{Header: []string{"A"}, Rows: [][]string{{"abcdef"}}}, 3, "A\na…f\n"},
 		{"nothing", Grid{}, 80, ""},
 		{"an empty row", Grid{Rows: [][]string{{}, {"a"}}}, 80, "\na\n"},

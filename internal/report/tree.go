@@ -67,7 +67,10 @@ func TreeText(s term.Streams, t *action.ReleaseTree, now time.Time) string {
 	for _, n := range t.Tree.Objects {
 		w.add(n, "", "")
 	}
-	g := output.Grid{Header: []string{"OBJECT", "READY", "AGE", "STATUS"}, Rows: w.rows, Style: w.paint, Spare: []int{2, 1}}
+	g := output.Grid{
+		Header: []string{"OBJECT", "READY", "AGE", "STATUS"}, Rows: w.rows, Style: w.paint, Spare: []int{2, 1},
+		Below: func(row int) string { return w.below[row] },
+	}
 	b.WriteString(g.Fit(columns))
 	for _, note := range t.Tree.Notes {
 		b.WriteString(st.Yellow(term.Fit("note: "+term.SafeLine(note), columns)) + "\n")
@@ -101,6 +104,7 @@ type treeWriter struct {
 	now    time.Time
 	rows   [][]string
 	states []status.State
+	below  []string // the branches that go on below a row
 }
 
 // add adds the row of n, behind the branch to it, and those of its children.
@@ -109,8 +113,12 @@ func (w *treeWriter) add(n *status.Node, branch, below string) {
 	if strings.HasSuffix(n.Kind, "ontainer") {
 		name = n.Name
 	}
-	w.row(n.State, branch+name, n.Ready, age(n.Created, w.now), statusText(n))
 	children, left := shownChildren(n)
+	going := below
+	if len(children) > 0 {
+		going += "│"
+	}
+	w.row(n.State, going, branch+name, n.Ready, age(n.Created, w.now), statusText(n))
 	for i, child := range children {
 		if i == len(children)-1 && left == 0 {
 			w.add(child, below+"└─ ", below+"   ")
@@ -119,12 +127,12 @@ func (w *treeWriter) add(n *status.Node, branch, below string) {
 		}
 	}
 	if left > 0 {
-		w.row("", fmt.Sprintf("%s└─ and %d more", below, left), "", "", "")
+		w.row("", below, fmt.Sprintf("%s└─ and %d more", below, left), "", "", "")
 	}
 }
 
-func (w *treeWriter) row(s status.State, cells ...string) {
-	w.rows, w.states = append(w.rows, cells), append(w.states, s)
+func (w *treeWriter) row(s status.State, below string, cells ...string) {
+	w.rows, w.states, w.below = append(w.rows, cells), append(w.states, s), append(w.below, below)
 }
 
 // shownChildren returns the children to show, and the number of others.

@@ -26,7 +26,8 @@ func TreeChanges(st term.Style, before, after *action.ReleaseTree, now time.Time
 	}
 	if before == nil || before.Release.Revision != after.Release.Revision ||
 		before.Release.Info.Status != after.Release.Info.Status {
-		line(after.Release.Name, fmt.Sprintf("revision %d, %s", after.Release.Revision, Status(st, after.Release.Info.Status)))
+		line(after.Release.Name,
+			fmt.Sprintf("revision %d, %s", after.Release.Revision, Status(st, after.Release.Info.Status)))
 	}
 	walk(after.Tree.Objects, "", func(path string, n *status.Node) {
 		text := stateLine(n)

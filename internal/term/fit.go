@@ -41,3 +41,17 @@ func FitMiddle(text string, columns int) string {
 	}
 	return Fit(Fit(text, columns-displaywidth.String(tail))+tail, columns)
 }
+
+// Fold breaks text into at most the given number of lines of at most columns columns, at spaces if
+// possible, and truncates the last one.
+func Fold(text string, columns, lines int) []string {
+	var out []string
+	for ; lines > 1 && displaywidth.String(text) > columns; lines-- {
+		head := displaywidth.TruncateString(text, max(columns, 1), "")
+		if space := strings.LastIndexByte(head, ' '); space > len(head)/2 {
+			head = head[:space]
+		}
+		out, text = append(out, head), strings.TrimPrefix(text[len(head):], " ")
+	}
+	return append(out, Fit(text, columns))
+}

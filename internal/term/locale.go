@@ -23,7 +23,7 @@ func (s Streams) UTF8() bool {
 
 // asciiMarks replaces the characters that helm draws with. Each replacement is as wide.
 var asciiMarks = strings.NewReplacer("…", "~", "█", "#", "░", ".", "├", "|", "└", "`", "│", "|", "─", "-", "•", "*",
-	"→", ">")
+	"→", ">", "·", ".", "⎈", "*")
 
 // DrawingWriter returns a writer that replaces the characters that helm draws with (bars, branches
 // and ellipses) with ASCII, if the locale is not UTF-8. Otherwise it returns w.

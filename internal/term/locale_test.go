@@ -43,9 +43,9 @@ func TestDrawingWriter(t *testing.T) {
 	if w := locale("C.UTF-8").DrawingWriter(&b); w != io.Writer(&b) {
 		t.Errorf("UTF-8: got %T, want the same writer", w)
 	}
-	const text = "├─ web… █░ │ └ • → 猫"
+	const text = "├─ web… █░ │ └ • → · ⎈ 猫"
 	n, err := locale("C").DrawingWriter(&b).Write([]byte(text))
-	if want := "|- web~ #. | ` * > 猫"; n != len(text) || err != nil || b.String() != want {
+	if want := "|- web~ #. | ` * > . * 猫"; n != len(text) || err != nil || b.String() != want {
 		t.Errorf("got %d, %v, %q, want %q", n, err, b.String(), want)
 	}
 	if got, want := displaywidth.String(b.String()), displaywidth.String(text); got != want {

@@ -195,17 +195,7 @@ func padName(name string, columns int) string { return pad(term.FitMiddle(name, 
 
 // fold breaks text into lines of at most columns columns, at spaces if possible, and truncates the
 // last one.
-func fold(text string, columns, lines int) []string {
-	var out []string
-	for ; lines > 1 && displaywidth.String(text) > columns; lines-- {
-		head := displaywidth.TruncateString(text, max(columns, 1), "")
-		if space := strings.LastIndexByte(head, ' '); space > len(head)/2 {
-			head = head[:space]
-		}
-		out, text = append(out, head), strings.TrimPrefix(text[len(head):], " ")
-	}
-	return append(out, fit(text, columns))
-}
+func fold(text string, columns, lines int) []string { return term.Fold(text, columns, lines) }
 
 // width returns the width of a drawn line without escape sequences.
 func width(line string) int {

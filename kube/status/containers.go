@@ -32,7 +32,7 @@ func (n *Node) addContainers() {
 	n.Ready = fmt.Sprintf("%d/%d", ready, all)
 	switch {
 	case p.Status.Phase == "Succeeded":
-		n.State = Completed
+		n.State, n.Ready = Completed, ""
 	case n.State == Progressing && p.Metadata.Deletion == "":
 		n.explain(&p)
 	}

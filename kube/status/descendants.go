@@ -160,7 +160,7 @@ func (c *Reader) list(ctx context.Context, l listing) (found []*Node, note strin
 		query.Set("labelSelector", l.selector)
 	}
 	r, namespace := l.place.Resource, l.place.Namespace
-	for {
+	for page := 1; ; page++ {
 		body, err := c.api.Call(ctx, http.MethodGet, r.Path(namespace, ""), query, nil, nil)
 		var forbidden *kube.ForbiddenError
 		switch {
@@ -185,7 +185,7 @@ func (c *Reader) list(ctx context.Context, l listing) (found []*Node, note strin
 		if next == "" {
 			return found, "", nil
 		}
-		if len(found) >= maxListed {
+		if len(found) >= maxListed || page == 2*maxListed/api.ListPage { // pages may be short, or without end
 			return found, fmt.Sprintf("only %d %s in namespace %s were read", len(found), r.Plural, namespace), nil
 		}
 		query.Set("continue", next)

@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/kubetest"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -226,6 +227,22 @@ func TestTree(t *testing.T) {
 				t.Errorf("asked for %q, want %q; notes %q, want %q", s.asked, test.asked, tree.Notes, test.notes)
 			}
 		})
+	}
+}
+
+// A server whose list has no end does not keep the reader.
+func TestTreeEndlessList(t *testing.T) {
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		fmt.Fprint(w, `{"metadata":{"continue":"more"},"items":[null]}`)
+	}))
+	defer s.Close()
+	r := New(kube.New(kube.Options{REST: func() (*rest.Config, error) { return &rest.Config{Host: s.URL}, nil }}))
+	kind := created()[0]
+	found, note, err := r.list(t.Context(), listing{place: api.Collection{Resource: &kind, Namespace: "a"}})
+	if err != nil || len(found) != 0 || note != "only 0 deployments in namespace a were read" || asked != 20 {
+		t.Errorf("got %d nodes, %q, %v after %d requests", len(found), note, err, asked)
 	}
 }
 

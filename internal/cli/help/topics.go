@@ -121,6 +121,10 @@ Output and compatibility
 
   HELM_DEBUG                         true: show the whole chain of an error
   HELM_PROGRESS                      progress: auto, plain or none
+  HELM_WIDE                          true: tables on a terminal as in a pipe
+  LC_ALL                             locale; without UTF-8 helm draws with ASCII
+  LC_CTYPE                           locale, if LC_ALL is not set
+  LANG                               locale, if neither is set
   HELM_COLOR                         colours: auto, always or never
   NO_COLOR                           set: no colours
   HELM_WIDE                          true: whole cells and absolute times on a terminal too

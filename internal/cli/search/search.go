@@ -54,7 +54,8 @@ type results struct {
 
 func (r *results) bind(cmd *cobra.Command) {
 	r.Output.Bind(cmd.Flags())
-	cmd.Flags().UintVar(&r.MaxWidth, "max-col-width", 50, "maximum width of table columns, 0 for no limit")
+	cmd.Flags().UintVar(&r.MaxWidth, "max-col-width", 50,
+		"maximum width of table columns, 0 for no limit; a terminal fits them to its own")
 	r.given = func() bool { return cmd.Flags().Changed("max-col-width") }
 	cmd.Flags().BoolVar(&r.MustFind, "fail-on-no-result", false, "fail if there are no results")
 	output.Complete(cmd)
