@@ -216,8 +216,8 @@ func (r *RepositoryResolver) Resolve(ctx context.Context, w Dependency) (Resolve
 	return resolvedArchive(a.Path, from, "sha256:"+a.Digest)
 }
 
-// withFailure returns err, the error of finding w, with the error of fetching the index of its
-// repository if there was one.
+// withFailure returns err, the error of finding w. If its repository's index is not cached, or is and
+// does not have it, the error of fetching the index is added.
 func (r *RepositoryResolver) withFailure(w Dependency, err error) error {
 	source, sourceErr := r.repository(w)
 	if sourceErr != nil || source.Name == "" {
@@ -226,14 +226,31 @@ func (r *RepositoryResolver) withFailure(w Dependency, err error) error {
 	r.mu.Lock()
 	failure := r.failures[source.Name]
 	r.mu.Unlock()
-	switch {
-	case failure == nil:
+	fromIndex := errors.As(err, new(*repo.UncachedError)) || errors.As(err, new(*ListingError))
+	if failure == nil || !fromIndex {
 		return err
-	case errors.As(err, new(*repo.UncachedError)):
-		return failure
 	}
-	return fmt.Errorf("%w; the index of %s is the cached one, because it could not be updated: %w", err, source.Name, failure)
+	return &RefreshError{Repository: source.Name, Err: err, Cause: failure}
 }
+
+// A RefreshError is returned if a dependency cannot be found, and the index of its repository could
+// not be fetched before.
+type RefreshError struct {
+	Repository string
+	Err        error // of finding the dependency in the cached index, if there is one
+	Cause      error // of fetching the index
+}
+
+func (e *RefreshError) Error() string {
+	if errors.As(e.Err, new(*repo.UncachedError)) {
+		return fmt.Sprintf("%v: %v", e.Err, e.Cause)
+	}
+	return fmt.Sprintf("%v; the index of %s is the cached one, because it could not be fetched: %v", e.Err, e.Repository,
+		e.Cause)
+}
+
+// Unwrap returns the cause first, because its hint helps more.
+func (e *RefreshError) Unwrap() []error { return []error{e.Cause, e.Err} }
 
 // ref returns the finder's reference to w, and its repository as a lock records it.
 func (r *RepositoryResolver) ref(w Dependency) (ref fetch.Ref, from string, err error) {
