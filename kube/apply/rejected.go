@@ -70,6 +70,14 @@ func (e *RejectedError) Error() string {
 
 func (e *RejectedError) Unwrap() error { return e.Err }
 
+// Field returns the field and its object if the error is about a single field, else nil.
+func (e *RejectedError) Field() (o *manifest.Object, field string) {
+	if len(e.Fields) != 1 {
+		return nil, ""
+	}
+	return e.From, e.Fields[0].Field
+}
+
 // Locate sets the lines of the fields.
 func (e *RejectedError) Locate(line Locator) { locate(e.Fields, e.From, line) }
 
