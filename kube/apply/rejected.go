@@ -163,9 +163,9 @@ type answer struct {
 }
 
 func (a *answer) read(status metav1.Status) {
-	if details := status.Details; status.Reason == metav1.StatusReasonInvalid && details != nil && len(details.Causes) > 0 {
+	if d := status.Details; status.Reason == metav1.StatusReasonInvalid && d != nil && len(d.Causes) > 0 {
 		a.summary = invalidSummary(status)
-		for _, c := range details.Causes {
+		for _, c := range d.Causes {
 			a.cause(c)
 		}
 		return
