@@ -67,10 +67,25 @@ func (t *templates) locate(err error) {
 		}
 	}
 	if e, ok := err.(*kube.ObjectError); ok { //nolint:errorlint // as above
-		if rejected, ok := errors.AsType[*apply.RejectedError](e.Err); ok && len(rejected.Fields) == 1 {
-			e.Line = rejected.Fields[0].Line
+		if field, ok := errors.AsType[fieldError](e.Err); ok {
+			e.Line = t.lineOf(field)
 		}
 	}
+}
+
+// fieldError is an error about one field of an object.
+type fieldError interface {
+	error
+	// Field returns the field and its object, or nil if it is not known.
+	Field() (o *manifest.Object, field string)
+}
+
+func (t *templates) lineOf(e fieldError) int {
+	o, field := e.Field()
+	if o == nil {
+		return 0
+	}
+	return t.line(o, field)
 }
 
 // line returns the line of the template that rendered a field of an object, or 0.

@@ -260,6 +260,11 @@ func checkKubeVersion(c *chart.Chart, caps *engine.Capabilities) error {
 // checkDependencies returns an error if dependencies of a chart are missing.
 func checkDependencies(c *chart.Chart) error {
 	if names := values.Missing(c); len(names) > 0 {
+		for i, name := range names {
+			if name == "" {
+				names[i] = "one without a name"
+			}
+		}
 		return &MissingDependenciesError{Chart: c.Name(), Missing: names}
 	}
 	return nil

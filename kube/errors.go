@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,8 +93,9 @@ func (e *UnauthorizedError) Unwrap() error { return e.Err }
 type NoMatchError struct {
 	// Missing lists the kinds, as "Kind in group/version", without duplicates.
 	Missing []string
-	// Objects lists the objects of these kinds.
-	Objects []string
+	// Objects lists the objects of these kinds, and Sources the template of each, "" if it is not
+	// known. Sources may be nil.
+	Objects, Sources []string
 }
 
 func (e *NoMatchError) Error() string {
@@ -102,9 +104,15 @@ func (e *NoMatchError) Error() string {
 		kind, version, _ := strings.Cut(missing, " in ")
 		kinds[i] = fmt.Sprintf("no matches for kind %q in version %q", kind, version)
 	}
+	objects := slices.Clone(e.Objects)
+	for i, source := range e.Sources {
+		if source != "" && i < len(objects) {
+			objects[i] += " (" + source + ")"
+		}
+	}
 	return fmt.Sprintf("unable to build kubernetes objects from release manifest: %s, needed by %s: ensure CRDs are "+
 		"installed first, or check the apiVersion",
-		strings.Join(kinds, ", "), strings.Join(e.Objects, ", "))
+		strings.Join(kinds, ", "), strings.Join(objects, ", "))
 }
 
 // statusError returns the error for a response that is not a success. It closes the body.

@@ -31,6 +31,9 @@ func (e *UnreachableError) Hint() string {
 
 // Hint returns advice for the user of the command line.
 func (e *NoMatchError) Hint() string {
+	if strings.Contains(strings.Join(e.Missing, " "), " not set)") {
+		return "an object needs an apiVersion and a kind"
+	}
 	return "definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade " +
 		"creates and updates them too"
 }

@@ -107,29 +107,29 @@ func TestSyntaxErrors(t *testing.T) {
 		"an open list": {
 			"a: 1\n---\nb: [\nc: 2\nd: 3\n",
 			`YAML parse error on web/templates/a.yaml: error converting YAML to JSON: yaml: line 4: did not find expected ',' or ']'
-  2 | ---
-  3 | b: [
-> 4 | c: 2
-    | ^
-  5 | d: 3`,
+    2 | ---
+    3 | b: [
+  > 4 | c: 2
+      | ^
+    5 | d: 3`,
 		},
 		"a tab": {
 			"a: 1\nb:\n\tc: 1\n",
 			`YAML parse error on web/templates/a.yaml: error converting YAML to JSON: yaml: line 3: found character that cannot start any token (YAML is indented by spaces, there is a tab)
-  1 | a: 1
-  2 | b:
-> 3 | →c: 1
-    |  ^`,
+    1 | a: 1
+    2 | b:
+  > 3 | →c: 1
+      |  ^`,
 		},
 		"text": {
 			"hello",
 			`YAML parse error on web/templates/a.yaml: line 1: a document must be a map with apiVersion and kind, this one is text
-> 1 | hello
-    | ^`,
+  > 1 | hello
+      | ^`,
 		},
 		"a kind that is a list": {
 			"kind: [a]",
-			"YAML parse error on web/templates/a.yaml: line 1: kind must be a string, this one is a list\n> 1 | kind: [a]\n    | ^",
+			"YAML parse error on web/templates/a.yaml: line 1: kind must be a string, this one is a list\n  > 1 | kind: [a]\n      | ^",
 		},
 		"text in UTF-16": {
 			"\xff\xfea\x00:\x00 \x001\x00\n\x00",
@@ -137,8 +137,8 @@ func TestSyntaxErrors(t *testing.T) {
 		},
 		"an annotation that is a map": {
 			"kind: A\nmetadata: {annotations: {a: {b: c}}}",
-			"YAML parse error on web/templates/a.yaml: line 2: metadata.annotations: \"a\" must be a string, this one is a map\n  1 | kind: A\n" +
-				"> 2 | metadata: {annotations: {a: {b: c}}}\n    | ^",
+			"YAML parse error on web/templates/a.yaml: line 2: metadata.annotations: \"a\" must be a string, this one is a map\n    1 | kind: A\n" +
+				"  > 2 | metadata: {annotations: {a: {b: c}}}\n      | ^",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

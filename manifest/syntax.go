@@ -44,12 +44,11 @@ func (e *SyntaxError) Error() string {
 		fmt.Fprintf(&b, "line %d: ", e.Line)
 	}
 	b.WriteString(e.Problem)
-	if e.TemplateLine > 0 {
+	if e.TemplateLine > 0 && e.TemplateLine != e.Line {
 		fmt.Fprintf(&b, " (rendered by line %d of the template)", e.TemplateLine)
 	}
 	if e.Excerpt != "" {
-		b.WriteByte('\n')
-		b.WriteString(e.Excerpt)
+		b.WriteString("\n  " + strings.ReplaceAll(e.Excerpt, "\n", "\n  "))
 	}
 	return b.String()
 }

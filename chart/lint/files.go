@@ -27,6 +27,9 @@ func (l *linter) checkValues() {
 				l.add(Error, name, 0, "unable to parse YAML: %s", err)
 			}
 		}
+		for _, k := range duplicates(yaml.Root(f.Data), 0) {
+			l.add(Info, name, k.line, "key %q is set twice in the same map; the last one counts", k.key)
+		}
 	case l.firstUnder(name) != "":
 		l.add(Error, name, 0, "is a directory, must be a file")
 	default:

@@ -11,8 +11,9 @@
 //
 // [Chart] checks a chart's files, which need not form a valid chart, and [Objects] checks
 // the output of its templates. The severities are the same as Helm's, so a chart passes
-// both linters or neither. The package does not read files, render templates or validate
-// values; package action does so and calls it.
+// both linters or neither, except for version ranges that are not valid and fields of a wrong
+// type, at which Helm's does not look. The package does not read files, render templates or
+// validate values; package action does so and calls it.
 package lint
 
 import (

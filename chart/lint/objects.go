@@ -76,6 +76,7 @@ func (o *objects) check() {
 			continue
 		}
 		o.duplicateKeys(d)
+		o.kind(d, h)
 		o.name(d, h)
 		o.deprecated(d, h)
 		o.selector(d, h, selector)
@@ -158,6 +159,19 @@ func (o *objects) fields(d *document) {
 func (o *objects) duplicateKeys(d *document) {
 	for _, k := range duplicates(d.node(), 0) {
 		o.add(Info, d.first+k.line-1, "key %q is set twice in the same map; the last one counts", k.key)
+	}
+}
+
+// kind reports objects that name no kind. It is an Info only, as Helm's linter accepts them.
+func (o *objects) kind(d *document, h *head) {
+	if o.file.Incomplete {
+		return
+	}
+	if h.APIVersion == "" {
+		o.add(Info, d.lineOf("apiVersion"), "apiVersion is not set: a cluster refuses such an object")
+	}
+	if h.Kind == "" {
+		o.add(Info, d.lineOf("kind"), "kind is not set: a cluster refuses such an object")
 	}
 }
 

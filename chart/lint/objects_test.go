@@ -54,13 +54,17 @@ func TestObjects(t *testing.T) {
 		}},
 		{"an indent where a document begins", "\n  a: 1\n  metadata: {name: x}\n", []string{
 			`[WARNING] templates/x.yaml:2: document starts with an illegal indent: "  a: 1", which may cause parsing problems`,
+			"[INFO] templates/x.yaml:2: apiVersion is not set: a cluster refuses such an object",
+			"[INFO] templates/x.yaml:2: kind is not set: a cluster refuses such an object",
 		}},
 		{"a key that stands twice", configMap + "data:\n  a: x\n  a: y\n", []string{
 			"[ERROR] templates/x.yaml:7: .data.a: expected a string, got boolean; put it in quotes",
 			`[INFO] templates/x.yaml:7: key "a" is set twice in the same map; the last one counts`,
 		}},
 		{"JSON objects, one after the other", `{"kind":"A","metadata":{"name":"x"}}` + "\n" + `{"kind":"A","metadata":{"name":"y_"}}`, []string{
+			"[INFO] templates/x.yaml:1: apiVersion is not set: a cluster refuses such an object",
 			`[WARNING] templates/x.yaml:2: object name does not conform to Kubernetes naming requirements: "y_": must consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit (such as my-name or example.com)`,
+			"[INFO] templates/x.yaml:2: apiVersion is not set: a cluster refuses such an object",
 		}},
 	}
 	for _, tt := range tests {

@@ -62,9 +62,18 @@ func decode(name string, text []byte) (any, error) {
 	}
 	doc, err := decodeJSON(text)
 	if err != nil {
-		return nil, fmt.Errorf("is not valid JSON: %w", err)
+		return nil, fmt.Errorf("is not valid JSON%s: %w", lineOf(text, err), err)
 	}
 	return doc, nil
+}
+
+// lineOf returns " in line N" for an error of the decoder of JSON that has an offset, else "".
+func lineOf(text []byte, err error) string {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) || syntax.Offset > int64(len(text)) {
+		return ""
+	}
+	return fmt.Sprintf(" in line %d", 1+bytes.Count(text[:syntax.Offset], []byte("\n")))
 }
 
 // decodeJSON decodes a single value with numbers as json.Number.

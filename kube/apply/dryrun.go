@@ -128,7 +128,7 @@ func (c *Applier) dryRunStep(ctx context.Context, j *job, owner kube.Owner, crea
 		isPrerequisiteError(err, created):
 		return nil
 	}
-	return j.reject(string(j.Action), err)
+	return c.reject(ctx, j, string(j.Action), err)
 }
 
 // isPrerequisiteError reports whether the server refuses a dry run only because an object in

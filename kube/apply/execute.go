@@ -139,7 +139,7 @@ func (c *Applier) createNew(ctx context.Context, j *job) error {
 			exists := apierrors.NewAlreadyExists(schema.GroupResource{Resource: j.Resource.Plural}, j.Step.Name)
 			return c.retryExisting(ctx, j, exists)
 		}
-		return j.wrapError("create", c.applyServerSide(ctx, j))
+		return c.wrapError(ctx, j, "create", c.applyServerSide(ctx, j))
 	}
 	body, err := json.Marshal(j.New)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *Applier) createNew(ctx context.Context, j *job) error {
 	if err == nil {
 		c.api.Progress().Send(progress.Event{Kind: progress.Created, Object: j.Short()})
 	}
-	return j.reject("create", err)
+	return c.reject(ctx, j, "create", err)
 }
 
 // retryExisting computes and executes the step for an object that was created after the plan
@@ -248,22 +248,20 @@ func (c *Applier) update(ctx context.Context, j *job) error {
 		}
 		return c.replace(ctx, j)
 	}
-	return j.wrapError("update", err)
-}
-
-// reject is like Fail, for an answer of the server about the object's fields.
-func (j *job) reject(verb string, err error) error {
-	return j.Fail(verb, rejected(j.Step.Object, j.New, err))
+	return c.wrapError(ctx, j, "update", err)
 }
 
 // wrapError is like reject, but returns errors unchanged that name the object themselves.
-func (j *job) wrapError(verb string, err error) error {
+func (c *Applier) wrapError(ctx context.Context, j *job, verb string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var conflict *FieldConflictError
 	var object *kube.ObjectError
 	if errors.As(err, &conflict) || errors.As(err, &object) {
 		return err
 	}
-	return j.reject(verb, err)
+	return c.reject(ctx, j, verb, err)
 }
 
 // mediaType returns the Content-Type of a patch.
@@ -303,10 +301,10 @@ func (c *Applier) replace(ctx context.Context, j *job) error {
 	}
 	err = c.On(c.api.WithProgress(nil).DryRun()).create(ctx, j.Target, body)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return j.reject("replace", err)
+		return c.reject(ctx, j, "replace", err)
 	}
 	if err := c.deleteForeground(ctx, j); err != nil || c.api.IsDryRun() {
-		return j.wrapError("replace", err)
+		return c.wrapError(ctx, j, "replace", err)
 	}
 	created := *j
 	created.recomputed, created.Action, created.Live = true, plan.Create, nil

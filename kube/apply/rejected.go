@@ -5,6 +5,7 @@ package apply
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ type Locator func(o *manifest.Object, field string) int
 type RejectedError struct {
 	// Summary is the server's message without the fields: `Deployment.apps "web" is invalid`.
 	Summary string
-	Fields  []FieldError
+	Fields  []FieldError // none if the server does not name them
 	// From is the rejected object, or nil if it is not known.
 	From *manifest.Object
 	Err  error // the server's answer
@@ -55,6 +56,8 @@ type RejectedError struct {
 
 func (e *RejectedError) Error() string {
 	switch {
+	case len(e.Fields) == 0:
+		return e.Summary
 	case len(e.Fields) == 1 && e.readable:
 		return e.Err.Error()
 	case len(e.Fields) == 1:
@@ -69,6 +72,14 @@ func (e *RejectedError) Error() string {
 }
 
 func (e *RejectedError) Unwrap() error { return e.Err }
+
+// Field returns the field and its object if the error is about a single field, else nil.
+func (e *RejectedError) Field() (o *manifest.Object, field string) {
+	if len(e.Fields) != 1 {
+		return nil, ""
+	}
+	return e.From, e.Fields[0].Field
+}
 
 // Locate sets the lines of the fields.
 func (e *RejectedError) Locate(line Locator) { locate(e.Fields, e.From, line) }
@@ -99,15 +110,42 @@ func rejected(o *manifest.Object, object map[string]any, err error) error {
 	}
 	a := answer{object: object}
 	a.read(status.Status())
-	if len(a.problems) == 0 {
+	switch {
+	case len(a.problems) > 0:
+	case a.unnamed != "":
+		a.summary += ": " + a.unnamed
+	default:
 		return err
 	}
-	e := &RejectedError{Summary: a.summary, From: o, Err: err, readable: a.readable}
-	for _, p := range a.problems {
-		e.Fields = append(e.Fields, FieldError{Problem: p})
-	}
-	return e
+	return &RejectedError{Summary: a.summary, From: o, Err: err, readable: a.readable, Fields: fieldErrors(a.problems)}
 }
+
+func fieldErrors(problems []openapi.Problem) []FieldError {
+	var out []FieldError
+	for _, p := range problems {
+		out = append(out, FieldError{Problem: p})
+	}
+	return out
+}
+
+// reject is like Fail, for an answer of the server about the object's fields. Where the server
+// does not name them, as for a strategic merge patch, it finds them with the server's schemas.
+func (c *Applier) reject(ctx context.Context, j *job, verb string, err error) error {
+	err = rejected(j.Step.Object, j.New, err)
+	if e, ok := errors.AsType[*RejectedError](err); ok && len(e.Fields) == 0 {
+		apiVersion := j.Key().APIVersion
+		if d := c.documents(ctx, []string{apiVersion})[apiVersion]; d != nil {
+			problems := d.Check(j.New)
+			e.Fields = fieldErrors(slices.DeleteFunc(problems, openapi.Problem.Unknown))
+		}
+		if len(e.Fields) > 0 {
+			e.Summary = unreadablePatch
+		}
+	}
+	return j.Fail(verb, err)
+}
+
+const unreadablePatch = "the patch is invalid"
 
 const typedPatch = "failed to create typed patch object"
 
@@ -120,13 +158,14 @@ type answer struct {
 	object   map[string]any
 	summary  string
 	problems []openapi.Problem
-	readable bool // the messages of the causes are shown as they are
+	readable bool   // the messages of the causes are shown as they are
+	unnamed  string // a problem of a field that the server does not name
 }
 
 func (a *answer) read(status metav1.Status) {
-	if details := status.Details; status.Reason == metav1.StatusReasonInvalid && details != nil && len(details.Causes) > 0 {
+	if d := status.Details; status.Reason == metav1.StatusReasonInvalid && d != nil && len(d.Causes) > 0 {
 		a.summary = invalidSummary(status)
-		for _, c := range details.Causes {
+		for _, c := range d.Causes {
 			a.cause(c)
 		}
 		return
@@ -149,7 +188,7 @@ func invalidSummary(status metav1.Status) string {
 	case !found:
 		return "the object is invalid"
 	case strings.Trim(head, ` "`) == "": // of a patch that cannot be read
-		return "the patch is invalid"
+		return unreadablePatch
 	}
 	return head + " is invalid"
 }
@@ -162,10 +201,11 @@ func (a *answer) cause(c metav1.StatusCause) {
 		a.problems = append(a.problems, openapi.Problem{Field: c.Field, Text: message})
 		return
 	}
-	_, rest, _ := strings.Cut(message, "…: ")
+	rest := strings.TrimPrefix(c.Message, invalidValue)
+	rest = strings.TrimPrefix(rest[valueEnd(rest):], ": ")
 	before := len(a.problems)
-	if a.text(rest); len(a.problems) == before && message != "" {
-		a.problems = append(a.problems, openapi.Problem{Field: c.Field, Text: message})
+	if a.text(rest); len(a.problems) == before {
+		a.unnamed = "a field has a value of the wrong type (" + rest + ")"
 	}
 }
 
@@ -326,13 +366,14 @@ func jsonKind(v any) string {
 	return "number"
 }
 
+const invalidValue = "Invalid value: "
+
 // maxValue is the length of the longest value in a message that is shown in full.
 const maxValue = 60
 
 // withShortValue shortens the value in the message of a cause, which may be a whole object.
 func withShortValue(message string) string {
-	const prefix = "Invalid value: "
-	rest, ok := strings.CutPrefix(message, prefix)
+	rest, ok := strings.CutPrefix(message, invalidValue)
 	if !ok {
 		return message
 	}
@@ -340,7 +381,7 @@ func withShortValue(message string) string {
 	if end <= maxValue {
 		return message
 	}
-	return prefix + "…" + rest[end:]
+	return invalidValue + "..." + rest[end:]
 }
 
 // valueEnd returns the length of the value that text begins with: a quoted string, JSON, or a

@@ -199,11 +199,7 @@ func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace 
 }
 
 func (s *candidate) invalid() InvalidObject {
-	o := InvalidObject{Object: s.String(), Source: s.Source, From: s.From}
-	for _, p := range s.problems {
-		o.Fields = append(o.Fields, FieldError{Problem: p})
-	}
-	return o
+	return InvalidObject{Object: s.String(), Source: s.Source, From: s.From, Fields: fieldErrors(s.problems)}
 }
 
 // isRejected reports whether the server would not create the object. It answers that an object

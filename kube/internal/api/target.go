@@ -161,7 +161,7 @@ func NoMatch(missing []*Target) *kube.NoMatchError {
 		if !slices.Contains(e.Missing, what) {
 			e.Missing = append(e.Missing, what)
 		}
-		e.Objects = append(e.Objects, t.Short())
+		e.Objects, e.Sources = append(e.Objects, t.Short()), append(e.Sources, t.Source)
 	}
 	return e
 }
@@ -195,18 +195,34 @@ func (t *Target) CheckName() error {
 	meta, _ := t.Object["metadata"].(map[string]any)
 	generated, _ := meta["generateName"].(string)
 	if v, ok := meta["name"]; ok && t.Name == "" {
-		return t.Fail("place", fmt.Errorf("metadata.name must be a non-empty string, not %v", v))
+		return t.misplaced("name", fmt.Sprintf("must be a non-empty string, not %v", v))
 	}
 	if t.Name == "" && generated == "" && t.Kind != "" {
-		return t.Fail("place", errors.New("metadata.name is missing"))
+		return t.misplaced("name", "is missing")
 	}
 	for field, s := range map[string]string{"name": t.Name, "namespace": t.Namespace} {
 		if s == "." || s == ".." || strings.ContainsAny(s, "/%") {
-			return t.Fail("place", fmt.Errorf("metadata.%s is %q, which is not a valid name", field, s))
+			return t.misplaced(field, fmt.Sprintf("is %q, which is not a valid name", s))
 		}
 	}
 	return nil
 }
+
+// misplaced returns the error about a field of the metadata.
+func (t *Target) misplaced(field, problem string) error {
+	return t.Fail("place", &metadataError{field: "metadata." + field, problem: problem, from: t.From})
+}
+
+// metadataError is an error about a field of an object's metadata.
+type metadataError struct {
+	field, problem string
+	from           *manifest.Object // nil if it is not known
+}
+
+func (e *metadataError) Error() string { return e.field + " " + e.problem }
+
+// Field returns the field and its object.
+func (e *metadataError) Field() (o *manifest.Object, field string) { return e.from, e.field }
 
 // Body returns the JSON of [Target.Labeled].
 func (t *Target) Body(owner kube.Owner) ([]byte, error) {
