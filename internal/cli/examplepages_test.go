@@ -25,8 +25,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// elsewhere are the pages of docs/ whose examples other tests run.
-var elsewhere = map[string]string{
+// otherTests are the pages of docs/ whose examples other tests run.
+var otherTests = map[string]string{
 	"five-minutes.md":       "TestFiveMinutes",
 	"pipelines.md":          "TestPipelines",
 	"plugins.md":            "TestPluginGuide has the chapter on Lua, TestExamplePages the rest",
@@ -61,11 +61,11 @@ func TestExamplePages(t *testing.T) {
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
-		if by := elsewhere[name]; by != "" && !strings.Contains(by, "TestExamplePages") {
+		if by := otherTests[name]; by != "" && !strings.Contains(by, "TestExamplePages") {
 			continue
 		}
 		t.Run(strings.TrimSuffix(name, ".md"), func(t *testing.T) {
-			p := parseExamples(withoutLua(page(t, name)))
+			p := parseExamples(withoutChapters(page(t, name)))
 			for _, problem := range p.problems {
 				t.Errorf("docs/%s:%s", name, problem)
 			}
@@ -100,14 +100,20 @@ type example struct {
 
 func (e example) runs() bool { return e.kind != "not run" }
 
-// withoutLua leaves out the lines of the chapter on plugins in Lua.
-func withoutLua(text string) string {
-	before, chapter, ok := strings.Cut(text, "\n## Plugins in Lua\n")
-	if !ok {
-		return text
+// otherChapters are the chapters whose examples TestPluginGuide and TestDiffGuide run.
+var otherChapters = []string{"Plugins in Lua", "The summary"}
+
+// withoutChapters leaves out the lines of chapters that other tests run.
+func withoutChapters(text string) string {
+	for _, title := range otherChapters {
+		before, chapter, ok := strings.Cut(text, "\n## "+title+"\n")
+		if !ok {
+			continue
+		}
+		chapter, after, _ := strings.Cut(chapter, "\n## ")
+		text = before + strings.Repeat("\n", strings.Count(chapter, "\n")+3) + "## " + after
 	}
-	chapter, after, _ := strings.Cut(chapter, "\n## ")
-	return before + strings.Repeat("\n", strings.Count(chapter, "\n")+2) + "## " + after
+	return text
 }
 
 type examplePage struct {

@@ -41,7 +41,7 @@ import (
 func serveExamples(t *testing.T, dir string) []string {
 	t.Helper()
 	certificate, authority := exampleCertificate(t)
-	hosts := httptest.NewUnstartedServer(&exampleHosts{dir: dir, registries: map[string]*exampleRegistry{}})
+	hosts := httptest.NewUnstartedServer(&pageHosts{dir: dir, registries: map[string]*pageRegistry{}})
 	hosts.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	hosts.Config.ErrorLog = log.New(io.Discard, "", 0) // connections that a client gives up
 	hosts.StartTLS()
@@ -134,14 +134,14 @@ func writeArmor(t *testing.T, path, kind string, write func(io.Writer) error) {
 	filetest.WriteFile(t, path, b.String()+"\n")
 }
 
-// exampleHosts answers for all hosts: registry.* are registries, others have the files of www/NAME.
-type exampleHosts struct {
+// pageHosts answers for all hosts: registry.* are registries, others have the files of www/NAME.
+type pageHosts struct {
 	dir        string
 	mu         sync.Mutex
-	registries map[string]*exampleRegistry
+	registries map[string]*pageRegistry
 }
 
-func (h *exampleHosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *pageHosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	host, _, _ := strings.Cut(r.Host, ":")
 	name := strings.TrimSuffix(host, ".example.com")
 	if !strings.HasPrefix(name, "registry") {
@@ -152,20 +152,20 @@ func (h *exampleHosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.mu.Unlock()
 	registry := h.registries[name]
 	if registry == nil {
-		registry = &exampleRegistry{content: map[string][]byte{}, types: map[string]string{}, tags: map[string][]string{}}
+		registry = &pageRegistry{content: map[string][]byte{}, types: map[string]string{}, tags: map[string][]string{}}
 		h.registries[name] = registry
 	}
 	registry.ServeHTTP(w, r)
 }
 
-// exampleRegistry is a registry in memory, which takes what is pushed and trusts everyone.
-type exampleRegistry struct {
+// pageRegistry is a registry in memory, which takes what is pushed and trusts everyone.
+type pageRegistry struct {
 	content map[string][]byte // by name@digest and name:tag
 	types   map[string]string
 	tags    map[string][]string
 }
 
-func (e *exampleRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *pageRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/v2/")
 	if name, ok := strings.CutSuffix(path, "/tags/list"); ok {
 		e.list(w, name)
@@ -195,7 +195,7 @@ func key(name, reference string) string {
 	return name + ":" + reference
 }
 
-func (e *exampleRegistry) put(w http.ResponseWriter, r *http.Request, name, rest string) {
+func (e *pageRegistry) put(w http.ResponseWriter, r *http.Request, name, rest string) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -217,7 +217,7 @@ func (e *exampleRegistry) put(w http.ResponseWriter, r *http.Request, name, rest
 	w.WriteHeader(http.StatusCreated)
 }
 
-func (e *exampleRegistry) get(w http.ResponseWriter, r *http.Request, at string) {
+func (e *pageRegistry) get(w http.ResponseWriter, r *http.Request, at string) {
 	body, ok := e.content[at]
 	if !ok {
 		http.NotFound(w, r)
@@ -228,7 +228,7 @@ func (e *exampleRegistry) get(w http.ResponseWriter, r *http.Request, at string)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-func (e *exampleRegistry) list(w http.ResponseWriter, name string) {
+func (e *pageRegistry) list(w http.ResponseWriter, name string) {
 	if e.tags[name] == nil {
 		w.WriteHeader(http.StatusNotFound)
 		return
