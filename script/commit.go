@@ -57,17 +57,17 @@ func (s *snapshot) commitValues(c *changes, root *chart.Chart) ([]func(), error)
 }
 
 // commitFiles makes the new files and templates of all charts.
-func (s *snapshot) commitFiles(c *changes, root *chart.Chart) (steps []func(), err error) {
-	root.Walk(func(at *chart.Chart) {
+func (s *snapshot) commitFiles(c *changes, _ *chart.Chart) (steps []func(), err error) {
+	for _, at := range s.ordered() {
 		for _, field := range []string{"files", "templates"} {
 			n := s.lists[listKey{at, field}]
-			if n == nil || !n.dirty || err != nil {
+			if n == nil || !n.dirty {
 				continue
 			}
 			list := fileList(at, field)
-			var now []*chart.File
-			if now, err = c.files(n, *list); err != nil {
-				return
+			now, err := c.files(n, *list)
+			if err != nil {
+				return nil, err
 			}
 			steps = append(steps, func() {
 				*list = now
@@ -76,8 +76,8 @@ func (s *snapshot) commitFiles(c *changes, root *chart.Chart) (steps []func(), e
 				}
 			})
 		}
-	})
-	return steps, err
+	}
+	return steps, nil
 }
 
 // adoptSchema makes the chart's schema what its file values.schema.yaml says.
@@ -195,24 +195,23 @@ func oneLine(text string) error {
 }
 
 // commitDependencies makes the new lists of dependencies of all charts.
-func (s *snapshot) commitDependencies(c *changes, root *chart.Chart) (steps []func(), err error) {
-	root.Walk(func(at *chart.Chart) {
+func (s *snapshot) commitDependencies(c *changes, _ *chart.Chart) (steps []func(), err error) {
+	for _, at := range s.ordered() {
 		n := s.lists[listKey{at, "dependencies"}]
-		if n == nil || !n.dirty || err != nil {
-			return
+		if n == nil || !n.dirty {
+			continue
 		}
 		md := metadata(at)
 		if md.Dependencies, err = c.dependencies(n); err != nil {
-			return
+			return nil, err
 		}
 		if wrong := (&chart.Metadata{APIVersion: chart.APIVersionV2, Name: md.Name, Version: "0.0.0",
 			Dependencies: md.Dependencies}).Validate(); wrong != nil {
-			err = fmt.Errorf("dependencies: %w", wrong)
-			return
+			return nil, fmt.Errorf("dependencies: %w", wrong)
 		}
 		steps = append(steps, func() { at.Metadata = &md })
-	})
-	return steps, err
+	}
+	return steps, nil
 }
 
 func (c *changes) dependencies(n *node) ([]*chart.Dependency, error) {

@@ -159,15 +159,13 @@ func (s *snapshot) scope(c *chart.Chart) *node {
 		}
 	}
 	s.scopes[c] = n
-	subs := map[string]*chart.Chart{}
-	for _, d := range c.Subcharts() {
-		subs[d.Name()] = d
-	}
+	subs := c.Subcharts()
 	n.inner = func(key string, v any) *node {
 		t, isMap := v.(map[string]any)
+		at := slices.IndexFunc(subs, func(d *chart.Chart) bool { return d.Name() == key })
 		switch {
-		case isMap && subs[key] != nil:
-			return s.scope(subs[key])
+		case isMap && at >= 0:
+			return s.scope(subs[at])
 		case isMap && key == values.Global:
 			return s.global(n, t)
 		}

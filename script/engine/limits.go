@@ -95,7 +95,7 @@ func measure() usage {
 func (e *engine) prepareMemory() {
 	e.base = measure()
 	if e.exit != nil {
-		debug.SetGCPercent(200) // less work than 100: most scripts need little
+		debug.SetGCPercent(300) // most scripts need little memory, and the limit holds
 		debug.SetMemoryLimit(e.limits.Memory + e.base.heap + maxStack/2)
 	}
 }
