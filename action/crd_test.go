@@ -145,15 +145,17 @@ func TestPlanUpcomingVersion(t *testing.T) {
 // written; one that fails ends the operation without a record.
 func TestCRDUpgradeError(t *testing.T) {
 	for step, writes := range map[string]int{"plan-crds " + theCRD: 0, "upgrade-crds " + theCRD: 1} {
-		s := installedCase(t, configMaps("a=1"))
-		s.cluster.outdated["crontabs.example.com"] = true
-		s.fail[step] = errBroken
-		req := upgradeTo(t, "")
-		req.Chart, req.CRDs = newChart(t, "crds/tab.yaml", crontab), CRDUpgrade
-		rel, err := s.upgrade().Run(t.Context(), req)
-		if !errors.Is(err, errBroken) || rel != nil || len(s.writes()) != writes || s.records.history() != "1 deployed" {
-			t.Errorf("%s: %v, calls = %q, %s", step, err, s.writes(), s.records.history())
-		}
+		t.Run(step, func(t *testing.T) {
+			s := installedCase(t, configMaps("a=1"))
+			s.cluster.outdated["crontabs.example.com"] = true
+			s.fail[step] = errBroken
+			req := upgradeTo(t, "")
+			req.Chart, req.CRDs = newChart(t, "crds/tab.yaml", crontab), CRDUpgrade
+			rel, err := s.upgrade().Run(t.Context(), req)
+			if !errors.Is(err, errBroken) || rel != nil || len(s.writes()) != writes || s.records.history() != "1 deployed" {
+				t.Errorf("%s: %v, calls = %q, %s", step, err, s.writes(), s.records.history())
+			}
+		})
 	}
 }
 

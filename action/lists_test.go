@@ -121,19 +121,21 @@ func TestObjectReplacedByHook(t *testing.T) {
 		configMaps("a=1") + objectText("ConfigMap", "b", "helm.sh/hook", "pre-upgrade"): 1,
 		objectText("ConfigMap", "a", "helm.sh/hook", "pre-upgrade"):                     2, // a is to be deleted
 	} {
-		s := installedCase(t, configMaps("a=1"))
-		if _, err := s.runUpgrade(t, text); err != nil {
-			t.Fatal(err)
-		}
-		plans := 0
-		for _, line := range s.lines {
-			if strings.HasPrefix(line, "plan ") {
-				plans++
+		t.Run(text, func(t *testing.T) {
+			s := installedCase(t, configMaps("a=1"))
+			if _, err := s.runUpgrade(t, text); err != nil {
+				t.Fatal(err)
 			}
-		}
-		if plans != want {
-			t.Errorf("planned %d times, want %d:\n%s\n%q", plans, want, text, s.lines)
-		}
+			plans := 0
+			for _, line := range s.lines {
+				if strings.HasPrefix(line, "plan ") {
+					plans++
+				}
+			}
+			if plans != want {
+				t.Errorf("planned %d times, want %d:\n%s\n%q", plans, want, text, s.lines)
+			}
+		})
 	}
 }
 

@@ -150,9 +150,11 @@ func TestCheckName(t *testing.T) {
 		"": false, "Web": false, "-web": false, "web-": false, "web..shop": false, ".web": false, "we_b": false,
 		"web\n": false, "../web": false, "wéb": false, strings.Repeat("a", 54): false,
 	} {
-		if err := CheckName(name); (err == nil) != good {
-			t.Errorf("%q: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := CheckName(name); (err == nil) != good {
+				t.Errorf("%q: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -167,10 +169,12 @@ func TestGenerateName(t *testing.T) {
 		strings.Repeat("long-", 20):    "long-long-long-long-long-long-long-long-lo-1795262400",
 		strings.Repeat("a", 41) + "--": strings.Repeat("a", 41) + "-1795262400",
 	} {
-		got := GenerateName(ref, noon)
-		if got != want || CheckName(got) != nil {
-			t.Errorf("%q: got %q, want %q; %v", ref, got, want, CheckName(got))
-		}
+		t.Run(ref, func(t *testing.T) {
+			got := GenerateName(ref, noon)
+			if got != want || CheckName(got) != nil {
+				t.Errorf("%q: got %q, want %q; %v", ref, got, want, CheckName(got))
+			}
+		})
 	}
 }
 

@@ -376,16 +376,18 @@ func TestDiff(t *testing.T) {
 		{9, 1, "release has no 9 version"},
 		{1, 9, "release has no 9 version"},
 	} {
-		change, err := d.Revisions(t.Context(), "web", test.from, test.to)
-		got := ""
-		if err != nil {
-			got = err.Error()
-		} else {
-			got = fmt.Sprintf("%d to %d: %s", change.From.Revision, change.To.Revision, actions(change.Plan.Steps))
-		}
-		if !strings.Contains(got, test.want) {
-			t.Errorf("%d, %d: got %s, want %s", test.from, test.to, got, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			change, err := d.Revisions(t.Context(), "web", test.from, test.to)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = fmt.Sprintf("%d to %d: %s", change.From.Revision, change.To.Revision, actions(change.Plan.Steps))
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("%d, %d: got %s, want %s", test.from, test.to, got, test.want)
+			}
+		})
 	}
 	change, err := d.Between(t.Context(), "web", other, "shop")
 	if err != nil || actions(change.Plan.Steps) != "unchanged ConfigMap/a, create ConfigMap/z" {

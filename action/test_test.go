@@ -171,21 +171,23 @@ func TestTestFilters(t *testing.T) {
 		{[]string{"name="}, `"name=" is not a filter`},
 		{[]string{""}, `"" is not a filter`},
 	} {
-		d := &callLog{}
-		_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, releaseWithTests("c 0", "b 0", "a 0")), Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: test.filters})
-		var ran []string
-		for _, l := range d.lines {
-			if name, ok := strings.CutPrefix(l, "create Pod/"); ok {
-				ran = append(ran, name)
+		t.Run(test.want, func(t *testing.T) {
+			d := &callLog{}
+			_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, releaseWithTests("c 0", "b 0", "a 0")), Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: test.filters})
+			var ran []string
+			for _, l := range d.lines {
+				if name, ok := strings.CutPrefix(l, "create Pod/"); ok {
+					ran = append(ran, name)
+				}
 			}
-		}
-		got := strings.Join(ran, ", ")
-		if err != nil {
-			got = err.Error()
-		}
-		if got != test.want && (err == nil || !strings.Contains(got, test.want)) {
-			t.Errorf("%q: %q, want %q", test.filters, got, test.want)
-		}
+			got := strings.Join(ran, ", ")
+			if err != nil {
+				got = err.Error()
+			}
+			if got != test.want && (err == nil || !strings.Contains(got, test.want)) {
+				t.Errorf("%q: %q, want %q", test.filters, got, test.want)
+			}
+		})
 	}
 }
 

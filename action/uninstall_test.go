@@ -106,13 +106,15 @@ func TestUninstallKeepHistory(t *testing.T) {
 // wanted to keep cannot be undone.
 func TestKeepPolicy(t *testing.T) {
 	for value, kept := range map[string]bool{"keep": true, " Keep ": true, "KEEP": true, "": false, "keeper": false, "delete": false} {
-		rel := newRevision(1, release.Deployed)
-		rel.Manifest = objectText("Secret", "s", keepPolicy, value)
-		r := newUninstallCase(rel)
-		out, err := r.uninstall.Plan(t.Context(), r.request)
-		if err != nil || len(out.Kept) == 1 != kept || len(out.Kept)+len(out.Deleted) != 1 {
-			t.Errorf("%q: kept %v, deleted %v, %v", value, out.Kept, out.Deleted, err)
-		}
+		t.Run(value, func(t *testing.T) {
+			rel := newRevision(1, release.Deployed)
+			rel.Manifest = objectText("Secret", "s", keepPolicy, value)
+			r := newUninstallCase(rel)
+			out, err := r.uninstall.Plan(t.Context(), r.request)
+			if err != nil || len(out.Kept) == 1 != kept || len(out.Kept)+len(out.Deleted) != 1 {
+				t.Errorf("%q: kept %v, deleted %v, %v", value, out.Kept, out.Deleted, err)
+			}
+		})
 	}
 }
 

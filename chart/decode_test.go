@@ -106,9 +106,11 @@ func TestLock(t *testing.T) {
 		"digest: x\ndependencies:\n- \n": "Chart.lock:3: dependencies[0]: is empty, must have a name and a version",
 		"[1]":                            "Chart.lock:1: must be a map, is a list",
 	} {
-		if _, err := chart.ParseLock("Chart.lock", []byte(text)); err == nil || err.Error() != want {
-			t.Errorf("%q: got %v, want %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := chart.ParseLock("Chart.lock", []byte(text)); err == nil || err.Error() != want {
+				t.Errorf("%q: got %v, want %s", text, err, want)
+			}
+		})
 	}
 }
 
@@ -203,17 +205,19 @@ func TestParseRequirementsKeys(t *testing.T) {
 		"dependencies: [{name: [x]}]\n":                                                 "requirements.yaml:1: dependencies[0].name: must be a string, is a list",
 		"requirements: [{name: [x]}]\n":                                                 "requirements.yaml:1: requirements[0].name: must be a string, is a list",
 	} {
-		r, err := chart.ParseRequirements("requirements.yaml", []byte(text))
-		var got []string
-		if err != nil {
-			got = append(got, err.Error())
-		} else {
-			for _, d := range append(r.Dependencies, r.Libraries...) {
-				got = append(got, d.Name)
+		t.Run(text, func(t *testing.T) {
+			r, err := chart.ParseRequirements("requirements.yaml", []byte(text))
+			var got []string
+			if err != nil {
+				got = append(got, err.Error())
+			} else {
+				for _, d := range append(r.Dependencies, r.Libraries...) {
+					got = append(got, d.Name)
+				}
 			}
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: got %q, want %q", text, got, want)
+			}
+		})
 	}
 }

@@ -71,8 +71,10 @@ func TestSurvey(t *testing.T) {
 		"{{ iffy }}{{if(x)}}": "11 1",
 		"{{ \"open":           "6 0",
 	} {
-		if code, depth := measure(text); fmt.Sprint(code, depth) != want {
-			t.Errorf("%s: got %d %d, want %s", text, code, depth, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if code, depth := measure(text); fmt.Sprint(code, depth) != want {
+				t.Errorf("%s: got %d %d, want %s", text, code, depth, want)
+			}
+		})
 	}
 }

@@ -16,16 +16,18 @@ func TestKubeVersions(t *testing.T) {
 		"1.x":               "",
 		"":                  "",
 	} {
-		v, err := ParseKubeVersion(text)
-		if want == "" {
-			if err == nil {
-				t.Errorf("%q is taken for %v", text, v)
+		t.Run(text, func(t *testing.T) {
+			v, err := ParseKubeVersion(text)
+			if want == "" {
+				if err == nil {
+					t.Errorf("%q is taken for %v", text, v)
+				}
+				return
 			}
-			continue
-		}
-		if got := v.String() + " " + v.GitVersion() + " " + v.Major + " " + v.Minor; err != nil || got != want {
-			t.Errorf("%q: got %q, %v, want %q", text, got, err, want)
-		}
+			if got := v.String() + " " + v.GitVersion() + " " + v.Major + " " + v.Minor; err != nil || got != want {
+				t.Errorf("%q: got %q, %v, want %q", text, got, err, want)
+			}
+		})
 	}
 	if v := (&KubeVersion{Version: "v1.30.2-eks-1"}); v.String() != "v1.30.2" {
 		t.Errorf("from a cluster: got %s", v)

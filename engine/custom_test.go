@@ -77,13 +77,15 @@ func TestInputFunctionsInvalidName(t *testing.T) {
 		"quote": "cannot be replaced", "include": "cannot be replaced", "and": "cannot be replaced", "lookup": "cannot be replaced",
 		"": "a name holds", "1a": "a name holds", "a-b": "a name holds", "a.b": "a name holds", "if": "a name holds", "true": "a name holds", "nil": "a name holds",
 	} {
-		in := input(t, tree(t, "web", map[string]string{"templates/a.yaml": ""}))
-		in.Functions = functionsOf{"web": {"fine_1": says(""), "über": says(""), name: says("")}}
-		_, err := Render(context.Background(), in)
-		var e *FunctionError
-		if !errors.As(err, &e) || e.Chart != "web" || e.Name != name || !strings.Contains(err.Error(), problem) {
-			t.Errorf("%q: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			in := input(t, tree(t, "web", map[string]string{"templates/a.yaml": ""}))
+			in.Functions = functionsOf{"web": {"fine_1": says(""), "über": says(""), name: says("")}}
+			_, err := Render(context.Background(), in)
+			var e *FunctionError
+			if !errors.As(err, &e) || e.Chart != "web" || e.Name != name || !strings.Contains(err.Error(), problem) {
+				t.Errorf("%q: %v", name, err)
+			}
+		})
 	}
 }
 

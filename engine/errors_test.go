@@ -116,9 +116,11 @@ func TestErrorSyntax(t *testing.T) {
 			"  hint: a key with \"-\" is reached by index: {{ index .Values \"my-key\" }}",
 		"a\n{{ .Values.a": "parse error at (web/templates/a.yaml:2): unclosed action\n  2 | {{ .Values.a",
 	} {
-		if got := renderError(t, map[string]string{"templates/a.yaml": text}).Error(); got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := renderError(t, map[string]string{"templates/a.yaml": text}).Error(); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
 	}
 }
 

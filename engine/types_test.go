@@ -35,9 +35,11 @@ func TestDurationDaysAndWeeks(t *testing.T) {
 		`{{ durationDays 7920 }} {{ durationDays 166300 }} {{ durationDays 253409 }}`:                          "0.09166666666666667 1.9247685185185184 2.932974537037037",
 		`{{ durationWeeks 1 }} {{ durationWeeks 190057 }} {{ durationWeeks 205895 }} {{ durationWeeks "3h" }}`: "1.6534391534391533e-06 0.31424768518518514 0.34043485449735444 0.017857142857142856",
 	} {
-		in := input(t, tree(t, "p", map[string]string{"templates/a.yaml": expr}))
-		if got := content(t, in); got != want {
-			t.Errorf("%s: got %s, want %s", expr, got, want)
-		}
+		t.Run(expr, func(t *testing.T) {
+			in := input(t, tree(t, "p", map[string]string{"templates/a.yaml": expr}))
+			if got := content(t, in); got != want {
+				t.Errorf("%s: got %s, want %s", expr, got, want)
+			}
+		})
 	}
 }

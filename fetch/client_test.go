@@ -183,9 +183,11 @@ func TestSameOrigin(t *testing.T) {
 		{"", "", false},
 		{"https://a", "https://a:b:c", false},
 	} {
-		if got := SameOrigin(c.home, c.other); got != c.want {
-			t.Errorf("%s to %s: %t", c.home, c.other, got)
-		}
+		t.Run(c.home, func(t *testing.T) {
+			if got := SameOrigin(c.home, c.other); got != c.want {
+				t.Errorf("%s to %s: %t", c.home, c.other, got)
+			}
+		})
 	}
 }
 

@@ -18,9 +18,11 @@ func TestIsURL(t *testing.T) {
 		"http://a/b": true, "https://a": true, "./http://a": false, "values.yaml": false, "-": false,
 		"ftp://a": false, "file:///etc/passwd": false, "http:/a": false, `c:\values.yaml`: false, "": false,
 	} {
-		if got := IsURL(location); got != want {
-			t.Errorf("%q: %t", location, got)
-		}
+		t.Run(location, func(t *testing.T) {
+			if got := IsURL(location); got != want {
+				t.Errorf("%q: %t", location, got)
+			}
+		})
 	}
 }
 
@@ -69,9 +71,11 @@ func TestText(t *testing.T) {
 		s.URL + "/moved":       "agent: moonhelm\nuser: \"\"\npassword: \"\"\n",
 		strings.Replace(s.URL, "//", "//anna:pw@", 1) + "/values.yaml": "agent: moonhelm\nuser: \"anna\"\npassword: \"pw\"\n",
 	} {
-		if got, err := document(t.Context(), location); err != nil || string(got) != want {
-			t.Errorf("%s: got %q, %v", location, got, err)
-		}
+		t.Run(location, func(t *testing.T) {
+			if got, err := document(t.Context(), location); err != nil || string(got) != want {
+				t.Errorf("%s: got %q, %v", location, got, err)
+			}
+		})
 	}
 	if got, err := document(t.Context(), s.URL+"/full"); err != nil || len(got) != MaxText {
 		t.Errorf("a document of the very size allowed: %d bytes, %v", len(got), err)
@@ -93,13 +97,15 @@ func TestTextErrors(t *testing.T) {
 		"http://anna:hunter2@127.0.0.1:1": "refused",
 		"http://anna:hunter2%zz@host/":    "malformed",
 	} {
-		got, err := document(t.Context(), location)
-		if err == nil || got != nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %d bytes, %v; wanted %q", location, len(got), err, want)
-		}
-		if err != nil && (strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(strings.TrimPrefix(err.Error(), "failed to "), "fetch")) {
-			t.Errorf("%s: tells a secret, or not what was done: %v", location, err)
-		}
+		t.Run(location, func(t *testing.T) {
+			got, err := document(t.Context(), location)
+			if err == nil || got != nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %d bytes, %v; wanted %q", location, len(got), err, want)
+			}
+			if err != nil && (strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(strings.TrimPrefix(err.Error(), "failed to "), "fetch")) {
+				t.Errorf("%s: tells a secret, or not what was done: %v", location, err)
+			}
+		})
 	}
 }
 

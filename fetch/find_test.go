@@ -214,14 +214,16 @@ func TestFindErrors(t *testing.T) {
 		s.URL + "/text.tgz":    "the content is not a chart archive",
 		"oci://host/web:1.0.0": "no registry client is configured",
 	} {
-		f := finder(t, repo)
-		a, err := f.Find(t.Context(), Ref{Name: name})
-		if err == nil || a != nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %+v, %v; want %q", name, a, err, want)
-		}
-		if left := files(t, f.Cache.Dir); len(left) > 0 {
-			t.Errorf("%s: %v stays", name, left)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, repo)
+			a, err := f.Find(t.Context(), Ref{Name: name})
+			if err == nil || a != nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: %+v, %v; want %q", name, a, err, want)
+			}
+			if left := files(t, f.Cache.Dir); len(left) > 0 {
+				t.Errorf("%s: %v stays", name, left)
+			}
+		})
 	}
 }
 
@@ -563,16 +565,18 @@ func TestFindInRegistriesUsesCache(t *testing.T) {
 	find(byDigest)
 	// A damaged manifest or archive is an error.
 	for ext, digest := range map[string]string{manifestExt: digestOf(manifestOf(tgz("web"))), cacheExt: digestOf(tgz("web"))} {
-		file, ok := f.Cache.lookup(digest, ext)
-		if !ok {
-			t.Fatal("not in the cache")
-		}
-		if err := os.WriteFile(file, []byte("evil"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Find(t.Context(), byDigest); err != nil || len(reg.requests()) != 1 {
-			t.Error(err)
-		}
+		t.Run(ext, func(t *testing.T) {
+			file, ok := f.Cache.lookup(digest, ext)
+			if !ok {
+				t.Fatal("not in the cache")
+			}
+			if err := os.WriteFile(file, []byte("evil"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Find(t.Context(), byDigest); err != nil || len(reg.requests()) != 1 {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -247,10 +247,12 @@ func TestSplitPath(t *testing.T) {
 		"/version":                               "/version  ",
 		"/apis":                                  "/apis  ",
 	} {
-		gr, namespace, name := splitPath(path)
-		if got := gr.String() + " " + namespace + " " + name; got != want {
-			t.Errorf("%s: got %q, wanted %q", path, got, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			gr, namespace, name := splitPath(path)
+			if got := gr.String() + " " + namespace + " " + name; got != want {
+				t.Errorf("%s: got %q, wanted %q", path, got, want)
+			}
+		})
 	}
 }
 

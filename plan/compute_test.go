@@ -667,10 +667,12 @@ func TestServerSideSecretStringData(t *testing.T) {
 
 func TestReplaceable(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "True": true, "false": false, "": false} {
-		s := computeOne(t, newItem(t, "batch/v1 Job", "", `{metadata: {annotations: {helm.sh/replace: "`+value+`"}}}`), Options{})
-		if Replaceable(*s) != want {
-			t.Errorf("%q is %v", value, !want)
-		}
+		t.Run(value, func(t *testing.T) {
+			s := computeOne(t, newItem(t, "batch/v1 Job", "", `{metadata: {annotations: {helm.sh/replace: "`+value+`"}}}`), Options{})
+			if Replaceable(*s) != want {
+				t.Errorf("%q is %v", value, !want)
+			}
+		})
 	}
 }
 

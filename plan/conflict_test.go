@@ -310,9 +310,11 @@ func TestIsHelm(t *testing.T) {
 		"helm": true, "Helm": true, "helm3": true, "helm_v3": true, "helm-v3.22.0": true, "helm.exe": true, "helm4": true,
 		"helm-controller": false, "helmfile": false, "kubectl": false, "": false,
 	} {
-		if got := IsHelm(name); got != want {
-			t.Errorf("IsHelm(%q) = %t, want %t", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := IsHelm(name); got != want {
+				t.Errorf("IsHelm(%q) = %t, want %t", name, got, want)
+			}
+		})
 	}
 }
 

@@ -151,9 +151,11 @@ func TestUpdateKeepsUntrackedFiles(t *testing.T) {
 		t.Fatalf("got %+v, %v", updated, err)
 	}
 	for name, want := range map[string]string{"bin/tool": "-rwxr-xr-x", "cache/a b\n/deep/x": "-rw-------", "nested/file": "-rw-r--r--"} {
-		if info, err := os.Lstat(filepath.Join(p.Dir, name)); err != nil || info.Mode().String() != want {
-			t.Errorf("%q: got %v, %v, want %s", name, info, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if info, err := os.Lstat(filepath.Join(p.Dir, name)); err != nil || info.Mode().String() != want {
+				t.Errorf("%q: got %v, %v, want %s", name, info, err, want)
+			}
+		})
 	}
 	if to, err := os.Readlink(filepath.Join(p.Dir, "bin", "link")); err != nil || to != "tool" {
 		t.Errorf("got a link to %q, %v", to, err)

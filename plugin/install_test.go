@@ -223,17 +223,19 @@ func TestInstallVerifiesArchive(t *testing.T) {
 	const url = "https://me:pw@example.com/a-1.0.0.tgz?x=1"
 	good := fmt.Appendf(nil, "a-1.0.0.tgz has %d bytes", len(data))
 	for name, prov := range map[string][]byte{"none": nil, "empty": {}, "altered": []byte("x"), "of another": fmt.Appendf(nil, "b-1.0.0.tgz has %d bytes", len(data))} {
-		b := newBench(t)
-		b.web[url] = data
-		if prov != nil {
-			b.web["https://me:pw@example.com/a-1.0.0.tgz.prov?x=1"] = prov
-		}
-		if _, err := b.install(t, url, "", true); err == nil {
-			t.Errorf("%s: installed", name)
-		} else if strings.Contains(err.Error(), "me:pw") {
-			t.Errorf("%s: tells the password: %v", name, err)
-		}
-		b.wantFiles(t)
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.web[url] = data
+			if prov != nil {
+				b.web["https://me:pw@example.com/a-1.0.0.tgz.prov?x=1"] = prov
+			}
+			if _, err := b.install(t, url, "", true); err == nil {
+				t.Errorf("%s: installed", name)
+			} else if strings.Contains(err.Error(), "me:pw") {
+				t.Errorf("%s: tells the password: %v", name, err)
+			}
+			b.wantFiles(t)
+		})
 	}
 	b := newBench(t)
 	var messages string
@@ -415,18 +417,20 @@ func TestInstallFromGit(t *testing.T) {
 		"2.0.0": {"", "*", "main"},
 		"3.0.0": {"next"},
 	} {
-		for _, version := range versions {
-			b := newBench(t)
-			p, err := b.install(t, url, version, false)
-			if err != nil || p.Version != want || filepath.Base(p.Dir) != "helm-a" || p.Source() != url {
-				t.Errorf("%q: %+v, %v", version, p, err)
-				continue
+		t.Run(want, func(t *testing.T) {
+			for _, version := range versions {
+				b := newBench(t)
+				p, err := b.install(t, url, version, false)
+				if err != nil || p.Version != want || filepath.Base(p.Dir) != "helm-a" || p.Source() != url {
+					t.Errorf("%q: %+v, %v", version, p, err)
+					continue
+				}
+				if err := b.Uninstall(t.Context(), p); err != nil {
+					t.Error(err)
+				}
+				b.wantFiles(t)
 			}
-			if err := b.Uninstall(t.Context(), p); err != nil {
-				t.Error(err)
-			}
-			b.wantFiles(t)
-		}
+		})
 	}
 	for _, version := range []string{"9.9.9", "^7", "nope", "-x", "--upload-pack=x", "HEAD", "refs/heads/main", "main~1", "@{1}"} {
 		b := newBench(t)
@@ -462,10 +466,12 @@ func TestUpdateFromGit(t *testing.T) {
 	commitVersion(t, dir, work, "1.9.0")
 	work("tag", "1.9.0")
 	for version, want := range map[string]string{"": "1.9.0", "^1": "1.9.0", "1.0.0": "1.0.0"} {
-		p, err := benches[version].Update(t.Context(), plugins[version])
-		if err != nil || p.Version != want {
-			t.Errorf("%q: %+v, %v", version, p, err)
-		}
+		t.Run(version, func(t *testing.T) {
+			p, err := benches[version].Update(t.Context(), plugins[version])
+			if err != nil || p.Version != want {
+				t.Errorf("%q: %+v, %v", version, p, err)
+			}
+		})
 	}
 	// After a failed hook, or with another name, the old version stays.
 	b, p := benches[""], plugins[""]
@@ -501,10 +507,12 @@ func TestGitErrorHidesPassword(t *testing.T) {
 		"http://127.0.0.1:1/a.git?token=hunter2":      "http://127.0.0.1:1/a.git?...",
 		"http://me:x@127.0.0.1:1/a.git#token=hunter2": "http://me:xxxxx@127.0.0.1:1/a.git",
 	} {
-		_, err := b.install(t, url, "", false)
-		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "git clone "+messages+": ") {
-			t.Errorf("%s: %v", url, err)
-		}
+		t.Run(url, func(t *testing.T) {
+			_, err := b.install(t, url, "", false)
+			if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "git clone "+messages+": ") {
+				t.Errorf("%s: %v", url, err)
+			}
+		})
 	}
 }
 

@@ -99,9 +99,11 @@ func TestParseHelm4(t *testing.T) {
 			},
 		},
 	} {
-		if m, err := Parse([]byte(c.text)); err != nil || !reflect.DeepEqual(m, c.want) {
-			t.Errorf("%s\ngot  %+v, %v\nwant %+v", c.text, m, err, c.want)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			if m, err := Parse([]byte(c.text)); err != nil || !reflect.DeepEqual(m, c.want) {
+				t.Errorf("%s\ngot  %+v, %v\nwant %+v", c.text, m, err, c.want)
+			}
+		})
 	}
 }
 
@@ -151,13 +153,15 @@ func TestParseRejectsInvalid(t *testing.T) {
 		strings.Replace(head, "cli/v1", "getter/v1", 1):                            "config.protocols is empty",
 		strings.Replace(head, "cli/v1", "postrenderer/v1", 1) + "config: {x: 1}\n": "field x not found",
 	} {
-		m, err := Parse([]byte(text))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %+v, %v; want %q", text, m, err, want)
-		}
-		if err != nil && (strings.Contains(err.Error(), "plugin.") || strings.Contains(err.Error(), "\x1b")) {
-			t.Errorf("%q: the error has Go's names, or steers the terminal: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			m, err := Parse([]byte(text))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: got %+v, %v; want %q", text, m, err, want)
+			}
+			if err != nil && (strings.Contains(err.Error(), "plugin.") || strings.Contains(err.Error(), "\x1b")) {
+				t.Errorf("%q: the error has Go's names, or steers the terminal: %v", text, err)
+			}
+		})
 	}
 }
 
@@ -240,9 +244,11 @@ func TestLoadRejectsSymlinkInClone(t *testing.T) {
 	const manifest = "apiVersion: v1\ntype: cli/v1\nname: a\nversion: 1.0.0\nruntime: lua\n"
 	outside := t.TempDir()
 	for name, text := range map[string]string{ManifestFile: manifest, LuaFile: "", completionFile: "name: a\n"} {
-		if err := os.WriteFile(filepath.Join(outside, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(outside, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	for name, test := range map[string]struct{ link, to, clone, other string }{
 		"the manifest":        {ManifestFile, filepath.Join(outside, ManifestFile), "leads out of", ""},

@@ -34,9 +34,11 @@ func TestChoose(t *testing.T) {
 		{[]Program{{OS: "linux", Command: "  "}, all}, "all"},
 		{nil, ""},
 	} {
-		if p, ok := choose(c.list, "linux", "amd64"); p.Command != c.want || ok != (c.want != "") {
-			t.Errorf("%+v: %+v", c.list, p)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if p, ok := choose(c.list, "linux", "amd64"); p.Command != c.want || ok != (c.want != "") {
+				t.Errorf("%+v: %+v", c.list, p)
+			}
+		})
 	}
 }
 
@@ -71,9 +73,11 @@ func TestLocate(t *testing.T) {
 		{"get.sh", false, "get.sh"},
 		{"sh", true, "sh"},
 	} {
-		if got := locate(dir, c.name, c.own); got != c.want {
-			t.Errorf("%+v: %s", c, got)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := locate(dir, c.name, c.own); got != c.want {
+				t.Errorf("%+v: %s", c, got)
+			}
+		})
 	}
 }
 

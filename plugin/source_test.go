@@ -33,10 +33,12 @@ func TestParseSource(t *testing.T) {
 		"git+https://example.com/a":                  {Source{Git, "https://example.com/a"}, "a", ""},
 		"git+file:///srv/a":                          {Source{Git, "file:///srv/a"}, "a", ""},
 	} {
-		got, err := ParseSource(text)
-		if err != nil || got != want.Source || got.base() != want.base || want.shown != "" && got.String() != want.shown {
-			t.Errorf("%s: %+v (%s, %s), %v", text, got, got.base(), got, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := ParseSource(text)
+			if err != nil || got != want.Source || got.base() != want.base || want.shown != "" && got.String() != want.shown {
+				t.Errorf("%s: %+v (%s, %s), %v", text, got, got.base(), got, err)
+			}
+		})
 	}
 }
 
@@ -60,12 +62,14 @@ func TestParseSourceErrors(t *testing.T) {
 		"https://me:hunter2@h:x/a": "malformed",
 		"git+ext://me:hunter2@h/a": "plugins come from",
 	} {
-		got, err := ParseSource(text)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %+v, %v; want %q", text, got, err, want)
-		}
-		if err != nil && strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: tells the password: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := ParseSource(text)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %+v, %v; want %q", text, got, err, want)
+			}
+			if err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: tells the password: %v", text, err)
+			}
+		})
 	}
 }

@@ -108,20 +108,22 @@ func TestUnpackStaysInDirectory(t *testing.T) {
 
 func TestUnpackFindsPlugin(t *testing.T) {
 	for _, c := range []struct{ directory, want string }{{"", "."}, {"a/", "a"}, {"helm-a-1.2.3/", "helm-a-1.2.3"}, {"./", "."}} {
-		dst := t.TempDir()
-		dir, err := unpack(bytes.NewReader(archiveOfEntries(t,
-			entry{Name: "pax", Type: tar.TypeXGlobalHeader},
-			entry{Name: c.directory + "plugin.yaml", Text: "name: a\n", Mode: 0o600},
-			entry{Name: c.directory + "bin/run.sh", Text: "#!/bin/sh\n", Mode: 0o4755},
-		)[:]), dst)
-		if err != nil || dir != filepath.Join(dst, c.want) {
-			t.Errorf("%q: %s, %v", c.directory, dir, err)
-			continue
-		}
-		info, err := os.Stat(filepath.Join(dir, "bin", "run.sh"))
-		if err != nil || info.Mode().Perm() != 0o755 || info.Mode()&os.ModeSetuid != 0 {
-			t.Errorf("%q: the program's mode is %v, %v", c.directory, info, err)
-		}
+		t.Run(c.directory, func(t *testing.T) {
+			dst := t.TempDir()
+			dir, err := unpack(bytes.NewReader(archiveOfEntries(t,
+				entry{Name: "pax", Type: tar.TypeXGlobalHeader},
+				entry{Name: c.directory + "plugin.yaml", Text: "name: a\n", Mode: 0o600},
+				entry{Name: c.directory + "bin/run.sh", Text: "#!/bin/sh\n", Mode: 0o4755},
+			)[:]), dst)
+			if err != nil || dir != filepath.Join(dst, c.want) {
+				t.Errorf("%q: %s, %v", c.directory, dir, err)
+				return
+			}
+			info, err := os.Stat(filepath.Join(dir, "bin", "run.sh"))
+			if err != nil || info.Mode().Perm() != 0o755 || info.Mode()&os.ModeSetuid != 0 {
+				t.Errorf("%q: the program's mode is %v, %v", c.directory, info, err)
+			}
+		})
 	}
 	for name, data := range map[string][]byte{
 		"no archive":  []byte("garbage"),

@@ -449,13 +449,15 @@ func TestLoadSizeLimit(t *testing.T) {
 		t.Skip("this disk has no sparse files:", err)
 	}
 	for path, want := range map[string]string{sparse: "it is larger than 64 MiB", "/dev/zero": "this is a device", os.DevNull: "this is a device"} {
-		var err error
-		cost := used(func() { _, err = Load(t.Context(), path) })
-		if err == nil || !strings.HasPrefix(err.Error(), "keyring "+path+": ") || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", path, err, want)
-		}
-		if cost > 1<<20 {
-			t.Errorf("%s took %d MB", path, cost>>20)
-		}
+		t.Run(path, func(t *testing.T) {
+			var err error
+			cost := used(func() { _, err = Load(t.Context(), path) })
+			if err == nil || !strings.HasPrefix(err.Error(), "keyring "+path+": ") || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", path, err, want)
+			}
+			if cost > 1<<20 {
+				t.Errorf("%s took %d MB", path, cost>>20)
+			}
+		})
 	}
 }

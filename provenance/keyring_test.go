@@ -222,9 +222,11 @@ func TestFindKey(t *testing.T) {
 		fingerprint(joann): joann, strings.ToLower(fingerprint(joann)): joann, "0x" + fingerprint(ann)[24:]: ann,
 		fingerprint(formerBob): formerBob, fingerprint(bob)[32:]: bob,
 	} {
-		if got, err := ring.find(name); err != nil || got != want {
-			t.Errorf("%q: %v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := ring.find(name); err != nil || got != want {
+				t.Errorf("%q: %v, %v", name, got, err)
+			}
+		})
 	}
 	for name, want := range map[string]string{
 		"example.com": "more than one key in ring.gpg contains \"example.com\":\n  Joann <joann@example.com> (" + fingerprint(joann) + ")\n  Ann",
@@ -233,9 +235,11 @@ func TestFindKey(t *testing.T) {
 		"ABCDEF01":    "there is no key",
 		"":            "more than one key",
 	} {
-		if got, err := ring.find(name); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%q: %v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := ring.find(name); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%q: %v, %v", name, got, err)
+			}
+		})
 	}
 	if _, err := ringOf().find("ann"); err == nil || !strings.Contains(err.Error(), "no keys at all") {
 		t.Error(err)

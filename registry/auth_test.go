@@ -45,11 +45,13 @@ func TestAuthBasic(t *testing.T) {
 		{"", "", host + ": the registry requires credentials, and none are stored for it: who are you?"},
 		{"ann", "hunter2", host + ": the registry does not accept the credentials of ann: who are you?"},
 	} {
-		_, err := f.pullAs(f.as(test.user, test.password), "web:1.0.0")
-		var unauthorized *UnauthorizedError
-		if !errors.As(err, &unauthorized) || err.Error() != test.want || unauthorized.Host != f.host() {
-			t.Errorf("%q: %v", test.user, err)
-		}
+		t.Run(test.user, func(t *testing.T) {
+			_, err := f.pullAs(f.as(test.user, test.password), "web:1.0.0")
+			var unauthorized *UnauthorizedError
+			if !errors.As(err, &unauthorized) || err.Error() != test.want || unauthorized.Host != f.host() {
+				t.Errorf("%q: %v", test.user, err)
+			}
+		})
 	}
 	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
 		http.Error(w, "", http.StatusForbidden)
@@ -363,9 +365,11 @@ func TestParseChallenges(t *testing.T) {
 		``:                   nil,
 		`,,,`:                nil,
 	} {
-		if got := parseChallenges([]string{text}); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := parseChallenges([]string{text}); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v", text, got)
+			}
+		})
 	}
 }
 

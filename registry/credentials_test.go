@@ -93,10 +93,12 @@ func TestCredentialsFormats(t *testing.T) {
 		`{"auth":"` + encoded("0000", "") + `","identitytoken":"i","x":[1,2]}`: {user: "0000", identity: "i"},
 		`{}`: {},
 	} {
-		c := &Credentials{File: write(t, `{"auths":{"h":`+entry+`}}`)}
-		if got, err := c.find(context.Background(), Ref{Host: "h", Path: "web"}); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", entry, got, err)
-		}
+		t.Run(entry, func(t *testing.T) {
+			c := &Credentials{File: write(t, `{"auths":{"h":`+entry+`}}`)}
+			if got, err := c.find(context.Background(), Ref{Host: "h", Path: "web"}); err != nil || got != want {
+				t.Errorf("%s: %+v, %v", entry, got, err)
+			}
+		})
 	}
 }
 

@@ -59,9 +59,11 @@ func TestParseManifestRejectsInvalid(t *testing.T) {
 		`{` + strings.Replace(config, `"size":2`, `"size":1099511627776`, 1) + `,"layers":[` + layer + `]}`: "its metadata is larger than",
 		`{"mediaType":"` + imageIndex + `",` + config + `,"layers":[` + layer + `]}`:                        "an index of several images",
 	} {
-		if _, err := parseManifest("web", imageManifest, []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := parseManifest("web", imageManifest, []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", text, err)
+			}
+		})
 	}
 }
 

@@ -70,13 +70,15 @@ func TestPullPlugin(t *testing.T) {
 	for ref, want := range map[string]string{
 		"": "it has no version", ":2.0.0": "", ":3.0.0": "", "@" + digestOf([]byte("x")): "",
 	} {
-		at, err := ParseRef("oci://" + host + "/p/a" + ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := c.PullPlugin(t.Context(), at, new(bytes.Buffer), nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %+v %v", ref, got, err)
-		}
+		t.Run(ref, func(t *testing.T) {
+			at, err := ParseRef("oci://" + host + "/p/a" + ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := c.PullPlugin(t.Context(), at, new(bytes.Buffer), nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %+v %v", ref, got, err)
+			}
+		})
 	}
 }
 
@@ -95,9 +97,11 @@ func TestPullPluginRejectsInvalid(t *testing.T) {
 		"its manifest cannot be read": []byte("{"),
 		"a malformed digest":          []byte(`{"artifactType":"` + pluginType + `","layers":[{"digest":"sha256:../x","annotations":{"org.opencontainers.image.title":"a.tgz"}}]}`),
 	} {
-		_, _, _, err := parsePlugin("host/a:1", data)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, _, _, err := parsePlugin("host/a:1", data)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v", want, err)
+			}
+		})
 	}
 }

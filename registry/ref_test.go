@@ -25,10 +25,12 @@ func TestParseRef(t *testing.T) {
 		{"oci://h/web@" + someDigest, Ref{Host: "h", Path: "web", Digest: someDigest}},
 		{"oci://h/web:1.0.0@" + someDigest, Ref{Host: "h", Path: "web", Tag: "1.0.0", Digest: someDigest}},
 	} {
-		got, err := ParseRef(test.text)
-		if err != nil || got != test.want {
-			t.Errorf("%s: %+v, %v", test.text, got, err)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			got, err := ParseRef(test.text)
+			if err != nil || got != test.want {
+				t.Errorf("%s: %+v, %v", test.text, got, err)
+			}
+		})
 	}
 }
 
@@ -55,9 +57,11 @@ func TestParseRefErrors(t *testing.T) {
 		"http://h/web":          "want oci://",
 		"s3://ann:x@h/web":      "want oci://",
 	} {
-		if _, err := ParseRef(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := ParseRef(text); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", text, err)
+			}
+		})
 	}
 }
 
@@ -74,9 +78,11 @@ func TestIsPath(t *testing.T) {
 		"a": true, "a/b/c": true, "a.b": true, "a_b": true, "a__b": true, "a---b": true, "0": true,
 		"": false, "a_": false, "_a": false, "a___b": false, "a._b": false, "a.-b": false, "a/": false, "/a": false, "A": false, "ä": false, "a-_b": false,
 	} {
-		if isPath(text) != want {
-			t.Errorf("%q: %v", text, !want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if isPath(text) != want {
+				t.Errorf("%q: %v", text, !want)
+			}
+		})
 	}
 }
 

@@ -54,20 +54,22 @@ func TestParseHookLikeHelm(t *testing.T) {
 			"[test] 0 [hook-succeeded nonsense hook-failed] [hook-failed bogus]"},
 		{[]string{HookAnnotation, "test", HookDeleteAnnotation, "", HookOutputLogAnnotation, ""}, "[test] 0 [] []"},
 	} {
-		hooks, rest := SplitHooks([]*manifest.Object{annotated(t, "ConfigMap", "h", test.annotations...)})
-		if len(rest) != 0 {
-			t.Errorf("%q: rest %v", test.annotations, rest)
-		}
-		got := ""
-		for _, h := range hooks {
-			got += fmt.Sprint(h.Events, " ", h.Weight, " ", h.DeletePolicies, " ", h.OutputLogPolicies)
-			if h.Path != "c/templates/a.yaml" || h.Name != "h" || h.Kind != "ConfigMap" || !strings.HasPrefix(h.Manifest, "apiVersion") {
-				t.Errorf("%q: %+v", test.annotations, h)
+		t.Run(test.want, func(t *testing.T) {
+			hooks, rest := SplitHooks([]*manifest.Object{annotated(t, "ConfigMap", "h", test.annotations...)})
+			if len(rest) != 0 {
+				t.Errorf("%q: rest %v", test.annotations, rest)
 			}
-		}
-		if got != test.want {
-			t.Errorf("%q: got %q, wanted %q", test.annotations, got, test.want)
-		}
+			got := ""
+			for _, h := range hooks {
+				got += fmt.Sprint(h.Events, " ", h.Weight, " ", h.DeletePolicies, " ", h.OutputLogPolicies)
+				if h.Path != "c/templates/a.yaml" || h.Name != "h" || h.Kind != "ConfigMap" || !strings.HasPrefix(h.Manifest, "apiVersion") {
+					t.Errorf("%q: %+v", test.annotations, h)
+				}
+			}
+			if got != test.want {
+				t.Errorf("%q: got %q, wanted %q", test.annotations, got, test.want)
+			}
+		})
 	}
 }
 

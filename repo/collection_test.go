@@ -642,10 +642,12 @@ func TestAddLocalErrors(t *testing.T) {
 		{full, "cannot write indexes to " + c.Cache.Dir + ": no space left on device"},
 		{noFile, "certificate x: open x: file does not exist"},
 	} {
-		c.HTTP = test.get
-		if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false); err == nil || err.Error() != test.want {
-			t.Errorf("%v, want %s", err, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			c.HTTP = test.get
+			if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false); err == nil || err.Error() != test.want {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
 	}
 }
 

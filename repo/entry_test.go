@@ -29,16 +29,18 @@ func TestEntryCheck(t *testing.T) {
 		{"a", "OCI://host/charts", new(*RegistryError), "is an OCI registry"},
 		{"a", "https://kubernetes-charts.storage.googleapis.com/", new(*ExpiredError), `try "https://charts.helm.sh/stable" instead`},
 	} {
-		err := Entry{Name: test.name, URL: test.url}.check()
-		if test.want == nil {
-			if err != nil {
-				t.Errorf("%q %q: %v", test.name, test.url, err)
+		t.Run(test.name, func(t *testing.T) {
+			err := Entry{Name: test.name, URL: test.url}.check()
+			if test.want == nil {
+				if err != nil {
+					t.Errorf("%q %q: %v", test.name, test.url, err)
+				}
+				return
 			}
-			continue
-		}
-		if err == nil || !errors.As(err, test.want) || !strings.Contains(err.Error(), test.words) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%q %q: %v, wanted %q", test.name, test.url, err, test.words)
-		}
+			if err == nil || !errors.As(err, test.want) || !strings.Contains(err.Error(), test.words) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%q %q: %v, wanted %q", test.name, test.url, err, test.words)
+			}
+		})
 	}
 }
 

@@ -153,19 +153,21 @@ func TestLoadRejectsInvalid(t *testing.T) {
 		"repositories:\n- {name: a, name: b, url: x}\n":                   "already",
 		"repositories:\n- {name: a, insecure_skip_tls_verify: \"yes\"}\n": "not a list of repositories",
 	} {
-		path := write(t, text)
-		f, err := Load(path)
-		var wrong *FileError
-		switch {
-		case text == "repositories: &a [*a]":
-			if !errors.As(err, &wrong) {
-				t.Errorf("%q: %v", text, err)
+		t.Run(text, func(t *testing.T) {
+			path := write(t, text)
+			f, err := Load(path)
+			var wrong *FileError
+			switch {
+			case text == "repositories: &a [*a]":
+				if !errors.As(err, &wrong) {
+					t.Errorf("%q: %v", text, err)
+				}
+			case want == "" && (err != nil || len(f.Entries) > 0):
+				t.Errorf("%q: %+v, %v", text, f, err)
+			case want != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path)):
+				t.Errorf("%q: got %v, wanted %q", text, err, want)
 			}
-		case want == "" && (err != nil || len(f.Entries) > 0):
-			t.Errorf("%q: %+v, %v", text, f, err)
-		case want != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path)):
-			t.Errorf("%q: got %v, wanted %q", text, err, want)
-		}
+		})
 	}
 	if f, err := Load(filepath.Join(t.TempDir(), "none")); err != nil || len(f.Entries) > 0 {
 		t.Errorf("a file that is not there: %v", err)

@@ -67,33 +67,35 @@ func TestSearch(t *testing.T) {
 		{Search{Word: "old"}, ""},
 		{Search{Word: "old", Versions: true}, "a/nginx 1.2.3, nginx-b/nginx 1.2.3"},
 	} {
-		q, err := test.search.Query()
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := index.Parse([]byte(shop))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var found []Found
-		for _, name := range []string{"nginx-b", "a"} {
-			some, err := q.In(name, x)
+		t.Run(test.want, func(t *testing.T) {
+			q, err := test.search.Query()
 			if err != nil {
 				t.Fatal(err)
 			}
-			found = append(found, some...)
-		}
-		SortFound(found)
-		var got []string
-		for _, f := range found {
-			got = append(got, f.Name+" "+f.Version)
-			if f.Library != strings.HasSuffix(f.Name, "/common") {
-				t.Errorf("%s: library: %t", f.Name, f.Library)
+			x, err := index.Parse([]byte(shop))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if strings.Join(got, ", ") != test.want {
-			t.Errorf("%+v found\n%s, wanted\n%s", test.search, strings.Join(got, ", "), test.want)
-		}
+			var found []Found
+			for _, name := range []string{"nginx-b", "a"} {
+				some, err := q.In(name, x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = append(found, some...)
+			}
+			SortFound(found)
+			var got []string
+			for _, f := range found {
+				got = append(got, f.Name+" "+f.Version)
+				if f.Library != strings.HasSuffix(f.Name, "/common") {
+					t.Errorf("%s: library: %t", f.Name, f.Library)
+				}
+			}
+			if strings.Join(got, ", ") != test.want {
+				t.Errorf("%+v found\n%s, wanted\n%s", test.search, strings.Join(got, ", "), test.want)
+			}
+		})
 	}
 }
 

@@ -133,13 +133,15 @@ func TestSummaryOfOtherStatusIsIgnored(t *testing.T) {
 		`[]`: false,
 		``:   false,
 	} {
-		api := &scripted{answers: []func(url.Values) (string, error){func(url.Values) (string, error) {
-			return `{"items":[` + secretMeta("web", "1", annotated(text)) + `]}`, nil
-		}}}
-		records, err := Secrets(api, "a").List(t.Context(), Query{})
-		if err != nil || len(records) != 1 || (records[0].Summary != nil) != believed {
-			t.Errorf("%q: %+v, %v", text, records, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			api := &scripted{answers: []func(url.Values) (string, error){func(url.Values) (string, error) {
+				return `{"items":[` + secretMeta("web", "1", annotated(text)) + `]}`, nil
+			}}}
+			records, err := Secrets(api, "a").List(t.Context(), Query{})
+			if err != nil || len(records) != 1 || (records[0].Summary != nil) != believed {
+				t.Errorf("%q: %+v, %v", text, records, err)
+			}
+		})
 	}
 	long := &release.Summary{Description: strings.Repeat("x", maxSummary)}
 	if summaryAnnotation(long) != nil {

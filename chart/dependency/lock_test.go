@@ -103,9 +103,11 @@ func TestLockDigestEmpty(t *testing.T) {
 		{nil, []*dependency.Locked{}, "sha256:97294f05c3603881a6466e787eb8726dde04588d242bea02914b0f0a8e12bdb2"},                   // [null,[]]
 		{[]*chart.Dependency{}, []*dependency.Locked{}, "sha256:643d5437104296e21d906ecb15b2c96ad278f20cfc4af53b12bb6069bd853726"}, // [[],[]]
 	} {
-		if got, err := dependency.LockDigest(tc.listed, tc.locked); err != nil || got != tc.want {
-			t.Errorf("got %q, %v, want %s", got, err, tc.want)
-		}
+		t.Run(tc.want, func(t *testing.T) {
+			if got, err := dependency.LockDigest(tc.listed, tc.locked); err != nil || got != tc.want {
+				t.Errorf("got %q, %v, want %s", got, err, tc.want)
+			}
+		})
 	}
 }
 
@@ -285,8 +287,10 @@ func TestShown(t *testing.T) {
 		"@st": "@st", "alias:st": "alias:st", "": "", "https://h/x": "https://h/x", "file://../x": "file://../x", "oci://h:5000/x": "oci://h:5000/x",
 		"https://ana:hunter2@h/x?token=hunter2": "https://h/x", "https://ana:hunter2@h:x/": "https://...", "https://ana:hunter2%zz@h/": "https://...",
 	} {
-		if got := dependency.Shown(repository); got != want {
-			t.Errorf("%s: got %s", repository, got)
-		}
+		t.Run(repository, func(t *testing.T) {
+			if got := dependency.Shown(repository); got != want {
+				t.Errorf("%s: got %s", repository, got)
+			}
+		})
 	}
 }

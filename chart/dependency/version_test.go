@@ -31,10 +31,12 @@ func TestVersion(t *testing.T) {
 		{">=2.0.0-0", false, "3.0.0-alpha"},
 		{">=1.0.0 <1.10.0", false, "1.2.0+b"},
 	} {
-		got, err := dependency.Version(list, c.want, c.devel)
-		if err != nil || got != c.got {
-			t.Errorf("%q (devel %v): got %q, %v; want %q", c.want, c.devel, got, err, c.got)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			got, err := dependency.Version(list, c.want, c.devel)
+			if err != nil || got != c.got {
+				t.Errorf("%q (devel %v): got %q, %v; want %q", c.want, c.devel, got, err, c.got)
+			}
+		})
 	}
 	if want := []string{"3.0.0-alpha", "2.0.0-rc.1", "1.10.0", "1.2.0+b", "1.2.0", "1.0.0", "v0.9.0"}; !slices.Equal(dependency.Versions(list), want) {
 		t.Errorf("order %v", dependency.Versions(list))

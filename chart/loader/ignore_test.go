@@ -44,20 +44,22 @@ func TestIgnore(t *testing.T) {
 		{"!a.txt", strings.Join([]string{"!bang", "#hash", "b.txt", "bar/foo/y", "foo/x", "sp ace", "sub/a.txt", "sub/deep/a.txt", "sub/deep/b.md", "templates/.foo", "templates/x"}, " ")},
 		{"!", strings.Join(all, " ")},
 	} {
-		rules, err := loader.ParseIgnore([]byte(c.rules))
-		if err != nil {
-			t.Errorf("%q: %v", c.rules, err)
-			continue
-		}
-		var got []string
-		for _, name := range all {
-			if leftOut(rules, name) {
-				got = append(got, name)
+		t.Run(c.rules, func(t *testing.T) {
+			rules, err := loader.ParseIgnore([]byte(c.rules))
+			if err != nil {
+				t.Errorf("%q: %v", c.rules, err)
+				return
 			}
-		}
-		if strings.Join(got, " ") != c.ignored {
-			t.Errorf("%q:\n got %v\nwant %s", c.rules, got, c.ignored)
-		}
+			var got []string
+			for _, name := range all {
+				if leftOut(rules, name) {
+					got = append(got, name)
+				}
+			}
+			if strings.Join(got, " ") != c.ignored {
+				t.Errorf("%q:\n got %v\nwant %s", c.rules, got, c.ignored)
+			}
+		})
 	}
 	for _, bad := range []string{"**/a", "sub/**", "x**y", "[a-", `\`} {
 		t.Run(bad, func(t *testing.T) {

@@ -105,10 +105,12 @@ func TestSaveReproducible(t *testing.T) {
 
 func TestSourceDateEpoch(t *testing.T) {
 	for text, want := range map[string]int64{"": (time.Time{}).Unix(), "0": 0, "1000": 1000} {
-		got, err := loader.ModTime(func(string) string { return text })
-		if err != nil || got.Unix() != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := loader.ModTime(func(string) string { return text })
+			if err != nil || got.Unix() != want {
+				t.Errorf("%q: %v, %v", text, got, err)
+			}
+		})
 	}
 	for _, text := range []string{"x", "-1", "1.5", "99999999999999999999"} {
 		t.Run(text, func(t *testing.T) {

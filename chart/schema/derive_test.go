@@ -390,14 +390,16 @@ func TestDeriveInvalidAnnotations(t *testing.T) {
 		"a: [":                                                             "values.yaml:1: is not valid YAML: did not find expected node content",
 		"- a":                                                              "values.yaml:1: must be keys and values (key: value)",
 	} {
-		_, err := Derive([]byte(vals), nil)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q\ngot  %v\nwant %s", vals, err, want)
-		}
-		var invalid *chart.InvalidError
-		if !errors.As(err, &invalid) || invalid.Line == 0 {
-			t.Errorf("%q: no line: %#v", vals, err)
-		}
+		t.Run(vals, func(t *testing.T) {
+			_, err := Derive([]byte(vals), nil)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q\ngot  %v\nwant %s", vals, err, want)
+			}
+			var invalid *chart.InvalidError
+			if !errors.As(err, &invalid) || invalid.Line == 0 {
+				t.Errorf("%q: no line: %#v", vals, err)
+			}
+		})
 	}
 }
 

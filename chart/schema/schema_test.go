@@ -114,13 +114,15 @@ func TestValidateFormats(t *testing.T) {
 		"": true, "https://json-schema.org/draft/2020-12/schema": true, "https://json-schema.org/draft/2019-09/schema": true,
 		"http://json-schema.org/draft-07/schema#": false, "http://json-schema.org/draft-04/schema#": false,
 	} {
-		text := `{"$schema":"` + draft + `",` + rest
-		if draft == "" {
-			text = "{" + rest
-		}
-		if err := Validate(newChart("web", text), map[string]any{"a": "x"}); (err == nil) != fine {
-			t.Errorf("%q: %v", draft, err)
-		}
+		t.Run(draft, func(t *testing.T) {
+			text := `{"$schema":"` + draft + `",` + rest
+			if draft == "" {
+				text = "{" + rest
+			}
+			if err := Validate(newChart("web", text), map[string]any{"a": "x"}); (err == nil) != fine {
+				t.Errorf("%q: %v", draft, err)
+			}
+		})
 	}
 }
 

@@ -76,14 +76,16 @@ func TestEdit(t *testing.T) {
 	for raw, want := range map[string]string{
 		"": "new: 1\n", "# only a comment\n": "# only a comment\nnew: 1\n", "a: 1\n---\na: 2\n": "a: 1\nnew: 1\n---\na: 2\n",
 	} {
-		now, err := Parse("values.yaml", []byte(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
-		now["new"] = 1.0
-		if got, err := Edit([]byte(raw), now); err != nil || string(got) != want {
-			t.Errorf("%q became %q, %v", raw, got, err)
-		}
+		t.Run(raw, func(t *testing.T) {
+			now, err := Parse("values.yaml", []byte(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			now["new"] = 1.0
+			if got, err := Edit([]byte(raw), now); err != nil || string(got) != want {
+				t.Errorf("%q became %q, %v", raw, got, err)
+			}
+		})
 	}
 }
 

@@ -65,11 +65,13 @@ func TestParseErrors(t *testing.T) {
 		"{\"a\": 1\n":                  "failed to parse my.yaml: error converting YAML to JSON: yaml: line 1: did not find expected ',' or '}'",
 		"a: " + strings.Repeat("[", 9): "failed to parse my.yaml: error converting YAML to JSON: yaml: line 1: did not find expected node content",
 	} {
-		_, err := Parse("my.yaml", []byte(text))
-		var bad *ParseError
-		if !errors.As(err, &bad) || err.Error() != want {
-			t.Errorf("%q\ngot  %v\nwant %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			_, err := Parse("my.yaml", []byte(text))
+			var bad *ParseError
+			if !errors.As(err, &bad) || err.Error() != want {
+				t.Errorf("%q\ngot  %v\nwant %s", text, err, want)
+			}
+		})
 	}
 }
 

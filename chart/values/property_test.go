@@ -270,8 +270,10 @@ func TestPath(t *testing.T) {
 		"a.c.d": `values have no "a.c.d": "a.c" is a number`,
 		"":      `values have no "": there is no ""`,
 	} {
-		if _, err := Path(vals, path); err == nil || err.Error() != want {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if _, err := Path(vals, path); err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
 	}
 }

@@ -19,13 +19,15 @@ func TestShortCommit(t *testing.T) {
 		{Info{Version: "v1.2.3", GitCommit: "0123456789"}, "v1.2.3+g0123456"},
 		{Info{Version: "v4.3.1+moonhelm.0.1.0", GitCommit: "0123456789"}, "v4.3.1+moonhelm.0.1.0.g0123456"},
 	} {
-		got := test.info.Short()
-		if got != test.want {
-			t.Errorf("got %s, wanted %s", got, test.want)
-		}
-		if _, err := semver.StrictNewVersion(got[1:]); err != nil {
-			t.Errorf("%s: %v", got, err)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			got := test.info.Short()
+			if got != test.want {
+				t.Errorf("got %s, wanted %s", got, test.want)
+			}
+			if _, err := semver.StrictNewVersion(got[1:]); err != nil {
+				t.Errorf("%s: %v", got, err)
+			}
+		})
 	}
 }
 

@@ -26,9 +26,11 @@ func TestSimilar(t *testing.T) {
 		{"chat cat", "rat", 2, "cat"},
 		{"", "x", 2, ""},
 	} {
-		if got := suggest.Similar(strings.Fields(c.names), c.want, c.most, strings.ToLower); got != c.pick {
-			t.Errorf("Similar(%q, %q, %d) = %q, want %q", c.names, c.want, c.most, got, c.pick)
-		}
+		t.Run(c.names, func(t *testing.T) {
+			if got := suggest.Similar(strings.Fields(c.names), c.want, c.most, strings.ToLower); got != c.pick {
+				t.Errorf("Similar(%q, %q, %d) = %q, want %q", c.names, c.want, c.most, got, c.pick)
+			}
+		})
 	}
 	if got := suggest.Similar([]string{"A"}, "a", 0, nil); got != "" {
 		t.Errorf("Similar without fold = %q, want none", got)
@@ -46,9 +48,11 @@ func TestDistance(t *testing.T) {
 		{"ca", "abc", 3}, {"wiat", "wait", 1}, {"abcd", "badc", 2},
 		{long, long[1:], 101}, {"", long, 101},
 	} {
-		if got := suggest.Distance(c.a, c.b); got != c.want {
-			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
+		t.Run(c.a, func(t *testing.T) {
+			if got := suggest.Distance(c.a, c.b); got != c.want {
+				t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+			}
+		})
 	}
 }
 

@@ -183,17 +183,19 @@ func TestEditUnusualForms(t *testing.T) {
 		{"yes: 1\n", "true", "yes: new\n"},
 		{"a:\n  # deep\n  b: 1\n  # c: 2\n# next\nd: 1\n", "a", "a: new\n# next\nd: 1\n"},
 	} {
-		now, err := decodeMap(c.raw + "\n")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if now == nil {
-			now = map[string]any{}
-		}
-		now[c.key] = "new"
-		if got, err := edit(c.raw, now); err != nil || got != c.want {
-			t.Errorf("%q became %q, %v, want %q", c.raw, got, err, c.want)
-		}
+		t.Run(c.raw, func(t *testing.T) {
+			now, err := decodeMap(c.raw + "\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now == nil {
+				now = map[string]any{}
+			}
+			now[c.key] = "new"
+			if got, err := edit(c.raw, now); err != nil || got != c.want {
+				t.Errorf("%q became %q, %v, want %q", c.raw, got, err, c.want)
+			}
+		})
 	}
 }
 

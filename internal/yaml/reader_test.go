@@ -24,9 +24,11 @@ func TestScalars(t *testing.T) {
 		"k: 'a\n  b'\n":               "?",
 		"--- \nk: 1\n":                "?",
 	} {
-		if got := scalar(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := scalar(text); got != want {
+				t.Errorf("%q: got %q, want %q", text, got, want)
+			}
+		})
 	}
 }
 
@@ -59,8 +61,10 @@ func scalar(text string) (value string) {
 
 func TestSimple(t *testing.T) {
 	for text, want := range map[string]bool{"a: é\n\tb": true, "a\r\n": false, "\x07": false, "\xff": false, "a\u2028": false, "\ufeffa": false} {
-		if got := Simple(text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := Simple(text); got != want {
+				t.Errorf("%q: %v", text, got)
+			}
+		})
 	}
 }

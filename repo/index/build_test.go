@@ -113,10 +113,12 @@ func TestBuildURLs(t *testing.T) {
 		"http://h/p?q=1": "http://h/p/sub/x%20%C3%A9+%25.tgz?q=1", "https://h:1/a%20b/": "https://h:1/a%20b/sub/x%20%C3%A9+%25.tgz",
 		"charts": "charts/sub/x%20%C3%A9+%25.tgz",
 	} {
-		l, err := Build(t.Context(), dir, base, now)
-		if err != nil || l.Entries["x"][0].URLs[0] != want {
-			t.Errorf("%s: %v, %v", base, l, err)
-		}
+		t.Run(base, func(t *testing.T) {
+			l, err := Build(t.Context(), dir, base, now)
+			if err != nil || l.Entries["x"][0].URLs[0] != want {
+				t.Errorf("%s: %v, %v", base, l, err)
+			}
+		})
 	}
 	if _, err := Build(t.Context(), dir, "http://u:hunter2@h:x/", now); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)

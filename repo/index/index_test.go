@@ -139,34 +139,36 @@ func TestFindMetadataFields(t *testing.T) {
 		{reflect.TypeFor[chart.Dependency](), "dependencies:\n    - ", func(e *Entry) reflect.Value { return reflect.ValueOf(*e.Dependencies[0]) }},
 		{reflect.TypeFor[chart.Maintainer](), "maintainers:\n    - ", func(e *Entry) reflect.Value { return reflect.ValueOf(*e.Maintainers[0]) }},
 	} {
-		for i := range c.of.NumField() {
-			f := c.of.Field(i)
-			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			value := map[reflect.Kind]string{reflect.String: "library", reflect.Bool: "true", reflect.Map: "{a: b}", reflect.Slice: "[{name: a}]"}[f.Type.Kind()]
-			if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String {
-				value = "[a]"
-			}
-			text := index("  library:\n  - ")
-			if c.open == "" {
-				text += key + ": " + value + "\n"
-				for k, v := range map[string]string{"name": "library", "version": "1.0.0"} {
-					if k != key {
-						text += "    " + k + ": " + v + "\n"
+		t.Run(c.open, func(t *testing.T) {
+			for i := range c.of.NumField() {
+				f := c.of.Field(i)
+				key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				value := map[reflect.Kind]string{reflect.String: "library", reflect.Bool: "true", reflect.Map: "{a: b}", reflect.Slice: "[{name: a}]"}[f.Type.Kind()]
+				if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String {
+					value = "[a]"
+				}
+				text := index("  library:\n  - ")
+				if c.open == "" {
+					text += key + ": " + value + "\n"
+					for k, v := range map[string]string{"name": "library", "version": "1.0.0"} {
+						if k != key {
+							text += "    " + k + ": " + v + "\n"
+						}
 					}
+					if key == "version" {
+						text = strings.Replace(text, "version: library", "version: 1.0.0", 1)
+					}
+				} else {
+					text += "name: library\n    version: 1.0.0\n    " + c.open + key + ": " + value + "\n"
 				}
-				if key == "version" {
-					text = strings.Replace(text, "version: library", "version: 1.0.0", 1)
+				e, err := parse(t, text).Find("library", "", true)
+				if err != nil {
+					t.Errorf("%s: %v\n%s", f.Name, err, text)
+				} else if c.read(e).Field(i).IsZero() {
+					t.Errorf("%s is not read from %s", f.Name, text)
 				}
-			} else {
-				text += "name: library\n    version: 1.0.0\n    " + c.open + key + ": " + value + "\n"
 			}
-			e, err := parse(t, text).Find("library", "", true)
-			if err != nil {
-				t.Errorf("%s: %v\n%s", f.Name, err, text)
-			} else if c.read(e).Field(i).IsZero() {
-				t.Errorf("%s is not read from %s", f.Name, text)
-			}
-		}
+		})
 	}
 }
 
@@ -296,16 +298,20 @@ func TestLenience(t *testing.T) {
 		{"description: folded\n      in\n\n      lines # c", func(e *Entry) bool { return e.Description == "folded in lines" }},
 		{"description: 'folded\n      in\n\n      lines' # c", func(e *Entry) bool { return e.Description == "folded in lines" }},
 	} {
-		e, err := parse(t, index("  web:\n", entry("1.0.0", c.text))).Find("web", "", false)
-		if err != nil || !c.check(e) {
-			t.Errorf("%s: %+v, %v", c.text, e, err)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			e, err := parse(t, index("  web:\n", entry("1.0.0", c.text))).Find("web", "", false)
+			if err != nil || !c.check(e) {
+				t.Errorf("%s: %+v, %v", c.text, e, err)
+			}
+		})
 	}
 	for _, c := range []struct{ version, want string }{{"1.10", "1.10"}, {"2", "2"}, {"v1.2", "v1.2"}, {"'1.0.0'", "1.0.0"}, {"|-\n      1.0.0", "1.0.0"}} {
-		x := parse(t, index("  web:\n", entry(c.version)))
-		if e, err := x.Find("web", "", false); err != nil || e.Version != c.want || !slices.Equal(x.Versions("web"), []string{c.want}) {
-			t.Errorf("%s: %+v, %v", c.version, e, err)
-		}
+		t.Run(c.version, func(t *testing.T) {
+			x := parse(t, index("  web:\n", entry(c.version)))
+			if e, err := x.Find("web", "", false); err != nil || e.Version != c.want || !slices.Equal(x.Versions("web"), []string{c.want}) {
+				t.Errorf("%s: %+v, %v", c.version, e, err)
+			}
+		})
 	}
 	x := parse(t, index("  web:\n", strings.ReplaceAll(entry("1.0.0")+entry("0.9.0"), "name: web", "name: foo")))
 	if e, err := x.Find("web", "", false); err != nil || e.Name != "web" {
@@ -338,14 +344,16 @@ func TestParseRejectsDuplicateKeys(t *testing.T) {
 		{`{"apiVersion":"v1","entries":{"web":[{"name":"web","zz":{"a":[{"b":1,"b":1}]}}]}}`, "b", 0},
 		{`{"apiVersion":"v1","x":{"a":1,"a":2}}`, "a", 0},
 	} {
-		x, err := Parse([]byte(c.text))
-		if err == nil {
-			err = x.Check()
-		}
-		d, ok := errors.AsType[*DuplicateError](err)
-		if !ok || d.Key != c.key || d.Line != c.line {
-			t.Errorf("%s\n%v, want %s in line %d", c.text, err, c.key, c.line)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			x, err := Parse([]byte(c.text))
+			if err == nil {
+				err = x.Check()
+			}
+			d, ok := errors.AsType[*DuplicateError](err)
+			if !ok || d.Key != c.key || d.Line != c.line {
+				t.Errorf("%s\n%v, want %s in line %d", c.text, err, c.key, c.line)
+			}
+		})
 	}
 	x := parse(t, good+entry("1.3.0", "zz: 1", "zz: 2"))
 	if _, err := x.Find("web", "", false); !strings.Contains(fmt.Sprint(err), `line 20 has the key "zz" a second time`) {
@@ -372,14 +380,16 @@ func TestParseRejectsInvalid(t *testing.T) {
 		"apiVersion: v1\nx: " + deep: "", `{"apiVersion":"v1","x":` + deep + strings.Repeat("]", 9000) + "}": "too deep", "apiVersion: v1\n" + bomb: "aliases", "\x00": "no YAML", "a\x00b: c": "no YAML",
 		index("  web:\n  - <<: x\n"): "merges a value that is not a map",
 	} {
-		x, err := Parse([]byte(text))
-		if err == nil {
-			err = x.Check()
-		}
-		f, ok := errors.AsType[*FormatError](err)
-		if !ok || !strings.Contains(f.Error(), want) || !strings.HasPrefix(f.Error(), "this is not a repository index: ") {
-			t.Errorf("%.200q: %v, want %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			x, err := Parse([]byte(text))
+			if err == nil {
+				err = x.Check()
+			}
+			f, ok := errors.AsType[*FormatError](err)
+			if !ok || !strings.Contains(f.Error(), want) || !strings.HasPrefix(f.Error(), "this is not a repository index: ") {
+				t.Errorf("%.200q: %v, want %s", text, err, want)
+			}
+		})
 	}
 	for _, text := range []string{"apiVersion: v1\n", "apiVersion: v9\nentries:\n", `{"apiVersion":"v1","entries":null}`} {
 		if x := parse(t, text); len(x.Names()) > 0 || x.Check() != nil || x.Versions("web") != nil {
@@ -471,13 +481,15 @@ func TestParseLimits(t *testing.T) {
 		`{"apiVersion":"v1","k":` + longJSON + `}`:                                                                `the value of "k" has more than 5 MiB`,
 		"apiVersion: v1\nentries: {web: [" + strings.Repeat("[],", mostNodes/2) + "]}\n":                          "unusual form of YAML",
 	} {
-		x, err := Parse([]byte(text))
-		if err == nil {
-			err = x.Check()
-		}
-		if _, ok := errors.AsType[*FormatError](err); !ok || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.60q: %v, want %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			x, err := Parse([]byte(text))
+			if err == nil {
+				err = x.Check()
+			}
+			if _, ok := errors.AsType[*FormatError](err); !ok || !strings.Contains(err.Error(), want) {
+				t.Errorf("%.60q: %v, want %s", text, err, want)
+			}
+		})
 	}
 }
 

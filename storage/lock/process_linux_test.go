@@ -92,9 +92,11 @@ func TestParseStat(t *testing.T) {
 		"":                          " \x00",
 		"12 (helm) sleeping" + tail: " \x00",
 	} {
-		start, state := parseStat([]byte(text))
-		if got := start + " " + string(rune(state)); got != want {
-			t.Errorf("%q: got %q", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			start, state := parseStat([]byte(text))
+			if got := start + " " + string(rune(state)); got != want {
+				t.Errorf("%q: got %q", text, got)
+			}
+		})
 	}
 }

@@ -22,9 +22,11 @@ func TestTail(t *testing.T) {
 		{"caf\xe9\n", 10, "caf\uFFFD\n", false},
 		{long, 30, "0123456789\n0123456789\n", true},
 	} {
-		got, cut, err := tail(strings.NewReader(test.text), test.most)
-		if err != nil || got != test.want || cut != test.cut {
-			t.Errorf("%.20q: %q, %v, %v", test.text, got, cut, err)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			got, cut, err := tail(strings.NewReader(test.text), test.most)
+			if err != nil || got != test.want || cut != test.cut {
+				t.Errorf("%.20q: %q, %v, %v", test.text, got, cut, err)
+			}
+		})
 	}
 }

@@ -31,14 +31,16 @@ func TestForeign(t *testing.T) {
 		{ours, map[string]string{AnnotationRelease: "web"}, AnnotationNamespace, false},
 		{ours, nil, AnnotationRelease, false},
 	} {
-		m := &Metadata{Labels: test.labels, Annotations: test.annotations}
-		why := m.Foreign(owner)
-		if (why == "") != (test.foreign == "") || !strings.Contains(why, test.foreign) {
-			t.Errorf("%v %v: %q", test.labels, test.annotations, why)
-		}
-		if m.HasOtherOwner(owner) != test.others {
-			t.Errorf("%v %v: another's: %v", test.labels, test.annotations, !test.others)
-		}
+		t.Run(test.foreign, func(t *testing.T) {
+			m := &Metadata{Labels: test.labels, Annotations: test.annotations}
+			why := m.Foreign(owner)
+			if (why == "") != (test.foreign == "") || !strings.Contains(why, test.foreign) {
+				t.Errorf("%v %v: %q", test.labels, test.annotations, why)
+			}
+			if m.HasOtherOwner(owner) != test.others {
+				t.Errorf("%v %v: another's: %v", test.labels, test.annotations, !test.others)
+			}
+		})
 	}
 }
 
