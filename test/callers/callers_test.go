@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/moonhelm/moonhelm/test/callers/programs"
 	"github.com/moonhelm/moonhelm/internal/peertest"
+	"github.com/moonhelm/moonhelm/test/callers/programs"
 )
 
 const (

@@ -6,7 +6,6 @@ require (
 	github.com/google/go-containerregistry v0.20.3
 	github.com/itchyny/gojq v0.12.17
 	github.com/moonhelm/moonhelm v0.0.0
-	github.com/moonhelm/moonhelm/test/compat v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	k8s.io/client-go v0.37.1
 	sigs.k8s.io/yaml v1.6.0

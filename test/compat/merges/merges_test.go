@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
-	"github.com/moonhelm/moonhelm/test/compat/mutated"
 	"github.com/moonhelm/moonhelm/internal/peertest"
+	"github.com/moonhelm/moonhelm/test/compat/mutated"
 )
 
 func number(t *testing.T, name string, def uint64) uint64 {
