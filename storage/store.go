@@ -217,8 +217,9 @@ func (s *Storage) Heartbeat(ctx context.Context, name string, revision int) (Hea
 }
 
 // History returns all revisions of a release, oldest first, or [ErrNotFound] if there are none.
-// A record that cannot be decoded is not an error: its summary has Damaged set. If newest is positive, it returns only that many of the newest revisions. It reads the data
-// only of records without a summary.
+// A record that cannot be decoded is not an error: its summary has Damaged set. If newest is
+// positive, it returns only that many of the newest revisions. It reads the data only of records
+// without a summary.
 func (s *Storage) History(ctx context.Context, name string, newest int) ([]release.Summary, error) {
 	records, err := s.driver.List(ctx, Query{Name: name})
 	if err != nil {
