@@ -170,7 +170,8 @@ func isWaitFailure(err error) bool {
 	return errors.As(err, &failure)
 }
 
-// summaryOf returns err in one short line if an error in its tree has one, else its message.
+// summaryOf returns err in one line for a record: the short one that an error in its tree has,
+// or its message with the lines joined.
 func summaryOf(err error) string {
 	var short interface {
 		error
@@ -179,5 +180,22 @@ func summaryOf(err error) string {
 	if errors.As(err, &short) {
 		return short.Summary()
 	}
-	return err.Error()
+	return oneLine(err.Error())
+}
+
+// oneLine joins the lines of text, of which the first may introduce the others.
+func oneLine(text string) string {
+	first, rest, more := strings.Cut(text, "\n")
+	if !more {
+		return text
+	}
+	lines := strings.Split(rest, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSpace(l)
+	}
+	separator := "; "
+	if strings.HasSuffix(first, ":") {
+		separator = " "
+	}
+	return first + separator + strings.Join(lines, "; ")
 }

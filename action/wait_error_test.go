@@ -141,3 +141,15 @@ func TestUpgradeWaitError(t *testing.T) {
 		})
 	}
 }
+
+func TestSummaryOfLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"one line": "one line",
+		"is invalid: 2 errors:\n  line 6: .a: no\n  line 7: .b: no": "is invalid: 2 errors: line 6: .a: no; line 7: .b: no",
+		"first\nsecond": "first; second",
+	} {
+		if got := summaryOf(errors.New(text)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -55,6 +55,7 @@ func (p *page) description(cmd *cobra.Command) {
 }
 
 func (p *page) usage(cmd *cobra.Command) {
+	cmd.InitDefaultHelpFlag() // with it, the usage of each command ends in [flags]
 	p.heading("Usage")
 	if cmd.Runnable() {
 		p.code(cmd.UseLine())
