@@ -46,6 +46,7 @@ func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolve
 		skipSchema: req.SkipSchema,
 		subNotes:   req.SubchartNotes,
 		preview:    d.preview,
+		check:      valueCheck{req.ValueCheck, req.Chart, req.Values},
 	})
 	if err != nil {
 		return err

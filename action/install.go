@@ -59,6 +59,7 @@ type DeployRequest struct {
 	SubchartNotes bool
 	LookupHost    func(host string) string // implements getHostByName; nil returns ""
 	Preview
+	ValueCheck
 
 	WaitOptions
 	ApplyOptions

@@ -11,15 +11,20 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/lint"
+	"github.com/moonhelm/moonhelm/chart/unused"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/progress"
 )
 
 // Lint checks a chart.
 type Lint struct {
 	Events  *event.Bus    // nil runs no handlers
 	Scripts ScriptChecker // nil does not check scripts
+	// Progress gets the warning of values that nothing reads, which is not a finding about
+	// the chart.
+	Progress progress.Func
 }
 
 // A ScriptChecker checks the scripts of a tree of charts without running them.
@@ -54,6 +59,7 @@ type LintRequest struct {
 	Namespace   string
 	KubeVersion string
 	SkipSchema  bool
+	ValueCheck
 }
 
 // lintRelease is the name of the rendered release, the same as Helm's.
@@ -66,7 +72,7 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &linter{events: l.Events, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
+	w := &linter{events: l.Events, report: l.Progress, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
 	if req.Files != nil || req.LoadErr == nil {
 		w.findings = lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories, Chart: req.Chart, Kube: w.kube,
 			ChartV3: req.ChartV3})
@@ -103,6 +109,7 @@ func kubeOf(caps *engine.Capabilities) lint.KubeVersion {
 type linter struct {
 	events   *event.Bus
 	checker  ScriptChecker
+	report   progress.Func
 	req      LintRequest
 	caps     *engine.Capabilities
 	kube     lint.KubeVersion
@@ -192,6 +199,15 @@ func (w *linter) checkChart(ctx context.Context) error {
 	if !w.req.SkipSchema {
 		w.checkSchema(pre)
 		w.findings = append(w.findings, lint.Types(pre.Chart, w.req.Values, pre.Values)...)
+	}
+	check := valueCheck{w.req.ValueCheck, w.req.Chart, w.req.Values}
+	var unread *unused.Error
+	if err := check.run(ctx, pre, w.report); errors.As(err, &unread) {
+		for _, k := range unread.Keys {
+			w.add(lint.Error, "", 0, k.String())
+		}
+	} else if err != nil {
+		return err
 	}
 	return w.render(ctx, pre)
 }

@@ -56,6 +56,7 @@ type rendering struct {
 	skipSchema   bool
 	subNotes     bool
 	preview      Preview
+	check        valueCheck
 }
 
 // resolveValues merges the user's values over the chart's, removes disabled dependencies, and
@@ -84,6 +85,9 @@ func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	pre, err := r.prepare(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.check.run(ctx, pre, r.Progress); err != nil {
 		return nil, err
 	}
 	var (

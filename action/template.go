@@ -30,6 +30,7 @@ type TemplateRequest struct {
 	// LookupHost implements getHostByName; nil returns "".
 	LookupHost    func(host string) string
 	SubchartNotes bool
+	ValueCheck
 }
 
 // Run renders req.Chart. Errors are a [*RequestError], those of the chart and its values of
@@ -86,6 +87,7 @@ func (t Template) rendering(ctx context.Context, req TemplateRequest) (*renderin
 		lookupHost:   req.LookupHost,
 		skipSchema:   req.SkipSchema,
 		subNotes:     req.SubchartNotes,
+		check:        valueCheck{req.ValueCheck, req.Chart, req.Values},
 	}, nil
 }
 

@@ -49,10 +49,7 @@ func (o Options) build(read func(path string) ([]byte, error), out map[string]an
 		}
 		mergeInto(out, layer)
 	}
-	for _, kind := range []struct {
-		mode  Mode
-		exprs []string
-	}{{SetJSON, o.JSON}, {Set, o.Set}, {SetString, o.String}, {SetFile, o.File}, {SetLiteral, o.Literal}} {
+	for _, kind := range o.expressions() {
 		for _, expr := range kind.exprs {
 			apply := Apply
 			if trace {
@@ -64,4 +61,16 @@ func (o Options) build(read func(path string) ([]byte, error), out map[string]an
 		}
 	}
 	return nil
+}
+
+// expressions are the expressions of a flag.
+type expressions struct {
+	mode  Mode
+	exprs []string
+}
+
+// expressions returns the expressions of all flags in the order in which they are applied.
+func (o Options) expressions() []expressions {
+	return []expressions{{SetJSON, o.JSON}, {Set, o.Set}, {SetString, o.String}, {SetFile, o.File},
+		{SetLiteral, o.Literal}}
 }

@@ -3,6 +3,7 @@
 package cmdutil
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -45,6 +46,7 @@ func (d *DeployFlags) Bind(cmd *cobra.Command, f *Factory) {
 	fs := cmd.Flags()
 	d.DryRun = DryRunNone
 	d.Values.Bind(fs)
+	d.Values.BindStrict(fs)
 	d.Wait.Bind(fs, true)
 	d.Apply.Bind(fs)
 	d.Apply.BindOwnership(fs)
@@ -108,13 +110,15 @@ func (d *DeployFlags) CRDs() action.CRDPolicy {
 }
 
 // Request returns a request to install c, or to upgrade to it, with the flags' options.
-func (d *DeployFlags) Request(f *Factory, c *chart.Chart, vals map[string]any, name string) action.DeployRequest {
+func (d *DeployFlags) Request(ctx context.Context, f *Factory, c *chart.Chart, vals map[string]any,
+	name string) action.DeployRequest {
 	req := action.DeployRequest{
 		Chart: c, Values: vals, Name: name, Namespace: f.Namespace(),
 		Description: d.Description, Labels: d.Labels, CreateNamespace: d.CreateNamespace,
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes, NoHooks: d.NoHooks,
 		WaitOptions: d.Wait.WaitOptions(), ApplyOptions: d.Apply.ApplyOptions(), ServerDryRun: d.DryRun == DryRunServer,
 		CleanupOnFail: d.CleanupOnFail, Atomic: d.Atomic, UndoCancelled: true, // a second interrupt ends it
+		ValueCheck: d.Values.Check(ctx, f),
 	}
 	if d.EnableDNS {
 		req.LookupHost = f.LookupHost

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
@@ -20,10 +21,14 @@ import (
 type ValueFlags struct {
 	files   []string
 	options values.Options
+	strict  bool
+	// texts are the files that were read: standard input can be read only once.
+	texts map[string][]byte
 }
 
 // Bind registers the flags.
 func (v *ValueFlags) Bind(fs *pflag.FlagSet) {
+	v.texts = map[string][]byte{}
 	StringSliceVarP(fs, &v.files, "values", "f",
 		"values from a YAML file, a URL, or - for standard input (may be repeated; the last one wins)")
 	StringArrayVarP(fs, &v.options.Set, "set", "", "set values: key1=val1,key2=val2 (may be repeated)")
@@ -39,7 +44,33 @@ func (v *ValueFlags) Bind(fs *pflag.FlagSet) {
 
 // Build reads the files and computes the user's values.
 func (v *ValueFlags) Build(ctx context.Context, f *Factory) (map[string]any, error) {
-	return v.Sources().Build(func(path string) ([]byte, error) { return f.ReadSource(ctx, path) })
+	return v.Sources().Build(v.Reader(ctx, f))
+}
+
+// BindStrict registers --strict-values.
+func (v *ValueFlags) BindStrict(fs *pflag.FlagSet) {
+	fs.BoolVar(&v.strict, "strict-values", false, "fail if nothing in the chart reads a key of the given values")
+}
+
+// Check returns the check for values that nothing reads.
+func (v *ValueFlags) Check(ctx context.Context, f *Factory) action.ValueCheck {
+	return action.ValueCheck{StrictValues: v.strict, LocateValue: func(path ...string) values.Origin {
+		return v.Sources().Locate(v.Reader(ctx, f), path...)
+	}}
+}
+
+// Reader returns a function that reads files like [Factory.ReadSource], each once.
+func (v *ValueFlags) Reader(ctx context.Context, f *Factory) func(path string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		if text, ok := v.texts[path]; ok {
+			return text, nil
+		}
+		text, err := f.ReadSource(ctx, path)
+		if err == nil && v.texts != nil {
+			v.texts[path] = text
+		}
+		return text, err
+	}
 }
 
 // Sources returns the flags' values.

@@ -194,7 +194,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 	if err != nil {
 		return nil, nil, err
 	}
-	req := f.Request(factory, c, vals, name)
+	req := f.Request(ctx, factory, c, vals, name)
 	req.Reuse, req.Preview = f.reuse.Reuse(), f.preview()
 	req.ReportConflicts = true
 	change, rendered, err := verb.Plan(ctx, req)
@@ -221,7 +221,7 @@ func (f *upgradeFlags) planInstall(ctx context.Context, factory *cmdutil.Factory
 	if err != nil {
 		return nil, nil, err
 	}
-	req := f.Request(factory, c, vals, name)
+	req := f.Request(ctx, factory, c, vals, name)
 	req.Replace, req.Preview = true, f.preview()
 	req.ReportConflicts = true
 	return verb.Plan(ctx, req)

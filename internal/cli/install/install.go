@@ -91,7 +91,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if c.Metadata.Deprecated {
 		fmt.Fprintln(f.Err, "Warning: this chart is deprecated")
 	}
-	req := o.Request(f, c, vals, o.Name)
+	req := o.Request(ctx, f, c, vals, o.Name)
 	req.Replace = o.Replace
 	verb, err := o.Installer(f)
 	if err != nil {

@@ -53,6 +53,7 @@ and fails with --strict; an [INFO] is a recommendation.`,
 	}
 	fs := cmd.Flags()
 	o.ValueFlags.Bind(fs)
+	o.BindStrict(fs)
 	o.ScriptFlags.Bind(fs)
 	fs.BoolVar(&o.Strict, "strict", false, "fail on warnings too")
 	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each separately")
@@ -79,7 +80,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	p := printer{out: f.Out, style: f.Style(f.Out), quiet: o.Quiet}
-	var verb action.Lint
+	verb := action.Lint{Progress: f.Report()}
 	if verb.Events, err = f.Events(o.ScriptFlags); err != nil {
 		return err
 	}
@@ -99,6 +100,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 			continue
 		}
 		req.Values, req.Namespace = vals, f.Namespace()
+		req.ValueCheck = o.Check(ctx, f)
+		req.IgnoreUnused = len(paths) > 1 // the values are those of one of the charts
 		req.KubeVersion, req.SkipSchema = o.KubeVersion, o.SkipSchema
 		findings, err := verb.Run(ctx, req)
 		if err != nil {

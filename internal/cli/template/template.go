@@ -74,6 +74,7 @@ with the API server.`,
 	}
 	fs := cmd.Flags()
 	o.ValueFlags.Bind(fs)
+	o.BindStrict(fs)
 	o.NameFlags.Bind(fs)
 	o.ScriptFlags.Bind(fs)
 	o.postRender.Bind(fs)
@@ -132,6 +133,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		Chart: c, Values: vals, Name: o.Name, Namespace: f.Namespace(),
 		KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
 		IsUpgrade: o.IsUpgrade, SkipSchema: o.SkipSchema, SubchartNotes: o.SubNotes,
+		ValueCheck: o.Check(ctx, f),
 	}
 	if o.EnableDNS {
 		req.LookupHost = f.LookupHost

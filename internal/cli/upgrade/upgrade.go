@@ -103,7 +103,7 @@ func upgrade(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart,
 	if err != nil {
 		return err
 	}
-	req := o.Request(f, c, vals, o.Name)
+	req := o.Request(ctx, f, c, vals, o.Name)
 	req.Reuse, req.MaxHistory = o.Reuse(), o.MaxHistory
 	view := o.view(f)
 	view.First = func() { o.printUpgraded(f) }
@@ -139,7 +139,7 @@ func install(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart,
 	if err != nil {
 		return err
 	}
-	req := o.DeployFlags.Request(f, c, vals, o.Name)
+	req := o.DeployFlags.Request(ctx, f, c, vals, o.Name)
 	req.Replace, req.MaxHistory = true, o.MaxHistory
 	view := o.view(f)
 	if view.DryRun != nil {

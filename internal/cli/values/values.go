@@ -17,6 +17,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/unused"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
@@ -31,6 +32,7 @@ type Options struct {
 
 	Chart      string
 	Origin     bool
+	Unused     bool
 	Output     output.Format
 	SkipSchema bool
 	chartFlags cmdutil.ChartFlags
@@ -47,10 +49,14 @@ defaults of the charts, the values files and --set flags, globals, imported
 values, and what scripts change. No cluster is needed.
 
 With --origin, a comment names the file and line, or the flag, that set each
-value, and then those that it took precedence over, the nearest first.`,
+value, and then those that it took precedence over, the nearest first.
+
+With --unused, it prints the keys of the given values that no template, schema,
+condition, tag, import or script reads, with the key that was probably meant.`,
 		Example: `  helm values ./mychart
   helm values ./mychart -f production.yaml --set image.tag=2 --origin
-  helm values ./mychart --origin -o json`,
+  helm values ./mychart --origin -o json
+  helm values ./mychart -f production.yaml --unused`,
 		Annotations: map[string]string{cmdutil.NotInHelm: ""},
 		Args:        cmdutil.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +69,8 @@ value, and then those that it took precedence over, the nearest first.`,
 	o.ScriptFlags.Bind(fs)
 	o.chartFlags.Bind(cmd, f)
 	fs.BoolVar(&o.Origin, "origin", false, "show which file, line or flag set each value")
+	fs.BoolVar(&o.Unused, "unused", false, "show the keys of the given values that nothing in the chart reads")
+	cmd.MarkFlagsMutuallyExclusive("origin", "unused")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
 	o.Output.Bind(fs)
 	output.Complete(cmd)
@@ -71,7 +79,7 @@ value, and then those that it took precedence over, the nearest first.`,
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	read := remember(func(path string) ([]byte, error) { return f.ReadSource(ctx, path) })
+	read := o.Reader(ctx, f)
 	user, err := o.Sources().Build(read)
 	if err != nil {
 		return err
@@ -84,9 +92,14 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err != nil {
 		return err
 	}
-	resolved, vals, err := action.Template{Config: config}.Values(ctx, action.TemplateRequest{
+	req := action.TemplateRequest{
 		Chart: c, Values: user, Name: "release-name", Namespace: f.Namespace(), SkipSchema: o.SkipSchema,
-	})
+		ValueCheck: o.Check(ctx, f),
+	}
+	if o.Unused {
+		return printUnused(ctx, f, config, req, o.Output)
+	}
+	resolved, vals, err := action.Template{Config: config}.Values(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -107,19 +120,22 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	return write(f.Out, vals, origins)
 }
 
-// remember returns read with a memory, because standard input can be read once.
-func remember(read func(string) ([]byte, error)) func(string) ([]byte, error) {
-	texts := map[string][]byte{}
-	return func(path string) ([]byte, error) {
-		if text, ok := texts[path]; ok {
-			return text, nil
-		}
-		text, err := read(path)
-		if err == nil {
-			texts[path] = text
-		}
-		return text, err
+// printUnused prints the keys of the given values that nothing reads.
+func printUnused(ctx context.Context, f *cmdutil.Factory, config *action.Config, req action.TemplateRequest,
+	format output.Format) error {
+	keys, err := action.Template{Config: config}.UnusedValues(ctx, req)
+	if err != nil {
+		return err
 	}
+	if format == output.JSON {
+		return output.WriteJSON(f.Out, append([]unused.Key{}, keys...))
+	}
+	for _, k := range keys {
+		if _, err := fmt.Fprintln(f.Out, k); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scripted returns the name of the chart whose script may have set the value at path: the nearest

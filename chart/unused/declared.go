@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package unused
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/schema"
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/internal/yaml"
+)
+
+// declare adds what reads values besides templates to n, the values of c: the schemas, conditions,
+// tags and imports of c and of the charts below it.
+func (s *search) declare(c *chart.Chart, n *engine.Usage) {
+	readSchema(c, n)
+	if c.Metadata == nil {
+		return
+	}
+	for _, e := range c.Metadata.Dependencies {
+		if e == nil {
+			continue
+		}
+		for cond := range strings.SplitSeq(strings.TrimSpace(e.Condition), ",") {
+			if cond != "" {
+				child(n, strings.Split(cond, ".")...)
+			}
+		}
+		for _, tag := range e.Tags {
+			child(s.root, "tags", tag)
+		}
+		name := e.Name
+		if e.Alias != "" {
+			name = e.Alias
+		}
+		for _, iv := range e.ImportValues {
+			if path := imported(iv); path != nil {
+				child(n, append([]string{name}, path...)...).Whole = true
+			}
+		}
+		for _, d := range named(c, name) {
+			s.declare(d, child(n, name))
+		}
+	}
+	for _, d := range c.Subcharts() {
+		if n.Keys[d.Name()] != nil {
+			s.declare(d, n.Keys[d.Name()])
+		}
+	}
+}
+
+// imported returns the path in the subchart of an entry of import-values.
+func imported(iv any) []string {
+	switch iv := iv.(type) {
+	case string:
+		return []string{"exports", iv}
+	case map[string]any:
+		if from, ok := iv["child"].(string); ok && from != "." {
+			return strings.Split(from, ".")
+		}
+	}
+	return nil
+}
+
+// child returns the node at a path below n, and adds it if it is not there.
+func child(n *engine.Usage, path ...string) *engine.Usage {
+	for _, key := range path {
+		if n.Keys == nil {
+			n.Keys = map[string]*engine.Usage{}
+		}
+		if n.Keys[key] == nil {
+			n.Keys[key] = &engine.Usage{}
+		}
+		n = n.Keys[key]
+	}
+	return n
+}
+
+// maxSchemaSteps limits the schemas of a chart that are followed, with their references.
+const maxSchemaSteps = 100_000
+
+// schemaReader adds the properties of a schema.
+type schemaReader struct {
+	root  map[string]any
+	steps int
+	seen  map[schemaAt]bool
+}
+
+type schemaAt struct {
+	ref string
+	n   *engine.Usage
+}
+
+// readSchema adds the properties of the schema of c. It ignores a schema that cannot be read, which
+// its validation reports.
+func readSchema(c *chart.Chart, n *engine.Usage) {
+	text := c.Schema
+	if schema.FileOf(c) == chart.FileSchemaYAML {
+		text = c.SchemaYAML
+	}
+	r := &schemaReader{seen: map[schemaAt]bool{}}
+	if len(text) > 0 && yaml.Unmarshal(text, &r.root) == nil {
+		r.read(r.root, n)
+	}
+}
+
+func (r *schemaReader) read(s map[string]any, n *engine.Usage) {
+	if r.steps++; r.steps > maxSchemaSteps || len(s) == 0 {
+		return
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		r.reference(ref, n)
+	}
+	properties, _ := s["properties"].(map[string]any)
+	for key, p := range properties {
+		below := child(n, key)
+		if p, ok := p.(map[string]any); ok {
+			r.read(p, below)
+		}
+	}
+	patterns, _ := s["patternProperties"].(map[string]any)
+	for _, p := range patterns {
+		r.readAny(p, n)
+	}
+	r.readAny(s["additionalProperties"], n)
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[key].([]any)
+		for _, p := range list {
+			if p, ok := p.(map[string]any); ok {
+				r.read(p, n)
+			}
+		}
+	}
+	for _, key := range []string{"if", "then", "else"} {
+		if p, ok := s[key].(map[string]any); ok {
+			r.read(p, n)
+		}
+	}
+}
+
+// readAny adds a schema for keys that it does not name. A schema that allows everything says
+// nothing about a key.
+func (r *schemaReader) readAny(s any, n *engine.Usage) {
+	if p, ok := s.(map[string]any); ok && len(p) > 0 {
+		if n.Any == nil {
+			n.Any = &engine.Usage{}
+		}
+		r.read(p, n.Any)
+	}
+}
+
+// reference follows a reference in the document. What another document declares is not known.
+func (r *schemaReader) reference(ref string, n *engine.Usage) {
+	at := schemaAt{ref, n}
+	if r.seen[at] {
+		return
+	}
+	r.seen[at] = true
+	pointer, local := strings.CutPrefix(ref, "#")
+	var v any = r.root
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if step == "" {
+			continue
+		}
+		table, _ := v.(map[string]any)
+		v = table[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+	}
+	if target, ok := v.(map[string]any); ok && local {
+		r.read(target, n)
+		return
+	}
+	n.Whole = true
+}
+
+// scripts are the words in the scripts of a chart tree.
+type scripts struct {
+	words map[string]bool
+	// whole are the tables that scripts may use without naming their keys.
+	whole map[string]bool
+}
+
+var (
+	scriptWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*`)
+	// scriptWhole matches a variable or field that is used as a whole: an argument.
+	scriptWhole = regexp.MustCompile(`[(,]\s*(?:[A-Za-z_]\w*[.:])*([A-Za-z_]\w*)\s*[,)]`)
+)
+
+// scriptsOf returns what the scripts of a tree may read. It goes by their text: a script
+// may read a key whose name is in it, and all keys of a table that it passes on.
+func scriptsOf(c *chart.Chart) scripts {
+	s := scripts{words: map[string]bool{}, whole: map[string]bool{}}
+	c.Walk(func(c *chart.Chart) {
+		for _, f := range c.Files {
+			if !strings.HasPrefix(f.Name, chart.DirScripts+"/") {
+				continue
+			}
+			for _, w := range scriptWord.FindAll(f.Data, -1) {
+				s.words[string(w)] = true
+			}
+			for _, m := range scriptWhole.FindAllSubmatch(f.Data, -1) {
+				s.whole[string(m[1])] = true
+			}
+		}
+	})
+	return s
+}
+
+// read reports whether a script may read the value at path.
+func (s scripts) read(path []string) bool {
+	if len(s.words) == 0 {
+		return false
+	}
+	if s.words[path[len(path)-1]] || s.whole["values"] {
+		return true
+	}
+	return slices.ContainsFunc(path[:len(path)-1], func(key string) bool { return s.whole[key] })
+}
