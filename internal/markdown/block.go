@@ -74,6 +74,9 @@ func (r *renderer) code(n *node) []string {
 	var out []string
 	for line := range strings.Lines(n.text) {
 		text := strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")
+		if isBlank(text) {
+			text = ""
+		}
 		out = append(out, strings.TrimRight("    "+r.style.Cyan(term.Safe(text)), " "))
 	}
 	return out

@@ -51,6 +51,7 @@ type openBlock struct {
 	length int      // of a fence
 	ends   string   // what ends a block of HTML; a blank line if empty
 	lines  []string // of a block without children
+	table  bool     // a paragraph has a table
 }
 
 func (b *openBlock) isContainer() bool {
@@ -169,6 +170,7 @@ func (p *blockParser) line(s string) {
 	if matched == len(p.open)-1 && p.verbatim(c) {
 		return
 	}
+	isBlankLine := c.isBlank()
 	for !c.isBlank() {
 		leaf, ok := p.start(c, matched)
 		if leaf {
@@ -180,16 +182,19 @@ func (p *blockParser) line(s string) {
 		}
 		matched = len(p.open)
 	}
-	p.text(c, matched)
+	switch {
+	case isBlankLine:
+		p.closeTo(matched)
+		p.blankIn = p.innermost()
+	case c.isBlank(): // after a mark
+		p.blankIn = -1
+	default:
+		p.text(c, matched)
+	}
 }
 
 // text adds the rest of a line to the paragraph it belongs to.
 func (p *blockParser) text(c *cursor, matched int) {
-	if c.isBlank() {
-		p.closeTo(matched)
-		p.blankIn = p.innermost()
-		return
-	}
 	if !p.inParagraph() {
 		p.closeTo(matched)
 		p.push(&openBlock{node: &node{kind: paragraph}})
@@ -214,10 +219,7 @@ func (b *openBlock) continues(c *cursor) bool {
 		d.skip(1)
 		*c = d
 	case item:
-		if c.isBlank() {
-			return b.first != nil
-		}
-		if c.indent() < b.indent {
+		if c.isBlank() && b.first == nil || !c.isBlank() && c.indent() < b.indent {
 			return false
 		}
 		c.skip(b.indent)

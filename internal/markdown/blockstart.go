@@ -108,7 +108,11 @@ func (p *blockParser) startUnderline(rest string, matched int) bool {
 		return false
 	}
 	b := p.top()
-	if p.define(b); len(b.lines) == 0 {
+	if p.define(b); len(b.lines) == 0 || b.table {
+		return false
+	}
+	if _, t := findTable(b.lines); t != nil {
+		b.table = true // what is a line of it, a list or a rule
 		return false
 	}
 	b.kind, b.level = heading, level

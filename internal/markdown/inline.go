@@ -142,8 +142,14 @@ func (w *wrapper) word() {
 		w.line.WriteByte(' ')
 		w.width++
 	}
-	for _, s := range w.pending {
-		w.put(s)
+	for i := 0; i < len(w.pending); {
+		// The parts in one style are one.
+		var text strings.Builder
+		codes := w.pending[i].codes
+		for ; i < len(w.pending) && slices.Equal(w.pending[i].codes, codes); i++ {
+			text.WriteString(w.pending[i].text)
+		}
+		w.put(span{text.String(), codes})
 	}
 	w.pending, w.wide = w.pending[:0], 0
 }
