@@ -9,30 +9,28 @@ import (
 	"sync"
 
 	"github.com/clipperhouse/displaywidth"
-	"github.com/yuin/goldmark/ast"
-	east "github.com/yuin/goldmark/extension/ast"
 
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // block returns the lines of a block.
-func (r *renderer) block(n ast.Node, columns, depth int) []string {
-	switch n := n.(type) {
-	case *ast.Heading:
+func (r *renderer) block(n *node, columns, depth int) []string {
+	switch n.kind {
+	case heading:
 		return r.heading(n, columns)
-	case *ast.Paragraph, *ast.TextBlock:
+	case paragraph:
 		return r.wrap(r.inline(n), min(columns, maxColumns))
-	case *ast.CodeBlock, *ast.FencedCodeBlock:
+	case codeBlock:
 		return r.code(n)
-	case *ast.HTMLBlock:
-		return r.html(n, columns)
-	case *ast.ThematicBreak:
+	case htmlBlock:
+		return r.wrap([]span{{text: plainHTML(n.text)}}, min(columns, maxColumns))
+	case rule:
 		return []string{r.style.Dim(strings.Repeat("─", min(columns, maxColumns)))}
-	case *ast.Blockquote:
+	case quotation:
 		return prefixed(r.blocks(n, narrower(columns, 2), depth+1), r.style.Dim("│")+" ", r.style.Dim("│")+" ")
-	case *ast.List:
+	case list:
 		return r.list(n, columns, depth)
-	case *east.Table:
+	case table:
 		return r.table(n, columns)
 	}
 	return r.blocks(n, columns, depth+1)
@@ -56,64 +54,52 @@ func prefixed(lines []string, first, others string) []string {
 }
 
 // heading is bold, and underlined at the first level. Without colours it has the marks of its level.
-func (r *renderer) heading(n *ast.Heading, columns int) []string {
+func (r *renderer) heading(n *node, columns int) []string {
 	spans := r.inline(n)
 	for i := range spans {
 		spans[i].codes = append(spans[i].codes, "1")
-		if n.Level == 1 {
+		if n.level == 1 {
 			spans[i].codes = append(spans[i].codes, "4")
 		}
 	}
 	lines := r.wrap(spans, min(columns, maxColumns))
 	if len(lines) > 0 && !r.style.On() {
-		lines[0] = strings.Repeat("#", n.Level) + " " + lines[0]
+		lines[0] = strings.Repeat("#", n.level) + " " + lines[0]
 	}
 	return lines
 }
 
 // code returns a block of code, indented and not wrapped, so that it can be copied.
-func (r *renderer) code(n ast.Node) []string {
+func (r *renderer) code(n *node) []string {
 	var out []string
-	for i := range n.Lines().Len() {
-		segment := n.Lines().At(i)
-		text := strings.TrimRight(string(segment.Value(r.source)), "\r\n")
-		out = append(out, strings.TrimRight("    "+r.style.Cyan(term.Safe(strings.ReplaceAll(text, "\t", "    "))), " "))
+	for line := range strings.Lines(n.text) {
+		text := strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")
+		if isBlank(text) {
+			text = ""
+		}
+		out = append(out, strings.TrimRight("    "+r.style.Cyan(term.Safe(text)), " "))
 	}
 	return out
 }
 
 // list returns the items of a list with their marks.
-func (r *renderer) list(n *ast.List, columns, depth int) []string {
+func (r *renderer) list(n *node, columns, depth int) []string {
 	var out []string
-	number := n.Start
-	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+	number := n.level
+	for c := n.first; c != nil; c = c.next {
 		mark := "• "
-		if n.IsOrdered() {
+		if n.ordered {
 			mark = fmt.Sprintf("%d. ", number)
 			number++
 		}
 		blank := strings.Repeat(" ", displaywidth.String(mark))
-		lines := prefixed(r.blocks(item, narrower(columns, len(blank)), depth+1), r.style.Dim(mark), blank)
-		if len(out) > 0 && !n.IsTight {
+		lines := prefixed(r.blocks(c, narrower(columns, len(blank)), depth+1), r.style.Dim(mark), blank)
+		if len(out) > 0 && !n.tight {
 			out = append(out, "")
 		}
 		out = append(out, lines...)
 	}
 	return out
-}
-
-// html returns the text of a block of HTML, without its tags.
-func (r *renderer) html(n *ast.HTMLBlock, columns int) []string {
-	var b strings.Builder
-	for i := range n.Lines().Len() {
-		segment := n.Lines().At(i)
-		b.Write(segment.Value(r.source))
-	}
-	if n.HasClosure() {
-		b.Write(n.ClosureLine.Value(r.source))
-	}
-	text := plainHTML(b.String())
-	return r.wrap([]span{{text: text}}, min(columns, maxColumns))
 }
 
 // hidden matches comments, tags, and elements whose content is not text.
@@ -123,5 +109,5 @@ var hidden = sync.OnceValue(func() *regexp.Regexp {
 
 // plainHTML returns the text in HTML.
 func plainHTML(text string) string {
-	return plain([]byte(strings.TrimSpace(hidden().ReplaceAllString(text, " "))), false)
+	return term.SafeLine(resolve(strings.TrimSpace(hidden().ReplaceAllString(text, " ")), false))
 }

@@ -3,14 +3,11 @@
 package markdown
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/util"
 
 	"github.com/moonhelm/moonhelm/internal/term"
 )
@@ -22,74 +19,61 @@ type span struct {
 }
 
 // inline returns the text in n.
-func (r *renderer) inline(n ast.Node) []span { return r.spans(nil, n, nil, 0) }
+func (r *renderer) inline(n *node) []span { return r.spans(nil, n, nil, 0) }
 
 // spans appends the text in n in the style codes.
-func (r *renderer) spans(out []span, n ast.Node, codes []string, depth int) []span {
+func (r *renderer) spans(out []span, n *node, codes []string, depth int) []span {
 	if depth > maxDepth {
 		return out
 	}
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+	for c := n.first; c != nil; c = c.next {
 		out = r.span(out, c, codes, depth)
 	}
 	return out
 }
 
-func (r *renderer) span(out []span, n ast.Node, codes []string, depth int) []span {
+func (r *renderer) span(out []span, n *node, codes []string, depth int) []span {
 	add := func(text string, more ...string) {
 		if text != "" {
 			out = append(out, span{text, slices.Concat(codes, more)})
 		}
 	}
-	switch n := n.(type) {
-	case *ast.Text:
-		add(plain(n.Segment.Value(r.source), n.IsRaw()))
-		switch {
-		case n.HardLineBreak():
-			out = append(out, span{text: "\n"})
-		case n.SoftLineBreak():
-			add(" ")
-		}
-		return out
-	case *ast.String:
-		add(plain(n.Value, n.IsRaw()))
-		return out
-	case *ast.CodeSpan:
-		text := codeText(n, r.source)
+	switch n.kind {
+	case plainText:
+		add(term.SafeLine(n.text))
+	case softBreak:
+		add(" ")
+	case hardBreak:
+		out = append(out, span{text: "\n"})
+	case codeSpan:
+		text := n.text
 		if r.inCell {
 			text = strings.ReplaceAll(text, `\|`, "|")
 		}
-		add(text, "36")
-		return out
-	case *ast.Emphasis:
-		return r.spans(out, n, slices.Concat(codes, []string{[]string{"3", "1"}[min(max(n.Level, 1), 2)-1]}), depth+1)
-	case *ast.AutoLink:
-		add(term.SafeLine(string(n.URL(r.source))), "4")
-		return out
-	case *ast.Link:
+		add(term.SafeLine(text), "36")
+	case emphasis:
+		return r.spans(out, n, slices.Concat(codes, []string{"3"}), depth+1)
+	case strong:
+		return r.spans(out, n, slices.Concat(codes, []string{"1"}), depth+1)
+	case autolink:
+		add(term.SafeLine(n.text), "4")
+	case link:
 		return r.link(out, n, codes, depth)
-	case *ast.Image:
-		alt := r.spans(nil, n, slices.Concat(codes, []string{"2"}), depth+1)
-		return append(out, alt...)
-	case *ast.RawHTML:
-		var b strings.Builder
-		for i := range n.Segments.Len() {
-			segment := n.Segments.At(i)
-			b.Write(segment.Value(r.source))
-		}
-		if strings.HasPrefix(strings.ToLower(b.String()), "<br") {
+	case image:
+		return r.spans(out, n, slices.Concat(codes, []string{"2"}), depth+1)
+	case rawHTML:
+		if strings.HasPrefix(strings.ToLower(n.text), "<br") {
 			out = append(out, span{text: "\n"})
 		}
-		return out
 	}
-	return r.spans(out, n, codes, depth+1)
+	return out
 }
 
 // link appends the text of a link, and its address unless it is in the page or the text itself.
-func (r *renderer) link(out []span, n *ast.Link, codes []string, depth int) []span {
+func (r *renderer) link(out []span, n *node, codes []string, depth int) []span {
 	first := len(out)
 	out = r.spans(out, n, slices.Concat(codes, []string{"4"}), depth+1)
-	address := plain(n.Destination, false)
+	address := term.SafeLine(n.text)
 	var text strings.Builder
 	for _, s := range out[first:] {
 		text.WriteString(s.text)
@@ -98,26 +82,6 @@ func (r *renderer) link(out []span, n *ast.Link, codes []string, depth int) []sp
 		return out
 	}
 	return append(out, span{" (" + address + ")", slices.Concat(codes, []string{"2"})})
-}
-
-// plain returns the text of a segment: its references to characters are resolved, unless it is raw,
-// and then what would control the terminal is escaped.
-func plain(segment []byte, raw bool) string {
-	if !raw {
-		segment = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(segment)))
-	}
-	return term.SafeLine(string(segment))
-}
-
-// codeText returns the text of a code span, whose line ends are spaces.
-func codeText(n *ast.CodeSpan, source []byte) string {
-	var b bytes.Buffer
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if t, ok := c.(*ast.Text); ok {
-			b.Write(t.Segment.Value(source))
-		}
-	}
-	return term.SafeLine(b.String())
 }
 
 // wrap breaks spans into lines of at most columns columns, at spaces if possible.
@@ -178,8 +142,14 @@ func (w *wrapper) word() {
 		w.line.WriteByte(' ')
 		w.width++
 	}
-	for _, s := range w.pending {
-		w.put(s)
+	for i := 0; i < len(w.pending); {
+		// The parts in one style are one.
+		var text strings.Builder
+		codes := w.pending[i].codes
+		for ; i < len(w.pending) && slices.Equal(w.pending[i].codes, codes); i++ {
+			text.WriteString(w.pending[i].text)
+		}
+		w.put(span{text.String(), codes})
 	}
 	w.pending, w.wide = w.pending[:0], 0
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
-	"github.com/yuin/goldmark/ast"
-	east "github.com/yuin/goldmark/extension/ast"
 )
 
 // gap separates the columns of a table.
@@ -18,13 +16,12 @@ const gap = "  "
 const maxTableColumns = 64
 
 // table returns a table whose cells are wrapped, so that it fits the columns.
-func (r *renderer) table(n *east.Table, columns int) []string {
+func (r *renderer) table(n *node, columns int) []string {
 	var rows [][][]span
-	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
-		_, head := row.(*east.TableHeader)
+	for row := n.first; row != nil; row = row.next {
 		var cells [][]span
-		for cell := row.FirstChild(); cell != nil && len(cells) < maxTableColumns; cell = cell.NextSibling() {
-			cells = append(cells, r.cell(cell, head))
+		for cell := row.first; cell != nil && len(cells) < maxTableColumns; cell = cell.next {
+			cells = append(cells, r.cell(cell, len(rows) == 0))
 		}
 		rows = append(rows, cells)
 	}
@@ -43,7 +40,7 @@ func (r *renderer) table(n *east.Table, columns int) []string {
 	return out
 }
 
-func (r *renderer) cell(n ast.Node, head bool) []span {
+func (r *renderer) cell(n *node, head bool) []span {
 	r.inCell = true
 	spans := r.inline(n)
 	r.inCell = false
