@@ -97,7 +97,10 @@ func (p *blockParser) startHTML(line, rest string, matched int) bool {
 
 // startUnderline makes the paragraph before the line a heading.
 func (p *blockParser) startUnderline(rest string, matched int) bool {
-	if !p.inParagraph() || matched != len(p.open)-1 || strings.TrimLeft(strings.TrimRight(rest, whitespace), rest[:1]) != "" {
+	if !p.inParagraph() || matched != len(p.open)-1 {
+		return false
+	}
+	if strings.TrimLeft(strings.TrimRight(rest, whitespace), rest[:1]) != "" {
 		return false
 	}
 	level := 1
