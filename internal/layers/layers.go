@@ -30,7 +30,7 @@ var layers = []layer{
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process",
 		"internal/markdown", "internal/pager"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
-	{3, []string{"script/wire", "chart/unused"}},
+	{3, []string{"script/wire", "chart/unused", "chart/unittest", "chart/unittest/coverage"}},
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
 		"plugin/postrender",
@@ -39,7 +39,7 @@ var layers = []layer{
 		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output", "internal/kubetest",
 		"internal/jsonpath", "internal/apiserver",
 	}},
-	{5, []string{"action", "script/worker"}},
+	{5, []string{"action", "script/worker", "chart/unittest/suites", "chart/unittest/report"}},
 	{6, []string{"internal/cmdutil", "internal/report", "internal/report/diff", "internal/subprocess"}},
 	{7, []string{"internal/cli/*", "internal/cli/*/*"}},
 	{8, []string{"internal/cli"}},
