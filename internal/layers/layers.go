@@ -28,7 +28,7 @@ var layers = []layer{
 			"internal/hint", "internal/lines", "internal/linger", "internal/suggest", "internal/term", "internal/build",
 			"internal/layers", "internal/api", "internal/yaml", "internal/yamltest", "internal/jsonschema", "internal/peertest"}},
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process",
-		"internal/markdown", "internal/pager"}},
+		"internal/markdown", "internal/pager", "internal/yamlpath"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"script/wire", "chart/unused", "chart/unittest", "chart/unittest/coverage"}},
 	{4, []string{
