@@ -111,7 +111,7 @@ func TestSuiteStatus(t *testing.T) {
 		{"all skipped", SuiteResult{Tests: []TestResult{{Status: Skipped}, {Status: Skipped}}}, Skipped},
 		{"one skipped", SuiteResult{Tests: []TestResult{{Status: Skipped}, {Status: Passed}}}, Passed},
 		{"one failed", SuiteResult{Tests: []TestResult{{Status: Failed}, {Status: Passed}}}, Failed},
-		{"one errored", SuiteResult{Tests: []TestResult{{Status: Failed}, {Status: Errored}}}, Errored},
+		{"one errored", SuiteResult{Tests: []TestResult{{Status: Passed}, {Status: Errored}}}, Failed},
 		{"not read", SuiteResult{Err: errors.New("not YAML")}, Errored},
 	}
 	for _, tt := range tests {

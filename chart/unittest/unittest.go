@@ -44,14 +44,13 @@ type Options struct {
 // Status is the outcome of a test, of a suite or of a chart.
 type Status int
 
-// The statuses, in the order of their weight: a suite has that of its worst test, except that it is
-// only Skipped if all its tests are.
+// The statuses, in the order of their weight.
 const (
 	Skipped Status = iota
 	Passed
 	Failed
-	// Errored is the status of a test that could not be evaluated: its file is not valid, or what it
-	// runs broke down where the test does not expect it.
+	// Errored is the status of a test that could not be evaluated, because what it runs broke down and
+	// the test does not expect that, and of a suite or chart that could not be read.
 	Errored
 )
 
@@ -126,7 +125,8 @@ type SuiteResult struct {
 	Stopped bool
 }
 
-// Status returns the status of the suite. A suite without tests is Passed.
+// Status returns the status of the suite: Errored if Err is set, Failed if a test failed or was
+// Errored, and Skipped if all its tests are. A suite without tests is Passed.
 func (r *SuiteResult) Status() Status {
 	if r.Err != nil {
 		return Errored
@@ -136,7 +136,7 @@ func (r *SuiteResult) Status() Status {
 	}
 	worst := Skipped
 	for i := range r.Tests {
-		worst = max(worst, r.Tests[i].Status)
+		worst = max(worst, min(r.Tests[i].Status, Failed))
 	}
 	return worst
 }

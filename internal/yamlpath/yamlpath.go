@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Limits of a path, so that one in an untrusted suite does not take long.
@@ -47,6 +48,28 @@ func (e *SyntaxError) Hint() string {
 
 // Path is a parsed path. It is safe for concurrent use.
 type Path struct{ steps []step }
+
+// Keys returns the names and indexes of the first steps of p, as far as each selects one value.
+func (p *Path) Keys() []string {
+	var out []string
+	for _, st := range p.steps {
+		switch st := st.(type) {
+		case children:
+			if len(st) != 1 {
+				return out
+			}
+			out = append(out, st[0])
+		case indexes:
+			if len(st) != 1 || st[0].isRange || st[0].from < 0 {
+				return out
+			}
+			out = append(out, strconv.Itoa(st[0].from))
+		default:
+			return out
+		}
+	}
+	return out
+}
 
 // step selects values below v and passes them to yield.
 type step interface {

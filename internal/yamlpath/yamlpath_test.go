@@ -114,6 +114,22 @@ func TestFindWhole(t *testing.T) {
 	}
 }
 
+func TestKeys(t *testing.T) {
+	tests := []struct{ path, want string }{
+		{"a.b[0].c", "a b 0 c"}, {`a["b.c"]`, "a b.c"}, {"a[*].b", "a"}, {"a[-1]", "a"}, {"a[0:1]", "a"}, {"a['b','c']", "a"},
+		{"..a", ""}, {"$", ""},
+	}
+	for _, tt := range tests {
+		p, err := Parse(tt.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(p.Keys(), " "); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.path, got, tt.want)
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ path, want string }{
 		{`$kind`, `invalid path syntax at position 1, following "$"`},

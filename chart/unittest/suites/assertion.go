@@ -25,6 +25,8 @@ type assertion struct {
 	index     *int
 	selector  *selector
 	check     checker
+	// keys are the first steps of the assertion's path, for the place of what it is about.
+	keys []string
 }
 
 // checker checks the documents of a template. It returns lines about what is wrong.
@@ -41,17 +43,16 @@ type view struct {
 	// missing is set if the template was not rendered.
 	missing bool
 	// failed is set if the template has failed.
-	failed *failure
-	// snapshot compares a value with the next snapshot of the test.
-	snapshot func(content string) (number int, expected string, same bool)
+	failed   *failure
+	snapshot snapshotFunc
 }
 
 // selector selects documents by a value.
 type selector struct {
-	Path      string     `yaml:"path"`
-	Value     *yaml.Node `yaml:"value"`
-	MatchMany bool       `yaml:"matchMany"`
-	SkipEmpty bool       `yaml:"skipEmptyTemplates"`
+	Path      string    `yaml:"path"`
+	Value     yaml.Node `yaml:"value"`
+	MatchMany bool      `yaml:"matchMany"`
+	SkipEmpty bool      `yaml:"skipEmptyTemplates"`
 }
 
 // matches reports whether a document has what is selected.
@@ -61,7 +62,7 @@ func (s *selector) matches(d document) (bool, error) {
 		return false, err
 	}
 	found, err := path.Find(d.value)
-	if err != nil || s.Value == nil {
+	if err != nil || s.Value.Kind == 0 {
 		return len(found) > 0, err
 	}
 	var want any
@@ -105,6 +106,7 @@ func parseAssertion(n *yaml.Node) (*assertion, error) {
 			if p.err != nil {
 				return nil, p.err
 			}
+			a.keys = p.keys
 			a.onFailure = name == "failedTemplate"
 		}
 	}
@@ -212,6 +214,7 @@ type params struct {
 	name string
 	node *yaml.Node
 	err  error
+	keys []string // of the last path
 }
 
 // find returns the node of a parameter, or nil. The case of its name does not matter.
@@ -296,7 +299,13 @@ func (p *params) any(name string) any {
 
 // path returns the path of a parameter. An error of its syntax is one of the checking, as in
 // helm-unittest, so that not: true does not hide it.
-func (p *params) path(name string) valuePath { return newPath(p.text(name)) }
+func (p *params) path(name string) valuePath {
+	out := newPath(p.text(name))
+	if out.err == nil {
+		p.keys = out.parsed.Keys()
+	}
+	return out
+}
 
 func newPath(text string) valuePath {
 	parsed, err := yamlpath.Parse(text)

@@ -225,8 +225,8 @@ func (c *matchSnapshot) check(v *view) []string {
 }
 
 func (c *matchSnapshot) compare(v *view, d document, i int, value any) []string {
-	content := encode(value)
-	number, stored, same := v.snapshot(content)
+	content := encode(trimmed(value))
+	number, stored, same := v.snapshot(content, !c.hasPattern[0] && !c.hasPattern[1])
 	for j, p := range []regex{c.with, c.without} {
 		switch {
 		case !c.hasPattern[j]:

@@ -34,6 +34,7 @@ func (c *isEqual) check(v *view) []string {
 		if err != nil {
 			return false, nil, err
 		}
+		found = trimmed(found)
 		lines := expected(v.negated, "to equal", want)
 		if !v.negated {
 			got := encode(found)
@@ -41,6 +42,28 @@ func (c *isEqual) check(v *view) []string {
 		}
 		return equal(found, c.value), lines, nil
 	})
+}
+
+// trimmed returns v without the line feeds at the beginning of texts, which helm-unittest ignores in
+// equal and in snapshots.
+func trimmed(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimLeft(v, "\n")
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, item := range v {
+			out[k] = trimmed(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = trimmed(item)
+		}
+		return out
+	}
+	return v
 }
 
 // decodeBase64 decodes a text if asked to.

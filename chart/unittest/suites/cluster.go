@@ -3,13 +3,13 @@
 package suites
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
 
 // lookup returns the function lookup of t's templates, which finds the objects of the suite and of t.
-// The kinds that scheme does not have, and all kinds if there is no scheme, are not found, as in
-// helm-unittest.
+// Objects of kinds that the scheme does not have are not found, and cannot be listed.
 func (r *renderer) lookup(t *test) func(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	scheme := maps.Clone(r.def.Cluster.Scheme)
 	if scheme == nil {
@@ -23,14 +23,22 @@ func (r *renderer) lookup(t *test) func(apiVersion, kind, namespace, name string
 	}
 	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
 		known, ok := scheme[apiVersion+"/"+kind]
-		if !ok {
+		switch {
+		case !ok && name == "":
+			return nil, &schemeError{apiVersion + "/" + kind}
+		case !ok:
 			return map[string]any{}, nil
 		}
 		if !known.Namespaced {
 			namespace = ""
+		} else if name != "" && namespace == "" {
+			return map[string]any{}, nil
 		}
-		items := []any{}
+		items, all := []any{}, 0
 		for _, o := range objects {
+			if isObject(o, apiVersion, kind, "") {
+				all++
+			}
 			if !isObject(o, apiVersion, kind, namespace) {
 				continue
 			}
@@ -43,9 +51,16 @@ func (r *renderer) lookup(t *test) func(apiVersion, kind, namespace, name string
 		if name != "" {
 			return map[string]any{}, nil
 		}
-		return map[string]any{"apiVersion": apiVersion, "kind": kind + "List",
-			"metadata": map[string]any{"resourceVersion": ""}, "items": items}, nil
+		meta := map[string]any{"continue": "", "resourceVersion": fmt.Sprint(all + 1)}
+		return map[string]any{"apiVersion": apiVersion, "kind": kind + "List", "metadata": meta, "items": items}, nil
 	}
+}
+
+// schemeError is returned for listing a kind that the scheme of a suite does not have.
+type schemeError struct{ kind string }
+
+func (e *schemeError) Error() string {
+	return fmt.Sprintf("the scheme of kubernetesProvider has no %q, so its objects cannot be listed", e.kind)
 }
 
 // isObject reports whether o has the kind and is in the namespace; "" stands for all.

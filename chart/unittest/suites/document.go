@@ -39,7 +39,7 @@ func parseDocuments(file, text string) ([]document, error) {
 		if strings.TrimSpace(text) == "" {
 			return nil, nil
 		}
-		return []document{{value: map[string]any{rawKey: text}, text: text, line: 1}}, nil
+		return []document{{value: map[string]any{rawKey: strings.TrimLeft(text, "\n")}, text: text, line: 1}}, nil
 	}
 	var out []document
 	line, at := 1, 0

@@ -18,8 +18,6 @@ import (
 	"github.com/moonhelm/moonhelm/chart/unittest"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
-	"github.com/moonhelm/moonhelm/internal/lines"
-	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 var (
@@ -141,17 +139,21 @@ func (c *Chart) parse(file, prefix string, text []byte) []unittest.Suite {
 		return []unittest.Suite{&suite{file: file, err: err}}
 	}
 	out := make([]unittest.Suite, len(defs))
+	shared := map[string]*snapshots{}
 	for i, d := range defs {
-		id := d.SnapshotID
-		if id == "" && len(defs) > 1 && i > 0 {
-			id = fmt.Sprint(i)
-		}
-		out[i] = c.suite(file, prefix, d, snapshotFile(file, id))
+		out[i] = c.suite(file, prefix, d, d.SnapshotID, shared)
 	}
 	return out
 }
 
-func (c *Chart) suite(file, prefix string, d *definition, snaps string) *suite {
+// suite returns a suite that stores its snapshots under an ID, in one of shared.
+func (c *Chart) suite(file, prefix string, d *definition, id string, shared map[string]*snapshots) *suite {
+	snaps := shared[id]
+	if snaps == nil {
+		snaps = &snapshots{file: snapshotFile(file, id)}
+		shared[id] = snaps
+	}
+	snaps.pending++
 	return &suite{file: file, def: d, snaps: snaps,
 		render: &renderer{Chart: c, def: d, prefix: prefix, dir: filepath.Dir(file), selected: newSelection(d, prefix)}}
 }
@@ -184,6 +186,7 @@ func (c *Chart) FindRendered(ctx context.Context, dir string) ([]unittest.Suite,
 			out = append(out, &suite{file: file, err: err})
 			continue
 		}
+		shared := map[string]*snapshots{}
 		for i, d := range defs {
 			id := d.SnapshotID
 			if id == "" {
@@ -194,7 +197,7 @@ func (c *Chart) FindRendered(ctx context.Context, dir string) ([]unittest.Suite,
 				out = append(out, &suite{file: file, err: err})
 				continue
 			}
-			out = append(out, c.suite(file, "", d, snapshotFile(file, id)))
+			out = append(out, c.suite(file, "", d, id, shared))
 		}
 	}
 	return out, nil
@@ -287,26 +290,4 @@ func matchNames(patterns, names []string) bool {
 	}
 	ok, err := path.Match(patterns[0], names[0])
 	return err == nil && ok && matchNames(patterns[1:], names[1:])
-}
-
-// place returns the line of a template that rendered what an assertion is about, as far as it can be
-// found.
-func (r *testRun) place(s target, a *assertion) unittest.Place {
-	f := r.out.templates[s.name]
-	if f == nil {
-		return unittest.Place{}
-	}
-	at := unittest.Place{File: r.out.root + "/" + s.name}
-	if len(s.docs) == 0 {
-		return at
-	}
-	d := s.docs[0]
-	line := d.line
-	if p, ok := a.check.(interface{ keys() []string }); ok {
-		if inner := yaml.Line(yaml.Root([]byte(d.text)), p.keys()...); inner > 0 {
-			line += inner - 1
-		}
-	}
-	at.Line = lines.New(string(f.Data), r.out.texts[s.name]).Source(line)
-	return at
 }

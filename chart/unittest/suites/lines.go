@@ -69,7 +69,7 @@ func diff(want, got string) string {
 	if err != nil {
 		return err.Error()
 	}
-	return text
+	return strings.TrimRight(text, " \n")
 }
 
 // eachDocument checks every document. Without documents, nothing is as asserted, and the result is

@@ -73,7 +73,7 @@ func newSelection(d *definition, prefix string) selection {
 
 // has reports whether to render a template. Partials are always rendered.
 func (s selection) has(name string) bool {
-	if base := path.Base(name); strings.HasPrefix(base, "_") || strings.HasSuffix(base, ".tpl") {
+	if strings.HasPrefix(path.Base(name), "_") {
 		return true
 	}
 	for _, p := range s.exclude {

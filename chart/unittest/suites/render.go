@@ -51,7 +51,6 @@ type renderer struct {
 	selected selection
 	prefix   string // of the suite's chart; see newPattern
 	dir      string // of the suite's file
-	coverage *engine.Coverage
 }
 
 // render renders the templates that the suite selects with the settings of t. An error is one that t
@@ -83,7 +82,7 @@ func (r *renderer) render(ctx context.Context, t *test) (*outputs, error) {
 		return nil, err
 	}
 	rendered, err := engine.Render(ctx, engine.Input{Chart: res.Chart, Values: final, Rounded: true,
-		Release: r.release(t), Capabilities: caps, Lookup: r.lookup(t), Cache: r.cache, Coverage: r.coverage})
+		Release: r.release(t), Capabilities: caps, Lookup: r.lookup(t), Cache: r.cache, Coverage: r.Coverage})
 	var bad *engine.Error
 	switch {
 	case errors.As(err, &bad):
@@ -163,8 +162,12 @@ func (r *renderer) scope(vals map[string]any) map[string]any {
 		return vals
 	}
 	names := strings.Split(r.prefix, "/")
+	global, isGlobal := vals[values.Global]
 	for i := len(names) - 1; i > 0; i -= 2 { // charts/a/charts/b
 		vals = map[string]any{names[i]: vals}
+	}
+	if isGlobal {
+		vals[values.Global] = global
 	}
 	return vals
 }
@@ -174,10 +177,16 @@ func (r *renderer) scope(vals map[string]any) map[string]any {
 func (r *renderer) prepare(c *chart.Chart, dir string, v versions, out *outputs) {
 	kept := make([]*chart.File, 0, len(c.Templates))
 	for _, f := range c.Templates {
-		if name := path.Join(dir, f.Name); r.selected.has(name) {
-			kept = append(kept, f)
+		name := path.Join(dir, f.Name)
+		switch {
+		case r.selected.has(name):
 			out.templates[name] = f
+		case strings.HasSuffix(name, ".tpl"): // its definitions are needed, but not its output
+			f = &chart.File{Name: path.Join(path.Dir(f.Name), "_"+path.Base(f.Name)), Data: f.Data}
+		default:
+			continue
 		}
+		kept = append(kept, f)
 	}
 	c.Templates = kept
 	if v != (versions{}) && c.Metadata != nil {

@@ -16,15 +16,16 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// snapshots are the stored values of a suite, by the name of the test and a number from 1. The file is
-// helm-unittest's.
+// snapshots are the stored values of the suites of a file, by the name of the test and a number from
+// 1. The format is helm-unittest's. Suites of a file may run at the same time.
 type snapshots struct {
-	file   string
-	update bool
+	file string
 
-	stored map[string]map[int]string
-	used   map[string]map[int]string
-	counts unittest.Snapshots
+	mu      sync.Mutex
+	loaded  bool
+	stored  map[string]map[int]string
+	used    map[string]map[int]string
+	pending int // the suites that have not run
 }
 
 // snapshotFile returns the path of the snapshots of a suite's file.
@@ -39,80 +40,110 @@ func snapshotFile(file, id string) string {
 // maxSnapshots is the size of the largest file, in bytes.
 const maxSnapshots = 64 << 20
 
-func loadSnapshots(file string, update bool) (*snapshots, error) {
-	s := &snapshots{file: file, update: update, used: map[string]map[int]string{}}
-	text, err := readFile(file, maxSnapshots)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
+// load reads the file, once.
+func (s *snapshots) load() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded {
+		return nil
 	}
+	text, err := readFile(s.file, maxSnapshots)
 	if err == nil {
 		err = yaml.UnmarshalV3(text, &s.stored)
 	}
-	if err != nil {
-		return nil, &Error{File: file, Err: err}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &Error{File: s.file, Err: err}
 	}
-	return s, nil
+	s.loaded, s.used = true, map[string]map[int]string{}
+	return nil
 }
 
-// counter returns a function that compares a value with the next snapshot of a test.
-func (s *snapshots) counter(test string) func(content string) (number int, stored string, same bool) {
+// comparer compares values with the snapshots of a suite.
+type comparer struct {
+	*snapshots
+	update bool
+	counts unittest.Snapshots
+}
+
+// snapshotFunc compares a value with the next snapshot of a test, and returns the snapshot's number and
+// content. Unless strict is set, it need not be the same.
+type snapshotFunc func(content string, strict bool) (number int, stored string, same bool)
+
+// counter returns the function that compares values with the snapshots of a test.
+func (c *comparer) counter(test string) snapshotFunc {
 	number := 0
-	return func(content string) (int, string, bool) {
+	return func(content string, strict bool) (int, string, bool) {
 		number++
-		stored, known := s.stored[test][number]
-		same := !known || stored == content
-		s.counts.Total++
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		stored, known := c.stored[test][number]
+		same := !known || stored == content || !strict
+		c.counts.Total++
 		keep := stored
 		switch {
 		case !known:
-			s.counts.Created++
+			c.counts.Created++
 			keep = content
-		case !same && s.update:
-			s.counts.Updated++
+		case !same && c.update:
+			c.counts.Updated++
 			same, keep = true, content
 		case !same:
-			s.counts.Failed++
+			c.counts.Failed++
 		}
-		if s.used[test] == nil {
-			s.used[test] = map[int]string{}
+		if c.used[test] == nil {
+			c.used[test] = map[int]string{}
 		}
-		s.used[test][number] = keep
+		c.used[test][number] = keep
 		return number, stored, same
 	}
 }
 
-// save writes the file if it has changed: new snapshots are always added, and updating removes those
-// that are not used.
-func (s *snapshots) save() error {
+// finish writes the file if it has changed: new snapshots are always added. When all suites of the
+// file have run, updating removes those that no test uses.
+func (c *comparer) finish() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending--
+	remove := c.update && c.pending == 0
 	content := map[string]map[int]string{}
-	if !s.update {
-		for test, stored := range s.stored {
+	if !remove {
+		for test, stored := range c.stored {
 			content[test] = maps.Clone(stored)
 		}
 	}
-	for test, used := range s.used {
+	for test, used := range c.used {
 		if content[test] == nil {
 			content[test] = map[int]string{}
 		}
 		maps.Copy(content[test], used)
 	}
-	if maps.EqualFunc(content, s.stored, maps.Equal[map[int]string, map[int]string]) {
-		return nil
-	}
-	for test, stored := range s.stored {
+	for test, stored := range c.stored {
 		for number := range stored {
 			if _, ok := content[test][number]; !ok {
-				s.counts.Vanished++
+				c.counts.Vanished++
 			}
 		}
 	}
-	var b bytes.Buffer
-	if len(content) > 0 {
-		enc := yaml.NewEncoderV3(&b)
-		enc.SetIndent(2)
-		if err := errors.Join(enc.Encode(content), enc.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", s.file, err)
+	if maps.EqualFunc(content, c.stored, maps.Equal[map[int]string, map[int]string]) {
+		return nil
+	}
+	c.stored = content
+	return c.write()
+}
+
+// write writes the file, or removes it if there are no snapshots.
+func (s *snapshots) write() error {
+	if len(s.stored) == 0 {
+		if err := os.Remove(s.file); !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
+		return nil
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoderV3(&b)
+	enc.SetIndent(2)
+	if err := errors.Join(enc.Encode(s.stored), enc.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", s.file, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o755); err != nil {
 		return err

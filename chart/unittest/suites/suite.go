@@ -41,7 +41,7 @@ type suite struct {
 	file   string // as shown
 	def    *definition
 	render *renderer
-	snaps  string // the path of the snapshots
+	snaps  *snapshots
 	// err is set if the file could not be read.
 	err error
 }
@@ -74,11 +74,10 @@ func (s *suite) Run(ctx context.Context, o unittest.Options) *unittest.SuiteResu
 	if s.err != nil {
 		return res
 	}
-	snaps, err := loadSnapshots(s.snaps, o.UpdateSnapshots)
-	if err != nil {
-		res.Err = err
+	if res.Err = s.snaps.load(); res.Err != nil {
 		return res
 	}
+	snaps := &comparer{snapshots: s.snaps, update: o.UpdateSnapshots}
 	rendered := s.renderAll(ctx, o)
 	for i := range s.def.Tests {
 		if o.Selected != nil && !o.Selected(i) {
@@ -97,7 +96,7 @@ func (s *suite) Run(ctx context.Context, o unittest.Options) *unittest.SuiteResu
 		}
 	}
 	if res.Err == nil && o.Selected == nil && !res.Stopped {
-		res.Err = snaps.save()
+		res.Err = snaps.finish()
 	}
 	res.Snapshots = snaps.counts
 	return res
@@ -180,7 +179,7 @@ func (s *suite) skipReason(t *test) string {
 }
 
 // result evaluates the assertions of a test.
-func (s *suite) result(t *test, r rendering, snaps *snapshots) unittest.TestResult {
+func (s *suite) result(t *test, r rendering, snaps *comparer) unittest.TestResult {
 	began := time.Now()
 	res := unittest.TestResult{Name: t.It, Status: unittest.Passed, At: unittest.Place{File: s.file, Line: t.line}}
 	defer func() { res.Duration = r.duration + time.Since(began) }()
@@ -259,7 +258,7 @@ type testRun struct {
 	suite    *suite
 	test     *test
 	out      *outputs
-	snapshot func(content string) (int, string, bool)
+	snapshot snapshotFunc
 }
 
 // evaluate returns what is wrong with an assertion, or nil.
