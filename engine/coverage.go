@@ -15,6 +15,7 @@ import (
 type Coverage struct {
 	mu    sync.Mutex
 	files map[string]counts
+	known map[string]any // the names of functions
 }
 
 // counts has how often the statements of a file have run, by their keys.
@@ -52,13 +53,17 @@ type CoveredFile struct {
 // File returns the coverage of a template. name is its path from the root chart and text its
 // content. ok is false if the text is not a valid template.
 func (c *Coverage) File(name, text string) (f CoveredFile, ok bool) {
-	trees, ok := anyTrees(text)
+	c.mu.Lock()
+	if c.known == nil {
+		c.known = knownNames(functions(&Input{}))
+	}
+	known := c.known
+	hits := maps.Clone(c.files[name])
+	c.mu.Unlock()
+	trees, ok := anyTrees(text, known)
 	if !ok {
 		return f, false
 	}
-	c.mu.Lock()
-	hits := maps.Clone(c.files[name])
-	c.mu.Unlock()
 	r := &coverReader{hits: hits, src: &source{text: text}, file: CoveredFile{Lines: map[int]int64{}}}
 	for _, tree := range sortedKeys(trees) {
 		r.list(trees[tree])
@@ -73,13 +78,9 @@ func (c *Coverage) File(name, text string) (f CoveredFile, ok bool) {
 }
 
 // anyTrees parses a text that may call unknown functions, such as those that scripts offer.
-func anyTrees(text string) (map[string]*parse.ListNode, bool) {
-	known := map[string]any{}
-	for name := range functions(&Input{}) {
-		known[name] = true
-	}
-	if p := parseText(text, known, &arena{}); p.err == nil {
-		return p.trees, true
+func anyTrees(text string, known map[string]any) (map[string]*parse.ListNode, bool) {
+	if trees, ok := quickParse(text, known, &arena{}); ok {
+		return trees, true
 	}
 	t := parse.New(mainName)
 	t.Mode = parse.SkipFuncCheck

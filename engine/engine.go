@@ -46,11 +46,7 @@ type engine struct {
 
 func newEngine(in *Input) *engine {
 	e := &engine{in: in, strict: in.Strict, tpl: map[textOf]*parsed{}}
-	e.funcs = functions(in)
-	e.known = make(map[string]any, len(e.funcs))
-	for name := range e.funcs {
-		e.known[name] = true
-	}
+	e.funcs, e.known = in.Cache.functions(in)
 	return e
 }
 
@@ -121,17 +117,20 @@ func inParallel(n, most int, work func(next func() (int, bool))) {
 
 // parseText parses a text, or returns an error if it exceeds a limit.
 func (e *engine) parseText(t textOf, nodes *arena) *parsed {
-	if err := admit(t.text, &e.code); err != nil {
+	cache := e.in.Cache
+	if t.chart != "" { // its functions are not those of other charts
+		cache = nil
+	}
+	if p := cache.find(t.text); p != nil && addCode(p.code, &e.code) == nil {
+		return p
+	}
+	n, err := admit(t.text, &e.code)
+	if err != nil {
 		return &parsed{err: err}
 	}
-	if t.chart != "" { // its functions are not those of other charts
-		return parseText(t.text, e.knownTo(t.chart), nodes)
-	}
-	p := e.in.Cache.find(t.text)
-	if p == nil {
-		p = parseText(t.text, e.known, nodes)
-		e.in.Cache.add(t.text, p)
-	}
+	p := parseText(t.text, e.knownTo(t.chart), nodes)
+	p.code = n
+	cache.add(t.text, p)
 	return p
 }
 

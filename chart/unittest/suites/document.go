@@ -5,6 +5,7 @@ package suites
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
@@ -81,6 +82,44 @@ func decode(text string) (any, error) {
 	return plain(v), nil
 }
 
+// documentCache keeps the documents of outputs: most tests of a chart render most templates alike. It is
+// safe for concurrent use; documents are never modified.
+type documentCache struct {
+	mu   sync.Mutex
+	docs map[string][]document
+	size int
+}
+
+// maxCached limits the outputs of a cache, in bytes.
+const maxCached = 64 << 20
+
+// parse is like parseDocuments.
+func (c *documentCache) parse(file, text string) ([]document, error) {
+	key := text
+	if !isYAML(file) {
+		key = "\x00" + text
+	}
+	c.mu.Lock()
+	docs, ok := c.docs[key]
+	c.mu.Unlock()
+	if ok {
+		return docs, nil
+	}
+	docs, err := parseDocuments(file, text)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.docs == nil {
+		c.docs = map[string][]document{}
+	}
+	if c.size += len(text); c.size <= maxCached {
+		c.docs[key] = docs
+	}
+	return docs, nil
+}
+
 // differs reports whether a document may have a scalar whose type differs between YAML 1.1, which
 // yaml.Quick reads, and 1.2: a word such as yes, a number such as 0777 or 1_000, or a date.
 func differs(text string) bool {
@@ -93,7 +132,7 @@ func differs(text string) bool {
 		for i < len(text) && isScalarByte(text[i]) {
 			i++
 		}
-		if differsWord(text[from:i]) {
+		if mayDiffer(text[from:i], text[i:]) && beginsScalar(text, from) && endsScalar(text[i:]) {
 			return true
 		}
 	}
@@ -101,25 +140,52 @@ func differs(text string) bool {
 }
 
 func isScalarByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '+' || c == '.'
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '+' || c == '.' ||
+		c == '-'
 }
 
-func differsWord(w string) bool {
-	switch c := w[0]; {
-	case c >= '0' && c <= '9', c == '+', c == '.', c == '_':
-		// Longer numbers do not fit into an int64, and four digits may begin a date.
-		return len(w) > 1 && c == '0' && w[1] != '.' || c == '+' || len(w) > 18 || strings.IndexByte(w, '_') >= 0 ||
-			len(w) == 4
+// mayDiffer reports whether w, with rest behind it, may be such a scalar.
+func mayDiffer(w, rest string) bool {
+	sign := strings.TrimLeft(w, "+-")
+	if sign != "" && sign[0] >= '0' && sign[0] <= '9' {
+		if strings.ContainsAny(sign, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY") {
+			return false // neither a number nor a date
+		}
+		isDate := len(sign) > 5 && sign[4] == '-'
+		// Longer numbers do not fit into an int64.
+		return len(sign) > 1 && sign[0] == '0' && sign[1] != '.' || w[0] == '+' || len(w) > 18 || isDate ||
+			strings.IndexByte(w, '_') >= 0 || strings.HasPrefix(rest, ":")
 	}
 	switch len(w) {
 	case 1:
-		return w == "y" || w == "Y" || w == "n" || w == "N"
+		return strings.Contains("yYnN", w)
 	case 2:
 		return strings.EqualFold(w, "on") || strings.EqualFold(w, "no")
 	case 3:
 		return strings.EqualFold(w, "yes") || strings.EqualFold(w, "off")
 	}
+	return w[0] == '+'
+}
+
+// beginsScalar reports whether a scalar may begin at from.
+func beginsScalar(text string, from int) bool {
+	before := strings.TrimRight(text[:from], " \t")
+	if before == "" {
+		return true
+	}
+	switch before[len(before)-1] {
+	case '\n', '[', '{', ',':
+		return true
+	case '-', ':', '?':
+		return len(before) < from
+	}
 	return false
+}
+
+// endsScalar reports whether a scalar may end before rest.
+func endsScalar(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r")
+	return rest == "" || strings.IndexByte("\n,]}:#", rest[0]) >= 0
 }
 
 // plain returns v with maps whose keys are strings, and without times.

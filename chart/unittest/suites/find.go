@@ -15,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/unittest"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
@@ -46,8 +47,10 @@ type Chart struct {
 	// Root is the chart as it was loaded.
 	Root *chart.Chart
 
-	files *fileCache
-	cache *engine.Cache
+	files   *fileCache
+	cache   *engine.Cache
+	schemas *schema.Validator
+	docs    *documentCache
 }
 
 // Open loads the chart at path. Errors are those of [loader.Loader.Load].
@@ -56,7 +59,8 @@ func Open(path string, o Options) (*Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chart{Options: o, Path: path, Root: root, files: &fileCache{}, cache: &engine.Cache{}}, nil
+	return &Chart{Options: o, Path: path, Root: root, files: &fileCache{}, cache: &engine.Cache{},
+		schemas: &schema.Validator{}, docs: &documentCache{}}, nil
 }
 
 // Find returns the suites in the files of the chart that match one of the patterns, which are

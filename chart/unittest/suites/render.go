@@ -13,7 +13,6 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
-	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/yaml"
@@ -71,7 +70,7 @@ func (r *renderer) render(ctx context.Context, t *test) (*outputs, error) {
 		templates: map[string]*chart.File{}}
 	final := res.Rounded(res.Values)
 	if !r.SkipSchema {
-		if err := schema.Validate(res.Chart, final); err != nil {
+		if err := r.schemas.Validate(res.Chart, final); err != nil {
 			out.failed = &failure{err: err}
 			return out, nil
 		}
@@ -109,7 +108,7 @@ func (r *renderer) parse(c *chart.Chart, files []engine.File, out *outputs) erro
 	}
 	for _, f := range files {
 		name := strings.TrimPrefix(f.Name, out.root+"/")
-		docs, err := parseDocuments(name, f.Content)
+		docs, err := r.docs.parse(name, f.Content)
 		if err != nil {
 			return &yamlError{file: f.Name, err: err}
 		}
