@@ -140,7 +140,7 @@ func (c *failedTemplate) check(v *view) []string {
 		return errorLines("%s", c.err)
 	case c.pattern.err != nil:
 		return errorLines("%s", c.pattern.err)
-	case v.failed == nil && v.negated && !c.required:
+	case v.failed == nil && !c.required && (v.negated || v.all > 0):
 		return nil
 	case v.failed == nil && v.missing:
 		return join(c.expected(v), section("Actual:", "No failed document"))
@@ -148,6 +148,8 @@ func (c *failedTemplate) check(v *view) []string {
 		return []string{"Error: rendered manifest is empty"}
 	case v.failed == nil:
 		return []string{"Error: the template has not failed"}
+	case c.required && v.negated && c.message == "" && !c.contains(v.failed):
+		return nil
 	case c.matches(v.failed) != v.negated:
 		return nil
 	case v.negated:
@@ -174,6 +176,12 @@ func (c *failedTemplate) matches(f *failure) bool {
 		}
 	}
 	return false
+}
+
+// contains reports whether the message has the text of the pattern. As in helm-unittest, failedTemplate with
+// not: true is about that text, and without a pattern it never fails.
+func (c *failedTemplate) contains(f *failure) bool {
+	return c.pattern.text != "" && strings.Contains(f.texts()[0], c.pattern.text)
 }
 
 // matchSnapshot is the assertions matchSnapshot and matchSnapshotRaw.
@@ -204,6 +212,9 @@ func parseSnapshot(p *params) checker {
 
 func (c *matchSnapshot) check(v *view) []string {
 	var out []string
+	if len(v.docs) == 0 && v.negated {
+		return expected(true, "to match snapshot", noManifest)
+	}
 	for _, d := range v.docs {
 		if c.isRaw {
 			text, _ := d.raw()

@@ -142,8 +142,12 @@ func (c *length) check(v *view) []string {
 	})
 }
 
-// same checks that the lists of all paths have the same length.
+// same checks that the lists of all paths have the same length. As in helm-unittest, its negation never
+// fails.
 func (c *length) same(v *view, d document, paths []valuePath) []string {
+	if v.negated {
+		return nil
+	}
 	first, differs := -1, false
 	var wrong valuePath
 	last := 0
@@ -164,7 +168,7 @@ func (c *length) same(v *view, d document, paths []valuePath) []string {
 			}
 		}
 	}
-	if differs != v.negated {
+	if differs {
 		return c.wrong(v, d, wrong, fmt.Sprint(first), last)
 	}
 	return nil

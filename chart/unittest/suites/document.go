@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -188,7 +187,7 @@ func endsScalar(rest string) bool {
 	return rest == "" || strings.IndexByte("\n,]}:#", rest[0]) >= 0
 }
 
-// plain returns v with maps whose keys are strings, and without times.
+// plain returns v with maps whose keys are strings.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -205,11 +204,6 @@ func plain(v any) any {
 		for i, item := range v {
 			v[i] = plain(item)
 		}
-	case time.Time:
-		if v.Equal(v.Truncate(24 * time.Hour)) {
-			return v.Format(time.DateOnly)
-		}
-		return v.Format(time.RFC3339Nano)
 	}
 	return v
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // pattern selects templates by their paths in the chart. It is a path below the chart or below
-// templates/; a * stands for any text, slashes included.
+// templates/, or the beginning of one; a * stands for any text, slashes included.
 type pattern string
 
 // newPattern returns the pattern of a suite. prefix is the path of the suite's chart from the root
@@ -34,22 +34,18 @@ func (p pattern) literal() bool { return !strings.Contains(string(p), "*") }
 // matches reports whether the pattern selects the template with the path name from the root chart.
 func (p pattern) matches(name string) bool {
 	parts := strings.Split(string(p), "*")
-	if len(parts) == 1 {
-		return name == string(p)
-	}
 	rest, ok := strings.CutPrefix(name, parts[0])
 	if !ok {
 		return false
 	}
-	last := parts[len(parts)-1]
-	for _, part := range parts[1 : len(parts)-1] {
+	for _, part := range parts[1:] {
 		i := strings.Index(rest, part)
 		if i < 0 {
 			return false
 		}
 		rest = rest[i+len(part):]
 	}
-	return strings.HasSuffix(rest, last)
+	return true
 }
 
 // selection says which templates of a chart a suite renders.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/yaml"
@@ -119,7 +120,7 @@ func nestRest(rest string, v any) (any, error) {
 	return list, nil
 }
 
-// floats returns v with all numbers as float64, as in values files.
+// floats returns v with all numbers as float64, and dates as strings, as in values files.
 func floats(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -136,6 +137,11 @@ func floats(v any) any {
 		return float64(v)
 	case uint64:
 		return float64(v)
+	case time.Time:
+		if v.Equal(v.Truncate(24 * time.Hour)) {
+			return v.Format(time.DateOnly)
+		}
+		return v.Format(time.RFC3339Nano)
 	}
 	return v
 }

@@ -201,6 +201,9 @@ func (s *suite) result(t *test, r rendering, snaps *comparer) unittest.TestResul
 			res.Failures = append(res.Failures, *f)
 		}
 	}
+	if run.skipped > 0 && run.skipped == len(t.assertions) {
+		res.Status, res.Reason = unittest.Skipped, "documentSelector selects no document"
+	}
 	return res
 }
 
@@ -259,6 +262,8 @@ type testRun struct {
 	test     *test
 	out      *outputs
 	snapshot snapshotFunc
+	// skipped is the number of assertions whose selector selects nothing, and need not.
+	skipped int
 }
 
 // evaluate returns what is wrong with an assertion, or nil.
@@ -282,7 +287,8 @@ func (r *testRun) lines(a *assertion) (lines []string, at unittest.Place) {
 		return []string{"Error:", err.Error()}, at
 	}
 	if selected == nil {
-		return nil, at // the selector finds nothing, and need not
+		r.skipped++
+		return nil, at
 	}
 	if len(selected) == 0 {
 		v := r.view(a, "", nil)
