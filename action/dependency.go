@@ -35,8 +35,8 @@ type Dependency struct {
 }
 
 // String returns the name, followed by the version if there is one.
-func (w Dependency) String() string {
-	return strings.Join(strings.Fields(w.Name+" "+w.Version), " ")
+func (d Dependency) String() string {
+	return strings.Join(strings.Fields(d.Name+" "+d.Version), " ")
 }
 
 // A ResolvedDependency is the archive found for a [Dependency]. Open may be called several

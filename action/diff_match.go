@@ -65,7 +65,8 @@ func (m releaseMatch) compare(old, now []*manifest.Object) ([]plan.Step, error) 
 	return append(steps, deletions...), err
 }
 
-// withName returns o under the name of another object. Its manifest has its own name.
+// withName returns a copy of o that [plan.Compare] matches with other: Name and Namespace are those of
+// other, the YAML in Raw is unchanged.
 func withName(o, other *manifest.Object) *manifest.Object {
 	return &manifest.Object{
 		Source: o.Source, Raw: o.Raw, APIVersion: o.APIVersion, Kind: o.Kind, Name: other.Name, Namespace: other.Namespace,
@@ -73,9 +74,11 @@ func withName(o, other *manifest.Object) *manifest.Object {
 	}
 }
 
-// pairs returns the objects of the old release by those of the new one. Objects are of one kind, and
-// match by name with the release's name replaced, or by the same name, from the same template if
-// possible; then, if names are made otherwise, by template.
+// pairs maps objects of now to the objects of old that they correspond to. Both have the same kind. In
+// order of preference, the old object comes from the same template and has the same name after the
+// release's name in it is replaced, or the same name; or it has such a name and comes from another
+// template. Objects that are left correspond if their template has as many of the kind in each
+// release: one, or several that are all named after the release.
 func (m releaseMatch) pairs(old, now []*manifest.Object) map[*manifest.Object]*manifest.Object {
 	pairs := map[*manifest.Object]*manifest.Object{}
 	renamed := func(o *manifest.Object) string { return replaceWord(o.Name, m.from.Name, m.to.Name) }
@@ -136,8 +139,8 @@ func byTemplate(objects []*manifest.Object, rel *release.Release) map[string][]*
 	return out
 }
 
-// matchKey returns a key of an object of a release, which is the same for the other release's objects of
-// the same kind and corresponding namespace.
+// matchKey returns a key for an object of rel. Objects of two releases have the same key if group, kind,
+// source and name are equal, and so are their namespaces or each is that of its release.
 func matchKey(o *manifest.Object, rel *release.Release, source, name string) string {
 	group, _, ok := strings.Cut(o.APIVersion, "/")
 	if !ok {
