@@ -5,8 +5,10 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"go/format"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -16,8 +18,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/filetest"
@@ -228,8 +233,9 @@ type runner struct {
 func newRunner(t *testing.T, page, needs string) *runner {
 	t.Helper()
 	r := &runner{page: page, dir: t.TempDir(), updates: map[int][]string{}, sizes: map[int]int{}}
-	r.env = append(serveExamples(t, r.dir),
-		"PATH="+os.Getenv("PATH"), "HOME="+filepath.Join(r.dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb", "TOKEN=secret")
+	hosts := serveHosts(t, filepath.Join(r.dir, "home"), &pageHosts{dir: r.dir, registries: map[string]*exampleRegistry{}})
+	writePageKeys(t, r.dir)
+	r.env = exampleEnv(r.dir, append(hosts, "TOKEN=secret")...)
 	switch needs {
 	case "cluster":
 		r.namespace = makeNamespace(t, strings.TrimSuffix(page, ".md"))
@@ -250,8 +256,44 @@ func newRunner(t *testing.T, page, needs string) *runner {
 		paths := strings.Split(strings.TrimSpace(string(out)), "\n")
 		r.env = append(r.env, "ROOT="+root, "GOCACHE="+paths[0], "GOMODCACHE="+paths[1], "GOPROXY="+paths[2])
 	}
-	r.env = append(r.env, "KUBECONFIG="+filepath.Join(r.dir, "no-kubeconfig"))
 	return r
+}
+
+// pageHosts answers for all hosts: registry.* are registries, NAME.example.com has the files of
+// www/NAME.
+type pageHosts struct {
+	dir        string
+	mu         sync.Mutex
+	registries map[string]*exampleRegistry
+}
+
+func (h *pageHosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	host, _, _ := strings.Cut(r.Host, ":")
+	name := strings.TrimSuffix(host, ".example.com")
+	if !strings.HasPrefix(name, "registry") {
+		http.FileServer(http.Dir(filepath.Join(h.dir, "www", name))).ServeHTTP(w, r)
+		return
+	}
+	h.mu.Lock()
+	registry := h.registries[name]
+	if registry == nil {
+		registry = &exampleRegistry{}
+		h.registries[name] = registry
+	}
+	h.mu.Unlock()
+	registry.ServeHTTP(w, r)
+}
+
+// writePageKeys writes key.asc, with the secret keys of maintainers@example.com and
+// releases@example.com without a passphrase, and their public keys in maintainers.asc and
+// releases.asc.
+func writePageKeys(t *testing.T, dir string) {
+	t.Helper()
+	maintainers := newKey(t, "Maintainers", "maintainers@example.com", filepath.Join(dir, "maintainers.asc"))
+	releases := newKey(t, "Releases", "releases@example.com", filepath.Join(dir, "releases.asc"))
+	writeArmor(t, filepath.Join(dir, "key.asc"), openpgp.PrivateKeyType, func(w io.Writer) error {
+		return errors.Join(maintainers.SerializePrivate(w, nil), releases.SerializePrivate(w, nil))
+	})
 }
 
 // gpgHome returns a directory for GnuPG, with a short name, since it makes a socket there.

@@ -262,10 +262,7 @@ func (c shown) run(t *testing.T, dir string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", c.line)
 	cmd.Dir = dir
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb",
-		"KUBECONFIG=" + filepath.Join(dir, "no-kubeconfig"),
-	}
+	cmd.Env = exampleEnv(dir)
 	var out string
 	var err error
 	if m := answered.FindStringSubmatch(c.output); m != nil {

@@ -149,10 +149,7 @@ func TestFiveMinutes(t *testing.T) {
 			for _, c := range b.commands() {
 				cmd := exec.Command("sh", "-c", c.line)
 				cmd.Dir = dir
-				cmd.Env = []string{
-					"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb",
-					"KUBECONFIG=" + os.Getenv(apiserver.Kubeconfig), "HELM_NAMESPACE=" + namespace,
-				}
+				cmd.Env = exampleEnv(dir, "KUBECONFIG="+os.Getenv(apiserver.Kubeconfig), "HELM_NAMESPACE="+namespace)
 				out, _ := cmd.CombinedOutput() // a command that fails prints what the page does not show
 				got := strings.ReplaceAll(string(out), namespace, "default")
 				if !loosely(c.output).MatchString(squeeze(got)) {
