@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/repo/index"
 )
@@ -303,7 +304,7 @@ func (g *fetched) check() error {
 	sum := sha256.Sum256(text)
 	g.hash = hex.EncodeToString(sum[:])
 	if err := os.WriteFile(g.path, text, 0o600); err != nil {
-		return &CacheError{Dir: filepath.Dir(g.path), Err: withoutPath(err)}
+		return &CacheError{Dir: filepath.Dir(g.path), Err: file.WithoutPath(err)}
 	}
 	return nil
 }
