@@ -21,7 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/file"
@@ -168,7 +168,7 @@ func Find(paths string) ([]*Plugin, []error) {
 			found = append(found, p)
 		}
 	}
-	sort.Slice(found, func(i, j int) bool { return found[i].Name < found[j].Name })
+	slices.SortFunc(found, func(a, b *Plugin) int { return strings.Compare(a.Name, b.Name) })
 	return found, errs
 }
 

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,7 +117,7 @@ func distinct(lists [][]LiveObject) []LiveObject {
 			}
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	slices.SortStableFunc(out, func(a, b LiveObject) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
