@@ -79,7 +79,7 @@ func (c *Config) connect(client *kube.Client, records *storage.Storage, namespac
 	if c.applier == nil {
 		c.applier = apply.New(c.client, apply.Options{})
 	}
-	c.applier = c.applier.On(c.client)
+	c.applier = c.applier.WithClient(c.client)
 	c.Cluster, c.Releases = newKubeCluster(c.client, c.applier), records
 	c.Locker = lock.New(c.client, records, namespace, lock.Options{Progress: report})
 }

@@ -20,9 +20,9 @@ func (e *UnsignedError) Error() string {
 		e.Archive)
 }
 
-// Beside reads the provenance file of an archive, which is the path of the archive with the
+// ReadForArchive reads the provenance file of an archive, which is the path of the archive with the
 // suffix ".prov". If there is none, the error is an [*UnsignedError].
-func Beside(archive string) ([]byte, error) {
+func ReadForArchive(archive string) ([]byte, error) {
 	prov, err := ReadFile(archive + ".prov")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -47,7 +47,7 @@ func VerifyFile(path string, w io.Writer, keys func() (*Keyring, error)) (*Signa
 		return nil, err
 	}
 	defer f.Close()
-	prov, err := Beside(path)
+	prov, err := ReadForArchive(path)
 	if err != nil {
 		return nil, err
 	}

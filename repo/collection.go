@@ -104,7 +104,7 @@ func invalid(e Entry, err error) error {
 	case errors.Is(err, context.Canceled):
 		return context.Canceled // nothing was changed
 	}
-	return &InvalidError{URL: e.Shown(), Err: err}
+	return &InvalidError{URL: e.RedactedURL(), Err: err}
 }
 
 // has reports whether the file has a repository like e. It returns an error if the name is
@@ -255,7 +255,7 @@ func (c Collection) isRemoved(e Entry) bool {
 func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 	dir, err := os.MkdirTemp("", "moonhelm-index-")
 	if err != nil {
-		return nil, fmt.Errorf("fetch the index of %s: %w", e.Shown(), err)
+		return nil, fmt.Errorf("fetch the index of %s: %w", e.RedactedURL(), err)
 	}
 	defer os.RemoveAll(dir)
 	c.Cache = Cache{Dir: dir}
@@ -265,7 +265,7 @@ func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 	}
 	data, err := os.ReadFile(got.path) // not Open: Windows cannot remove an open file
 	if err != nil {
-		return nil, fmt.Errorf("read the index of %s: %w", e.Shown(), err)
+		return nil, fmt.Errorf("read the index of %s: %w", e.RedactedURL(), err)
 	}
 	x, err := index.Parse(data)
 	if err != nil {

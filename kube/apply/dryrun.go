@@ -39,7 +39,7 @@ func (c *Applier) dryRunConflicts(ctx context.Context, p *plan.Plan, r Request) 
 }
 
 func (c *Applier) dryRunSteps(ctx context.Context, p *plan.Plan, r Request, which func(*plan.Step) bool) error {
-	dry := c.On(c.api.DryRun())
+	dry := c.WithClient(c.api.DryRun())
 	var steps []plan.Step
 	var at []*plan.Step
 	for i := range p.Steps {

@@ -173,7 +173,7 @@ func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace 
 	if _, _, err := c.api.ResolveTargets(ctx, targets, namespace); err != nil {
 		return err
 	}
-	dry := c.On(c.api.WithProgress(nil).DryRun())
+	dry := c.WithClient(c.api.WithProgress(nil).DryRun())
 	refused := make([]bool, len(suspects))
 	indexes := make([]int, len(suspects))
 	for i := range indexes {

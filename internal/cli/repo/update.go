@@ -69,7 +69,7 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 		}
 		if r.Err != nil {
 			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name,
-				r.Entry.Shown(), term.Safe(r.Err.Error()))
+				r.Entry.RedactedURL(), term.Safe(r.Err.Error()))
 			return
 		}
 		warnUnusable(factory.Report(), r)
