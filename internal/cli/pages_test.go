@@ -4,7 +4,6 @@ package cli
 
 import (
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -87,31 +86,12 @@ func TestEnvironment(t *testing.T) {
 	text := page(t, "environment.md") + page(t, "diff.md")
 	name := regexp.MustCompile(`\b(HELM_[A-Z_0-9]*[A-Z0-9]|MOONHELM_RELEASES)`)
 	found := map[string]bool{}
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(root, path)
-		if d.IsDir() {
-			switch filepath.ToSlash(rel) {
-			case ".git", "test", "bench", "bin", "tools", "examples", "site":
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		source, err := os.ReadFile(path)
-		for _, m := range regexp.MustCompile(`"(HELM_[A-Z_0-9]+|MOONHELM_RELEASES)"`).FindAllStringSubmatch(string(source), -1) {
+	quoted := regexp.MustCompile(`"(HELM_[A-Z_0-9]+|MOONHELM_RELEASES)"`)
+	eachSourceFile(t, func(_ string, text []byte) {
+		for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
 			found[m[1]] = true
 		}
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for variable := range found {
 		if !slices.Contains(name.FindAllString(text, -1), variable) {
 			t.Errorf("docs/environment.md does not have %s", variable)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,20 +15,6 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/peertest"
 )
-
-// number returns the value of an environment variable, or def.
-func number(t *testing.T, name string, def uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return def
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
 
 // corpus returns the charts of the corpus.
 func corpus(t *testing.T) []*Source {
@@ -125,7 +110,7 @@ const shown = 200
 // MOONHELM_MUTATIONS cases, or a few hundred by default.
 func TestMutatedValues(t *testing.T) {
 	charts, bin := corpus(t), peerProgram(t)
-	seed, from, count := number(t, "MOONHELM_MUTATION_SEED", 11), uint64(0), number(t, "MOONHELM_MUTATIONS", 312)
+	seed, from, count := peertest.EnvNumber(t, "MOONHELM_MUTATION_SEED", 11), uint64(0), peertest.EnvNumber(t, "MOONHELM_MUTATIONS", 312)
 	dir := os.Getenv("MOONHELM_MUTATION_CHARTS") // keeps the generated charts
 	if dir == "" {
 		dir = t.TempDir()
