@@ -48,9 +48,9 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 	}
 	w.existence, w.polls = true, r.Legacy
 	rules := rollout{jobs: r.Jobs, silence: w.grace.Silence, begun: time.Now()}
-	w.judge = rules.evaluate
+	w.readiness = rules.evaluate
 	if r.Legacy {
-		w.judge = rules.legacy
+		w.readiness = rules.legacy
 	}
 	return c.wait(ctx, targets, w)
 }

@@ -58,8 +58,8 @@ type finding struct {
 	charts map[string]bool
 }
 
-// tally counts the results of cases.
-type tally struct {
+// summary counts the results of cases.
+type summary struct {
 	sync.Mutex
 	cases, equal, fail, differ, gone, random int
 	decided                                  map[string]int
@@ -67,7 +67,7 @@ type tally struct {
 	classes                                  map[string]*finding
 }
 
-func (a *tally) add(t *testing.T, c *Case, n uint64, v *Verdict) {
+func (a *summary) add(t *testing.T, c *Case, n uint64, v *Verdict) {
 	a.Lock()
 	defer a.Unlock()
 	if a.cases++; a.cases%2000 == 0 {
@@ -126,7 +126,7 @@ func TestMutatedValues(t *testing.T) {
 		}
 		count = 1
 	}
-	all := &tally{decided: map[string]int{}, refused: map[string]int{}, tried: map[string]int{},
+	all := &summary{decided: map[string]int{}, refused: map[string]int{}, tried: map[string]int{},
 		classes: map[string]*finding{}}
 	numbers := make(chan uint64)
 	var workers sync.WaitGroup
@@ -161,7 +161,7 @@ func TestMutatedValues(t *testing.T) {
 }
 
 // report reduces the first case of each class of differences and fails the test with it.
-func report(t *testing.T, all *tally, generate func(uint64) *Case, seed uint64, bin string) {
+func report(t *testing.T, all *summary, generate func(uint64) *Case, seed uint64, bin string) {
 	k := &Checker{Dir: t.TempDir(), Peer: NewPeer(bin)}
 	defer k.Peer.Close()
 	classes := make([]string, 0, len(all.classes))
