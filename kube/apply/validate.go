@@ -90,7 +90,7 @@ type candidate struct {
 // startValidation starts to validate the objects that p writes, and returns a function that
 // waits for the result.
 func (c *Applier) startValidation(ctx context.Context, p *plan.Plan, r Request) func() error {
-	if c.options.NoSchemaValidation || r.Checked {
+	if c.options.NoSchemaValidation || r.Validated {
 		return func() error { return nil }
 	}
 	var err error
