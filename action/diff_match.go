@@ -81,7 +81,9 @@ func withName(o, other *manifest.Object) *manifest.Object {
 // release: one, or several that are all named after the release.
 func (m releaseMatch) pairs(old, current []*manifest.Object) map[*manifest.Object]*manifest.Object {
 	pairs := map[*manifest.Object]*manifest.Object{}
-	for _, rule := range []struct{ sameTemplate, renamed bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+	for _, rule := range []struct{ sameTemplate, renamed bool }{
+		{true, true}, {true, false}, {false, true}, {false, false},
+	} {
 		source := func(o *manifest.Object) string {
 			if rule.sameTemplate {
 				return o.Source

@@ -73,8 +73,8 @@ func stageFiles(c, resolved *chart.Chart) (adopt func() error, err error) {
 				continue
 			}
 			if other := changed[s.target]; other != nil && !other.sameFilesAs(s) {
-				return fmt.Errorf("chart %s: scripts changed its files differently under two aliases, %s and %s, but it is written once",
-					s.target.Name(), other.chart.Name(), s.chart.Name())
+				return fmt.Errorf("chart %s: scripts changed its files differently under two aliases, %s and %s, "+
+					"but it is written once", s.target.Name(), other.chart.Name(), s.chart.Name())
 			}
 			changed[s.target] = s
 			s.target.Templates, s.target.Files, s.target.SchemaYAML = s.chart.Templates, s.chart.Files, s.chart.SchemaYAML

@@ -91,7 +91,7 @@ func withListType(item, list map[string]any) map[string]any {
 	return item
 }
 
-// newItem returns an item of a list as an object. It encodes the item anew.
+// newItem returns an item of a list as an object. Its Raw is the item encoded as YAML.
 func newItem(list *Object, item map[string]any) (*Object, error) {
 	raw, err := Encode(item)
 	if err != nil {

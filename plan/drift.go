@@ -108,7 +108,9 @@ func walkOrder(out *[]Difference, path, key string, n *node, patch, live map[str
 		}
 		return keys
 	}
-	*out = append(*out, Difference{Path: FieldPath(path, list) + " (order)", Want: order(patch[key]), Have: order(live[list])})
+	*out = append(*out, Difference{
+		Path: FieldPath(path, list) + " (order)", Want: order(patch[key]), Have: order(live[list]),
+	})
 }
 
 func walkItems(out *[]Difference, path string, f field, items, live []any) {
