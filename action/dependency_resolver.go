@@ -107,7 +107,7 @@ func (r *RepositoryResolver) Refresh(ctx context.Context, all []Dependency) erro
 		}
 		r.step("...Successfully got an update from the %q chart repository", result.Entry.Name)
 	}, names...)
-	if errors.As(err, new(*repo.UpdateError)) {
+	if _, ok := errors.AsType[*repo.UpdateError](err); ok {
 		return nil // Resolve fails if it needs one of the indexes
 	}
 	if err != nil {
@@ -242,7 +242,7 @@ type RefreshError struct {
 }
 
 func (e *RefreshError) Error() string {
-	if errors.As(e.Err, new(*repo.UncachedError)) {
+	if _, ok := errors.AsType[*repo.UncachedError](e.Err); ok {
 		return fmt.Sprintf("%v: %v", e.Err, e.Cause)
 	}
 	return fmt.Sprintf("%v; the index of %s is the cached one, because it could not be fetched: %v", e.Err, e.Repository,

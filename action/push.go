@@ -72,7 +72,7 @@ func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil, &ChartNotFoundError{Ref: path}
 	}
-	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
+	if kind, ok := errors.AsType[*file.KindError](err); ok && kind.Kind.IsDir() {
 		return a, nil, hint.With(fmt.Errorf("cannot push directory, must provide chart archive (.tgz): %s is a directory",
 			path), fmt.Sprintf("helm package %s makes one", path))
 	}

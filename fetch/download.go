@@ -268,8 +268,7 @@ func (d *download) receive(body io.Reader, watch *watch) error {
 		if err == io.EOF {
 			return nil
 		}
-		var encoding *EncodingError
-		if errors.As(err, &encoding) {
+		if encoding, ok := errors.AsType[*EncodingError](err); ok {
 			return &EncodingError{URL: d.name, Encoding: encoding.Encoding, Err: encoding.Err}
 		}
 		if err != nil {

@@ -40,7 +40,7 @@ func ReadForArchive(archive string) ([]byte, error) {
 // error is an [*UnsignedError]. A directory cannot be verified.
 func VerifyFile(path string, w io.Writer, keys func() (*Keyring, error)) (*Signature, error) {
 	f, err := file.Open(path)
-	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
+	if kind, ok := errors.AsType[*file.KindError](err); ok && kind.Kind.IsDir() {
 		return nil, fmt.Errorf("unpacked charts cannot be verified: %s is a directory, and only archives are signed", path)
 	}
 	if err != nil {

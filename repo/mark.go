@@ -105,8 +105,7 @@ func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator)
 	}
 	if err != nil {
 		got.discard()
-		var late *TimeoutError
-		if errors.As(context.Cause(ctx), &late) {
+		if late, ok := errors.AsType[*TimeoutError](context.Cause(ctx)); ok {
 			return nil, late // in preference to other errors
 		}
 		var local *fs.PathError

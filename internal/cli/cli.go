@@ -93,8 +93,7 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		return 1
 	}
 	if cmd, err := root.ExecuteContextC(ctx); err != nil {
-		var exit *cmdutil.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok {
 			return exit.Code
 		}
 		err = withNearby(ctx, f, err)
@@ -222,7 +221,7 @@ follow the XDG base directories; "helm env" prints all variables.`,
 	root.SetUsageFunc(help.ShowUsage)
 	root.SetHelpCommand(help.New(f, root, func(word string, near []string) error {
 		err := unknownCommand(root, word)
-		if e := (*unknownCommandError)(nil); errors.As(err, &e) && e.Instead == "" && len(e.Similar) == 0 && len(near) > 0 {
+		if e, ok := errors.AsType[*unknownCommandError](err); ok && e.Instead == "" && len(e.Similar) == 0 && len(near) > 0 {
 			e.Similar = []string{"help " + near[0]}
 		}
 		return err

@@ -136,8 +136,7 @@ func ReadIn(dir, name string, limit int64) ([]byte, error) {
 // WithoutPath returns the Err of a [*fs.PathError], and other errors as they are: for errors that
 // contain the path already.
 func WithoutPath(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

@@ -138,8 +138,7 @@ func isPrerequisiteError(err error, created map[string]bool) bool {
 	case apierrors.IsBadRequest(err):
 		return strings.Contains(err.Error(), "dry run") // a webhook with side effects
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		var forbidden *kube.ForbiddenError
-		if errors.As(err, &forbidden) {
+		if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 			return false
 		}
 		// The message may begin with the requested object: "namespaces \"x\" not

@@ -135,8 +135,7 @@ func (c *Reader) readRows(ctx context.Context, place api.Collection, members []*
 				found(t, r)
 			}
 		})
-		var forbidden *kube.ForbiddenError
-		if !errors.As(err, &forbidden) {
+		if _, ok := errors.AsType[*kube.ForbiddenError](err); !ok {
 			return err
 		}
 	}
@@ -161,8 +160,7 @@ func (c *Reader) podsOf(ctx context.Context, t *api.Target) ([]LiveObject, error
 		r.Related = true
 		out = append(out, r)
 	})
-	var forbidden *kube.ForbiddenError
-	if errors.As(err, &forbidden) {
+	if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 		return nil, nil // pods are optional
 	}
 	return out, t.Fail("list the pods of", err)

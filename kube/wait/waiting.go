@@ -214,7 +214,7 @@ func (w *waiting) rule(a *awaited) verdict {
 		}
 		ok, missing, err := w.ready(a.Target, a.live)
 		v := verdict{ready: ok, missing: missing}
-		if failed := (*FailedError)(nil); errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*FailedError](err); ok {
 			v.failed = failed.Reason
 		} else if err != nil {
 			v.failed = err.Error()

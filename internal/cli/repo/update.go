@@ -53,8 +53,7 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 		return err
 	}
 	entries, err := f.Pick(names...)
-	var none *repo.NoRepositoriesError
-	if errors.As(err, &none) {
+	if _, ok := errors.AsType[*repo.NoRepositoriesError](err); ok {
 		return hint.With(errors.New("no repositories found. You must add one before updating"),
 			"helm repo add NAME URL adds one")
 	}
