@@ -33,6 +33,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/plugin"
 	"github.com/moonhelm/moonhelm/internal/cli/pull"
 	"github.com/moonhelm/moonhelm/internal/cli/push"
+	readmecmd "github.com/moonhelm/moonhelm/internal/cli/readme"
 	"github.com/moonhelm/moonhelm/internal/cli/registry"
 	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
@@ -152,7 +153,7 @@ func commands() []command {
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
 		{"lint", lint.New, false}, {"list", list.New, false},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
-		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
+		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
 			schema.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
 			false},

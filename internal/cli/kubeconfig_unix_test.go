@@ -83,6 +83,7 @@ var commandUses = map[string]struct {
 	"repo remove":           {offline, "x"},
 	"repo update":           {offline, ""},
 	"rollback":              {cluster, "a 1"},
+	"readme":                {offline, "chart"},
 	"schema":                {offline, "chart"},
 	"search hub":            {offline, "x --endpoint http://127.0.0.1:1"},
 	"search repo":           {offline, "x"},

@@ -30,7 +30,7 @@ var layers = []layer{
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process",
 		"internal/markdown", "internal/pager"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
-	{3, []string{"script/wire", "chart/unused"}},
+	{3, []string{"script/wire", "chart/unused", "chart/readme"}},
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
 		"plugin/postrender",
