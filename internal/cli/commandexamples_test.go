@@ -123,6 +123,7 @@ var exampleOutputs = map[string][]string{
 	"helm repo remove":           {`"example" has been removed`},
 	"helm repo update":           {`example`},
 	"helm rollback":              {`Rollback was a success`},
+	"helm readme":                {`\| replicaCount \| int`},
 	"helm schema":                {`replicaCount`},
 	"helm values":                {`tag: 2 # --set image.tag=2`},
 	"helm search":                {`example/web`, `artifacthub`},
