@@ -12,7 +12,7 @@ import (
 
 // data is the dot of templates. The fields are those of helm-docs.
 type data struct {
-	Name, Version, AppVersion, ApiVersion, Type string
+	Name, Version, AppVersion, ApiVersion, Type string //nolint:staticcheck // helm-docs's name
 	Description, Home, Icon, KubeVersion        string
 	Deprecated                                  bool
 	Keywords, Sources                           []string
@@ -29,7 +29,7 @@ type data struct {
 	SkipVersionFooter bool
 }
 
-type maintainer struct{ Name, Email, Url string }
+type maintainer struct{ Name, Email, Url string } //nolint:staticcheck // helm-docs's name
 
 type dependency struct{ Name, Version, Repository, Alias string }
 

@@ -31,6 +31,7 @@ const FileTemplate = "README.md.gotmpl"
 // Order is the order of the values in a README.
 type Order string
 
+// The orders.
 const (
 	ByName Order = "alphanum" // the default
 	ByLine Order = "file"
