@@ -29,6 +29,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/install"
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
 	"github.com/moonhelm/moonhelm/internal/cli/list"
+	lspcmd "github.com/moonhelm/moonhelm/internal/cli/lsp"
 	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
 	"github.com/moonhelm/moonhelm/internal/cli/plugin"
 	"github.com/moonhelm/moonhelm/internal/cli/pull"
@@ -151,7 +152,7 @@ func commands() []command {
 		{"completion", completion.New, true}, {"create", create.New, false}, {"dependency", dependency.New, false},
 		{"diff", diff.New, true}, {"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
-		{"lint", lint.New, false}, {"list", list.New, false},
+		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
 		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
 			schema.New, true},

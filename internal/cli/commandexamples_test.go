@@ -109,6 +109,7 @@ var exampleOutputs = map[string][]string{
 	"helm install":               {`NAME: blog`, `NAME: shop`, `NAME: news`, `NAMESPACE: prod`, `NAME: mychart-\d+`, `NAME: demo`},
 	"helm lint":                  {`0 chart\(s\) failed`},
 	"helm list":                  {`web .*deployed`, `web-staging`, `"name":"web"`},
+	"helm lsp":                   {`^$`},
 	"helm package":               {`mychart-0.1.0.tgz`, `dist/mychart-1.2.3.tgz`},
 	"helm plugin install":        {`my-plugin`, `greet`, `other`, `hello`},
 	"helm plugin list":           {`my-plugin`},

@@ -66,6 +66,7 @@ var commandUses = map[string]struct {
 	"install":               {cluster, "a chart"},
 	"lint":                  {namespace, "chart"},
 	"list":                  {cluster, ""},
+	"lsp":                   {namespace, ""},
 	"package":               {offline, "chart -d out"},
 	"plugin install":        {offline, "plug"},
 	"plugin list":           {offline, ""},
