@@ -153,12 +153,11 @@ func commands() []command {
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
 		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
-		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
-			schema.New, true},
-		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
-			false},
-		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
-		{"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
+		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false},
+		{"rollback", rollback.New, false}, {"schema", schema.New, true},
+		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
+		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
+		{"upgrade", upgrade.New, false}, {"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
 	}
 }
 
