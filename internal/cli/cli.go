@@ -157,7 +157,8 @@ func commands() []command {
 		{"rollback", rollback.New, false}, {"schema", schema.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
 		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
-		{"upgrade", upgrade.New, false}, {"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
+		{"upgrade", upgrade.New, false}, {"values", valuescmd.New, true}, {"verify", verify.New, false},
+		{"version", version.New, false},
 	}
 }
 
