@@ -22,7 +22,7 @@ const (
 	Diff = "github.com/databus23/helm-diff/v3@v3.9.11"
 	// Unittest is the newest version of the helm-unittest plugin in the Go module proxy.
 	Unittest = "github.com/helm-unittest/helm-unittest@v1.1.2"
-	Docs = "github.com/norwoodj/helm-docs@v1.14.2"
+	Docs     = "github.com/norwoodj/helm-docs@v1.14.2"
 )
 
 // Moonhelm returns the path of the binary under test: MOONHELM_TEST_HELM, or bin/helm of

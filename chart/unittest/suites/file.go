@@ -158,10 +158,10 @@ func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, err
 	if err := doc.Decode(d); err != nil {
 		return nil, &Error{File: file, Err: err}
 	}
-	if len(d.Tests) == 0 && yaml.Value(doc, "tests") == nil && d.Skip == (skip{}) {
+	if len(d.Tests) == 0 {
 		return nil, &Error{File: file, Line: doc.Content[0].Line, Err: errors.New("no tests found")}
 	}
-	nodes := yaml.Target(yaml.Value(doc, "tests"))
+	nodes := yaml.Target(yaml.Value(doc.Content[0], "tests"))
 	for i := range d.Tests {
 		t := &d.Tests[i]
 		if nodes != nil && i < len(nodes.Content) {

@@ -38,7 +38,7 @@ func checkFields(doc *yaml.Node) *fieldError {
 	if err := checkMap(root, reflect.TypeFor[definition](), "a suite"); err != nil {
 		return err
 	}
-	tests := yaml.Target(yaml.Value(doc, "tests"))
+	tests := yaml.Target(yaml.Value(root, "tests"))
 	if tests == nil {
 		return nil
 	}
