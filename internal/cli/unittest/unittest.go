@@ -247,20 +247,6 @@ func (o *Options) open(ctx context.Context, f *cmdutil.Factory, path string,
 	return c, out
 }
 
-// findSuites returns the suites of a chart, of all kinds.
-func (o *Options) findSuites(ctx context.Context, c *suites.Chart) ([]unittest.Suite, error) {
-	find := c.Find
-	if o.WithSubcharts {
-		find = c.FindAll
-	}
-	found, err := find(o.Files)
-	if err != nil || o.ChartTests == "" {
-		return found, err
-	}
-	rendered, err := c.FindRendered(ctx, o.ChartTests)
-	return append(rendered, found...), err
-}
-
 // readValues returns the values of --values.
 func (o *Options) readValues(ctx context.Context, f *cmdutil.Factory) (map[string]any, error) {
 	var files []string
