@@ -86,13 +86,35 @@ func TestWaitErrorTexts(t *testing.T) {
 		{
 			name: "a hook",
 			err:  WaitError{Operation: "upgrade", Release: "big", Revision: 2, Deployed: 1, Err: hook},
-			text: "pre-upgrade hooks failed: pre-upgrade hook Job/migrate (big/templates/m.yaml): timed out waiting for the condition " +
-				"(context deadline exceeded) after 5s: Job/migrate: 0 of 1 completed\n  | busy" +
-				"\n  revision 2 is recorded as failed, and what it has written stays",
+			text: "pre-upgrade hooks failed: upgrade of big to revision 2 timed out after 5s in the pre-upgrade hook " +
+				"Job/migrate (big/templates/m.yaml)\n  Job/migrate: 0 of 1 completed\n    | busy" + timedOut +
+				": revision 2 is recorded as failed, and what it has written stays",
 			summary: "pre-upgrade hooks failed: pre-upgrade hook Job/migrate (big/templates/m.yaml): timed out waiting for the condition " +
 				"after 5s: Job/migrate is not ready",
 			hints: "--timeout gives it more time; helm status big shows the current state\n" +
 				"the next helm upgrade goes on from here; helm rollback big 1 goes back",
+		},
+		{
+			name: "an upgrade that is interrupted while it writes",
+			err: WaitError{Operation: "upgrade", Release: "big", Revision: 2, Deployed: 1,
+				Err: &InterruptedError{After: 3240 * time.Millisecond, Cause: errors.New("interrupt signal received"),
+					Err: errors.New("interrupt signal received: context canceled")}},
+			text: "upgrade of big to revision 2 was stopped after 3.2s (interrupt signal received)" +
+				"\n  revision 2 is recorded as failed, and what it has written stays",
+			summary: "interrupt signal received",
+			hints: "interrupted: helm status big shows how far the operation got\n" +
+				"the next helm upgrade goes on from here; helm rollback big 1 goes back",
+		},
+		{
+			name: "an install that is interrupted in a hook",
+			err: WaitError{Operation: "install", Release: "big", Revision: 1,
+				Err: &InterruptedError{After: time.Second, Cause: errors.New("terminated signal received"),
+					Err: fmt.Errorf("delete Job/migrate: %w", context.Canceled)}},
+			text: "install of big was stopped after 1s (terminated signal received)\n  delete Job/migrate: interrupted" +
+				"\n  revision 1 is recorded as failed, and what it has written stays",
+			summary: "delete Job/migrate: terminated signal received",
+			hints: "interrupted: helm status big shows how far the operation got\n" +
+				"helm upgrade --install big tries again; helm uninstall big removes what is left",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
