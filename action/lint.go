@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -255,6 +256,10 @@ func (w *linter) handlerError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w.add(lint.Error, "", 0, err.Error())
+	text := err.Error()
+	for _, h := range hint.Of(err) {
+		text += "\nhint: " + h
+	}
+	w.add(lint.Error, "", 0, text)
 	return nil
 }
