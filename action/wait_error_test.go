@@ -18,7 +18,7 @@ import (
 func TestWaitErrorTexts(t *testing.T) {
 	pending := func(cause error) *wait.PendingError {
 		return &wait.PendingError{Total: 11, After: 12 * time.Second, Err: cause, Problems: []wait.Problem{
-			{Kind: "PersistentVolumeClaim", Name: "data", Missing: "to be bound", Cause: "no storage class"},
+			{Kind: "PersistentVolumeClaim", Name: "data", Missing: "not bound yet", Cause: "no storage class"},
 			{Kind: "Deployment", Name: "web", Missing: "0 of 1 pods ready", Cause: "waits for PersistentVolumeClaim/data"},
 		}}
 	}
@@ -28,7 +28,7 @@ func TestWaitErrorTexts(t *testing.T) {
 	hook := &HookError{Hook: &release.Hook{Kind: "Job", Name: "migrate", Path: "big/templates/m.yaml"}, Event: release.PreUpgrade,
 		Err: &wait.PendingError{Total: 1, After: 5 * time.Second, Err: context.DeadlineExceeded,
 			Problems: []wait.Problem{{Kind: "Job", Name: "migrate", Missing: "0 of 1 completed", Details: []string{"| busy"}}}}}
-	const list = "\n  PersistentVolumeClaim/data: to be bound: no storage class" +
+	const list = "\n  PersistentVolumeClaim/data: not bound yet: no storage class" +
 		"\n  Deployment/web: 0 of 1 pods ready: waits for PersistentVolumeClaim/data"
 	const timedOut = "\n  timed out waiting for the condition (context deadline exceeded)"
 	for _, test := range []struct {
