@@ -92,7 +92,8 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		fmt.Fprint(f.Err, explain(err, f))
 		return 1
 	}
-	if cmd, err := root.ExecuteContextC(ctx); err != nil {
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil {
 		var exit *cmdutil.ExitError
 		if errors.As(err, &exit) {
 			return exit.Code
@@ -102,10 +103,19 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		if errors.Is(err, context.Canceled) && !changesReleases(cmd) {
 			err = &interruptedError{Err: err, Cause: context.Cause(ctx)}
 		}
+		clearEcho(ctx, f)
 		fmt.Fprint(f.Err, explain(err, f))
 		return 1
 	}
+	clearEcho(ctx, f)
 	return 0
+}
+
+// clearEcho removes the "^C" of a terminal from the line that is written next.
+func clearEcho(ctx context.Context, f *cmdutil.Factory) {
+	if ctx.Err() != nil && f.Movable(f.Err) {
+		fmt.Fprint(f.Err, "\r\x1b[K")
+	}
 }
 
 // New creates the command tree.
