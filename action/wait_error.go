@@ -16,7 +16,7 @@ import (
 // interrupted, after the revision was recorded. Err contains a [*wait.PendingError] or a
 // [*wait.FailedError], which have the objects and the reasons as data, or an [*InterruptedError].
 type WaitError struct {
-	// Operation is "install", "upgrade", "rollback" or "uninstall".
+	// Operation is "install", "upgrade", "rollback", "uninstall" or "test".
 	Operation string
 	Release   string
 	Revision  int
@@ -163,10 +163,11 @@ func (e *WaitError) lastLine() string {
 	}
 }
 
-// stays returns what the operation leaves behind, or "" if it was undone.
+// stays returns what the operation leaves behind, or "" if it was undone, or for a
+// test.
 func (e *WaitError) stays() string {
 	switch {
-	case e.Undone == UndoneAll:
+	case e.Undone == UndoneAll, e.Operation == "test":
 		return ""
 	case e.Undone == UndoneCreated:
 		return fmt.Sprintf("revision %d is recorded as failed, and the objects that it has created are deleted", e.Revision)

@@ -95,6 +95,16 @@ func TestWaitErrorTexts(t *testing.T) {
 				"the next helm upgrade goes on from here; helm rollback big 1 goes back",
 		},
 		{
+			name: "a test",
+			err: WaitError{Operation: "test", Release: "big", Revision: 2,
+				Err: &HookError{Hook: &release.Hook{Kind: "Pod", Name: "t", Path: "big/templates/t.yaml"}, Event: release.Test, Err: &wait.PendingError{
+					After: 3 * time.Second, Err: errors.New("interrupt signal received"), Problems: []wait.Problem{{Kind: "Pod", Name: "t", Missing: "it is Running"}}}}},
+			text: "test hooks failed: test of big was stopped after 3s (interrupt signal received) in the test hook Pod/t (big/templates/t.yaml)" +
+				"\n  Pod/t: it is Running",
+			summary: "test hooks failed: test hook Pod/t (big/templates/t.yaml): interrupt signal received after 3s of waiting: Pod/t is not ready",
+			hints:   "interrupted: helm status big shows how far the operation got",
+		},
+		{
 			name: "an upgrade that is interrupted while it writes",
 			err: WaitError{Operation: "upgrade", Release: "big", Revision: 2, Deployed: 1,
 				Err: &InterruptedError{After: 3240 * time.Millisecond, Cause: errors.New("interrupt signal received"),
