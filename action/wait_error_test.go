@@ -174,6 +174,45 @@ func TestUpgradeWaitError(t *testing.T) {
 	}
 }
 
+// An interrupt while objects are written has the form of the error of a wait.
+func TestInterruptedError(t *testing.T) {
+	for _, test := range []struct {
+		name, step, want string
+		run              func(context.Context, *testCase) error
+	}{
+		{"an upgrade", "apply [ConfigMap/a ConfigMap/b]", "upgrade of web to revision 2 was stopped after ",
+			func(ctx context.Context, s *testCase) error {
+				return errorOf(s.upgrade().Run(ctx, upgradeTo(t, configMaps("a=2", "b=1"))))
+			}},
+		{"an uninstall", "delete [ConfigMap/a], background", "uninstall of web was stopped after ",
+			func(ctx context.Context, s *testCase) error {
+				s.fail["delete [ConfigMap/a], background"] = fmt.Errorf("ConfigMap/a: %w", context.Canceled)
+				return errorOf(s.uninstall().Run(ctx, UninstallRequest{Name: "web"}))
+			}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := installedCase(t, configMaps("a=1"))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			stop := errors.New("interrupt signal received")
+			var steps []string
+			s.onStep = func(step string) {
+				if steps = append(steps, step); step == test.step {
+					cancel(stop)
+				}
+			}
+			err := test.run(ctx, s)
+			var waited *WaitError
+			var interrupted *InterruptedError
+			if !errors.As(err, &waited) || !errors.As(err, &interrupted) || !errors.Is(interrupted.Cause, stop) {
+				t.Fatalf("got %v after %q", err, steps)
+			}
+			if got := waited.Error(); !strings.HasPrefix(got, test.want) || !strings.Contains(got, "(interrupt signal received)\n  ") {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
 func TestSummaryOfLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"one line": "one line",
