@@ -92,7 +92,7 @@ func findNewest(ctx context.Context, f *cmdutil.Factory, root *dependencyNode, r
 func (n *finder) warn(repository string, err error) {
 	if !n.warned[repository] {
 		n.warned[repository] = true
-		text := fmt.Sprintf("the newest versions in %s are not known: %v", dependency.Shown(repository), err)
+		text := fmt.Sprintf("the newest versions in %s are not known: %v", dependency.RedactURL(repository), err)
 		if hints := hint.Of(err); len(hints) > 0 {
 			text += " (" + hints[0] + ")"
 		}
