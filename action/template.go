@@ -17,10 +17,12 @@ type Template struct{ *Config }
 
 // A TemplateRequest is the request to render a chart. Chart is required.
 type TemplateRequest struct {
-	Chart     *chart.Chart
-	Values    map[string]any
-	Name      string
-	Namespace string // "" means the namespace of Config.Releases, if it is set
+	Chart  *chart.Chart
+	Values map[string]any
+	// ValueOrigins returns where Values come from, for explanations.
+	ValueOrigins OriginsFunc
+	Name         string
+	Namespace    string // "" means the namespace of Config.Releases, if it is set
 	// KubeVersion overrides the cluster's version; APIVersions are added to the versions
 	// that it serves.
 	KubeVersion string
