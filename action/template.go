@@ -32,6 +32,9 @@ type TemplateRequest struct {
 	// LookupHost implements getHostByName; nil returns "".
 	LookupHost    func(host string) string
 	SubchartNotes bool
+	// Explain has [Template.Run] return an [Explanation] with what it renders. Rendering then takes
+	// several times as long.
+	Explain bool
 	ValueCheck
 }
 
@@ -43,6 +46,11 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 		return nil, err
 	}
 	defer r.events.end()
+	if req.Explain {
+		if r.explanation, err = newExplanation(r, req); err != nil {
+			return nil, err
+		}
+	}
 	rendered, err := r.run(ctx)
 	if err != nil {
 		return nil, err

@@ -175,3 +175,22 @@ func (r *reads) add(more ...*Value) {
 		}
 	}
 }
+
+// Lines returns the pieces of each line of content, the output that t is of, with their places in
+// the line. A line has no pieces if it is not explained.
+func (t *Trace) Lines(content string) [][]Piece {
+	out := make([][]Piece, 0, strings.Count(content, "\n")+1)
+	list, at := split(t.Pieces, content), 0
+	for line := range strings.SplitAfterSeq(content, "\n") {
+		for len(list) > 0 && list[0].End <= at {
+			list = list[1:]
+		}
+		n := 0
+		for n < len(list) && list[n].Start < at+len(line) {
+			n++
+		}
+		out = append(out, slice(list[:n], at, at+len(line), 0))
+		at += len(line)
+	}
+	return out
+}

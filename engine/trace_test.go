@@ -88,7 +88,7 @@ func TestTrace(t *testing.T) {
 		{"include", "tag: x\n", "{{ define \"l\" }}\napp: {{ .Values.tag }}\nfixed: 1\n{{- end }}",
 			"labels:\n  {{- include \"l\" . | nindent 2 }}\nname: {{ include \"l\" . | trim | quote }}\n" +
 				"sum: {{ include \"l\" . | sha256sum | trunc 3 }}",
-			[]string{`t:1 "labels:"`, `h:2 "  " <2`, `h:2 "  app: " <2; h:2 <2 .Values.tag`, `h:3 "  fixed: 1" <2`,
+			[]string{`t:1 "labels:"`, `h:1 "  " <2`, `h:2 "  app: " <2; h:2 <2 .Values.tag`, `h:3 "  fixed: 1" <2`,
 				`t:3 "name: "; t:3 .Values.tag`, `t:4 "sum: "; t:4 .Values.tag`}},
 		{"template", "tag: x\n", "{{ define \"l\" }}app: {{ .tag }}{{ end }}",
 			"{{ template \"l\" .Values }}\n{{ template \"l\" (dict \"tag\" .Values.tag) }}",

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/template/parse"
 	"unsafe"
@@ -97,12 +98,15 @@ func moved(from tracedText, text string) []Piece {
 		start += len(old[i])
 		shift := strings.Index(line, content)
 		switch {
+		case len(list) == 0 && len(out) > 0: // behind the last newline
+			list = append(list, out[len(out)-1])
+			list[0].Start, list[0].End, list[0].Literal = 0, len(line), false
 		case len(list) == 0:
 		case shift < 0 && len(lines) == 1:
 			return nil
 		case shift < 0:
 			list = list[:1]
-			list[0].Start, list[0].End = 0, len(line)
+			list[0].Start, list[0].End, list[0].Literal = 0, len(line), false
 		default:
 			for j := range list {
 				list[j].Start, list[j].End = list[j].Start+shift, min(list[j].End+shift, len(line))
@@ -115,8 +119,10 @@ func moved(from tracedText, text string) []Piece {
 		}
 		at += len(line)
 	}
-	if len(out) > 0 && at > 0 && len(lines) > 0 {
-		out[0].Start = 0
+	if len(out) > 0 && out[0].Start > 0 {
+		first := out[0]
+		first.Start, first.End, first.Literal = 0, out[0].Start, false
+		out = slices.Insert(out, 0, first)
 	}
 	return out
 }
