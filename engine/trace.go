@@ -118,6 +118,18 @@ func slice(list []Piece, start, end, to int) []Piece {
 	return out
 }
 
+// cut returns the pieces between two offsets, shifted to begin at 0, and those that end behind them.
+func cut(list []Piece, start, end int) (part, rest []Piece) {
+	for len(list) > 0 && list[0].End <= start {
+		list = list[1:]
+	}
+	n := 0
+	for n < len(list) && list[n].Start < end {
+		n++
+	}
+	return slice(list[:n], start, end, 0), list[max(n-1, 0):]
+}
+
 // split returns the pieces of text, of which list has those of lines as a whole, with literal ones
 // divided into lines, so that they can be moved.
 func split(list []Piece, text string) []Piece {
@@ -142,22 +154,27 @@ func split(list []Piece, text string) []Piece {
 	return out
 }
 
-// without returns the pieces of text without all occurrences of cut in it.
-func without(list []Piece, text, cut string) []Piece {
-	if !strings.Contains(text, cut) {
+// without returns the pieces of text without all occurrences of gone in it.
+func without(list []Piece, text, gone string) []Piece {
+	if !strings.Contains(text, gone) {
 		return list
 	}
 	list = split(list, text)
 	var out []Piece
-	removed := 0
+	removed := 0 // bytes
 	for start := 0; start < len(text); {
 		end := len(text)
-		if i := strings.Index(text[start:], cut); i >= 0 {
+		if i := strings.Index(text[start:], gone); i >= 0 {
 			end = start + i
 		}
-		out = append(out, slice(list, start, end, start-removed)...)
-		start = end + len(cut)
-		removed += len(cut)
+		var part []Piece
+		part, list = cut(list, start, end)
+		for _, p := range part {
+			p.Start, p.End = p.Start+start-removed, p.End+start-removed
+			out = append(out, p)
+		}
+		start = end + len(gone)
+		removed += len(gone)
 	}
 	return out
 }
@@ -182,14 +199,9 @@ func (t *Trace) Lines(content string) [][]Piece {
 	out := make([][]Piece, 0, strings.Count(content, "\n")+1)
 	list, at := split(t.Pieces, content), 0
 	for line := range strings.SplitAfterSeq(content, "\n") {
-		for len(list) > 0 && list[0].End <= at {
-			list = list[1:]
-		}
-		n := 0
-		for n < len(list) && list[n].Start < at+len(line) {
-			n++
-		}
-		out = append(out, slice(list[:n], at, at+len(line), 0))
+		var of []Piece
+		of, list = cut(list, at, at+len(line))
+		out = append(out, of)
 		at += len(line)
 	}
 	return out

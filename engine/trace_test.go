@@ -5,8 +5,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // explained renders a file with a trace, and returns a line for each of its lines: the places of
@@ -125,6 +127,43 @@ func TestTrace(t *testing.T) {
 					t.Errorf("line %d\ngot  %s\nwant %s", i+1, g, w)
 				}
 			}
+		})
+	}
+}
+
+// Templates that make much of little are traced in bounded time and memory.
+func TestTraceLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
+	for name, text := range map[string]string{
+		"many pieces": "{{ range until 300000 }}a: {{ . }}\n{{ end }}",
+		"many values": "{{ range $i := until 3000 }}{{ $_ := set $.Values (toString $i) $i }}{{ end }}" +
+			"{{ range until 100 }}{{ range $k, $v := $.Values }}{{ $v }}{{ end }}\n{{ end }}",
+		"nested": "{{ define \"a\" }}{{ if gt (int .) 0 }}{{ include \"a\" (sub . 1) | nindent 1 }}{{ end }}" +
+			"{{ range until 10 }}x\n{{ end }}{{ end }}{{ include \"a\" 300 }}",
+		"yaml": "{{ define \"a\" }}{{ toYaml .Values }}{{ end }}{{ range $i := until 3000 }}" +
+			"{{ $_ := set $.Values (toString $i) $i }}{{ end }}{{ range until 300 }}{{ include \"a\" $ | nindent 2 }}{{ end }}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, tree(t, "web", map[string]string{"templates/a": text, "values.yaml": "a: {b: {c: 1}}\n"}))
+			in.Trace = true
+			begin := time.Now()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			out, err := Render(context.Background(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			took := time.Since(begin)
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			held := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+			t.Logf("%v, %d MiB", took, held>>20)
+			if took > 30*time.Second || held > maxHeld {
+				t.Errorf("took %v, holds %d MiB", took, held>>20)
+			}
+			runtime.KeepAlive(out)
 		})
 	}
 }

@@ -25,6 +25,8 @@ type tracer struct {
 	open []reads
 	last reads
 	made int // pieces
+	// parsed is the size of the YAML of which the values of lines were found.
+	parsed int
 	// result has the pieces of the template that ended last.
 	result []Piece
 }

@@ -92,9 +92,11 @@ func moved(from tracedText, text string) []Piece {
 		return nil
 	}
 	var out []Piece
+	rest := from.pieces
 	for i, line := range lines {
 		content := strings.TrimSuffix(old[i], "\n")
-		list := slice(from.pieces, start, start+len(old[i]), 0)
+		var list []Piece
+		list, rest = cut(rest, start, start+len(old[i]))
 		start += len(old[i])
 		shift := strings.Index(line, content)
 		switch {
@@ -131,9 +133,10 @@ func moved(from tracedText, text string) []Piece {
 // templates' data.
 func (f *frame) traceYAML(text string, n parse.Node, v any) {
 	o, ok := f.trace.find(v)
-	if !ok || o.name.Object == "" || len(text) > maxTracedYAML {
+	if !ok || o.name.Object == "" || f.trace.parsed+len(text) > maxTracedYAML {
 		return
 	}
+	f.trace.parsed += len(text)
 	lines := strings.Count(text, "\n") + 1
 	paths := make([][]string, lines+1)
 	linePaths(yaml.Root([]byte(text)), o.name.Path, paths, 0)
@@ -151,8 +154,8 @@ func (f *frame) traceYAML(text string, n parse.Node, v any) {
 	f.trace.keep(text, out)
 }
 
-// maxTracedYAML limits the text of which the values of lines are found, in bytes.
-const maxTracedYAML = 1 << 20
+// maxTracedYAML limits the texts of which the values of lines are found, of all templates, in bytes.
+const maxTracedYAML = 4 << 20
 
 // linePaths sets the paths of the values that begin on each line, the innermost ones.
 func linePaths(n *yaml.Node, path []string, lines [][]string, depth int) {
