@@ -117,16 +117,29 @@ func (e *Explanation) rendered(out *engine.Output, objects []*manifest.Object) {
 		}
 		at += from
 		offsets[o.Source] = at + len(o.Raw)
-		first, n := strings.Count(text[:at], "\n"), strings.Count(o.Raw, "\n")+1
-		all := make([]Line, n)
-		for i := range all {
-			if of := lines[o.Source]; first+i < len(of) {
-				all[i].Pieces = of[first+i]
-			}
-		}
-		e.lines[document{o.Source, o.Raw}] = all
+		e.lines[document{o.Source, o.Raw}] = linesOf(lines[o.Source], text, at, o.Raw)
 	}
 	e.objects = append(e.objects, objects...)
+}
+
+// linesOf returns the lines of raw, which stands at an offset of text. all has the lines of text.
+func linesOf(all [][]engine.Piece, text string, at int, raw string) []Line {
+	first := strings.Count(text[:at], "\n")
+	shift := at - strings.LastIndexByte(text[:at], '\n') - 1 // the first line may begin within one
+	var out []Line
+	for line := range strings.SplitAfterSeq(raw, "\n") {
+		var l Line
+		if n := first + len(out); n < len(all) {
+			for _, p := range all[n] {
+				p.Start, p.End = max(p.Start-shift, 0), min(p.End-shift, len(line))
+				if p.Start < p.End {
+					l.Pieces = append(l.Pieces, p)
+				}
+			}
+		}
+		out, shift = append(out, l), 0
+	}
+	return out
 }
 
 // update records the lines of objects that a handler has made or changed.

@@ -18,13 +18,14 @@ type tracer struct {
 	objects map[address]object
 	values  map[string]*Value // by their names
 	texts   map[textAddress]tracedText
+	made    map[textAddress]madeText
 	lines   map[*source][]int // the offsets of lines
 	when    *Condition
 	// open has the values that each pipeline that is being evaluated has read, last those of the
 	// pipeline that ended last.
-	open []reads
-	last reads
-	made int // pieces
+	open  []reads
+	last  reads
+	count int // of pieces
 	// parsed is the size of the YAML of which the values of lines were found.
 	parsed int
 	// result has the pieces of the template that ended last.
@@ -58,7 +59,7 @@ type frameTrace struct {
 
 func newTracer(jobs []*job) *tracer {
 	t := &tracer{objects: map[address]object{}, values: map[string]*Value{}, texts: map[textAddress]tracedText{},
-		lines: map[*source][]int{}}
+		made: map[textAddress]madeText{}, lines: map[*source][]int{}}
 	var roots []*scope
 	for _, j := range jobs {
 		top := j.scope
@@ -196,6 +197,9 @@ func (t *tracer) value(name Value, v any) *Value {
 	if found.scalar = nil; !isTable(v) {
 		found.scalar = v
 	}
+	if s, ok := v.(string); ok {
+		t.keepValues(s, reads{found})
+	}
 	return found
 }
 
@@ -210,8 +214,9 @@ func (f *frame) startTrace(caller *frame) {
 	t := f.tracer
 	f.trace = &frameTrace{tracer: t, pieces: &pieces{}, sites: map[parse.Node]*Site{}}
 	if caller == nil {
-		t.open, t.when, t.made = t.open[:0], nil, 0
+		t.open, t.when, t.count = t.open[:0], nil, 0
 		clear(t.texts)
+		clear(t.made)
 		return
 	}
 	caller.traceCall(f, t.reading())
@@ -314,6 +319,9 @@ func (f *frame) tracePrinted(n parse.Node, v any, from int) {
 		}
 	}
 	values := t.last[:len(t.last):len(t.last)]
+	if s, ok := v.(string); ok && t.madeOf(s) != nil {
+		values = slices.Clone(t.madeOf(s))
+	}
 	values.add(t.text...)
 	f.tracePiece(Piece{Start: from, End: len(f.out.data), Site: f.traceSite(n), Values: values, When: t.when})
 }
@@ -323,10 +331,10 @@ const pieceSize = 200
 
 func (f *frame) tracePiece(p Piece) {
 	t := f.trace
-	if p.Start >= p.End || t.made >= maxPieces {
+	if p.Start >= p.End || t.count >= maxPieces {
 		return
 	}
-	t.made++
+	t.count++
 	if p.When == nil {
 		p.When = t.when
 	}

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"fmt"
-	"reflect"
 	"text/template/parse"
 )
 
@@ -63,19 +62,13 @@ func isObjectKey(data any, key string) bool {
 	return ok
 }
 
-// readPart records that a part of a value is read that was made of the values from: those that are
-// equal to it, or all if none is.
+// readPart records that a part of a value is read that was made of the values from.
 func (t *tracer) readPart(from reads, part any) {
-	equal := false
-	for _, v := range from {
-		if part != nil && !isTable(part) && reflect.DeepEqual(v.scalar, part) {
-			t.read(v)
-			equal = true
-		}
-	}
-	if !equal {
+	if isTable(part) {
 		t.read(from...)
+		return
 	}
+	t.read(t.partOf(from, part)...)
 }
 
 // traceValue records that v is read, dot or a variable, which was made of the values from.
@@ -83,7 +76,7 @@ func (f *frame) traceValue(v any, from reads) {
 	o, ok := f.trace.find(v)
 	switch {
 	case !ok:
-		f.trace.read(from...)
+		f.trace.readPart(from, v)
 	case o.name.Object != "" && len(o.name.Path) > 0:
 		f.trace.read(f.trace.value(o.name, v))
 	}

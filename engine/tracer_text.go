@@ -31,9 +31,33 @@ func addressOfText(s string) textAddress { return textAddress{unsafe.StringData(
 // minTraced is the length of the shortest text that is traced: shorter ones share memory.
 const minTraced = 2
 
+// madeText is a text with the values that it was made of.
+type madeText struct {
+	text   string
+	values reads
+}
+
+func (t *tracer) keepValues(s string, values reads) {
+	if len(s) >= minTraced && len(values) > 0 && len(t.made) < maxPieces {
+		t.made[addressOfText(s)] = madeText{s, values}
+	}
+}
+
+// madeOf returns the values that a text was made of, or nil if that is not known.
+func (t *tracer) madeOf(s string) reads {
+	if known, ok := t.texts[addressOfText(s)]; ok {
+		var out reads
+		for _, p := range known.pieces {
+			out.add(p.Values...)
+		}
+		return out
+	}
+	return t.made[addressOfText(s)].values
+}
+
 func (t *tracer) keep(s string, list []Piece) {
-	if len(s) >= minTraced && len(list) > 0 && t.made < maxPieces {
-		t.made += len(list)
+	if len(s) >= minTraced && len(list) > 0 && t.count < maxPieces {
+		t.count += len(list)
 		t.texts[addressOfText(s)] = tracedText{s, list}
 	}
 }
@@ -48,14 +72,18 @@ func (f *frame) traceResult(text string) {
 // reads of its arguments.
 func (f *frame) traceFunc(fn *function, n parse.Node, args []any, v any) {
 	f.traceLookup(fn, args)
+	if (fn.name == "fromYaml" || fn.name == "fromYamlArray") && len(args) == 1 {
+		f.trace.readYAML(args[0], v)
+	}
 	s, ok := v.(string)
 	if !ok || len(s) < minTraced {
 		return
 	}
 	t := f.trace
-	if _, known := t.texts[addressOfText(s)]; known {
+	if t.madeOf(s) != nil {
 		return
 	}
+	t.keepValues(s, t.reading())
 	for _, arg := range args {
 		of, isText := arg.(string)
 		from, known := t.texts[addressOfText(of)]
@@ -129,56 +157,127 @@ func moved(from tracedText, text string) []Piece {
 	return out
 }
 
-// traceYAML keeps which value each line of a text is for, which is the YAML of a table of the
-// templates' data.
+// traceYAML keeps which value each line of a text is for, which is the YAML of v: the value of that
+// path if v is of the templates' data; otherwise those of the values that v was made of that are equal
+// to what stands on the line, or all of them if none is.
 func (f *frame) traceYAML(text string, n parse.Node, v any) {
-	o, ok := f.trace.find(v)
-	if !ok || o.name.Object == "" || f.trace.parsed+len(text) > maxTracedYAML {
+	o, known := f.trace.find(v)
+	made := f.trace.reading()
+	if known && o.name.Object == "" || !known && len(made) == 0 || f.trace.parsed+len(text) > maxTracedYAML {
 		return
 	}
 	f.trace.parsed += len(text)
-	lines := strings.Count(text, "\n") + 1
-	paths := make([][]string, lines+1)
-	linePaths(yaml.Root([]byte(text)), o.name.Path, paths, 0)
+	lines := make([]yamlLine, strings.Count(text, "\n")+2)
+	linePaths(yaml.Root([]byte(text)), v, o.name.Path, lines)
 	var out []Piece
-	site, path, at := f.traceSite(n), o.name.Path, 0
+	site, at, of := f.traceSite(n), 0, made
+	if known {
+		of = reads{f.trace.value(o.name, nil)}
+	}
 	for i, line := range strings.SplitAfter(text, "\n") {
-		if p := paths[i+1]; p != nil {
-			path = p
+		switch l := lines[i+1]; {
+		case l.path == nil: // it continues the value of the line above
+		case known:
+			name := o.name
+			name.Path = l.path
+			of = reads{f.trace.value(name, nil)}
+		default:
+			of = f.trace.partOf(made, l.value)
 		}
-		name := o.name
-		name.Path = path
-		out = append(out, Piece{Start: at, End: at + len(line), Site: site, Values: reads{f.trace.value(name, nil)}})
+		out = append(out, Piece{Start: at, End: at + len(line), Site: site, Values: of})
 		at += len(line)
 	}
 	f.trace.keep(text, out)
 }
 
+// readYAML keeps of what values the texts in v are made, which was read from YAML that was rendered.
+func (t *tracer) readYAML(arg, v any) {
+	s, _ := arg.(string)
+	from, known := t.texts[addressOfText(s)]
+	if !known || t.parsed+len(s) > maxTracedYAML {
+		return
+	}
+	t.parsed += len(s)
+	lines := make([]yamlLine, strings.Count(s, "\n")+2)
+	linePaths(yaml.Root([]byte(s)), v, nil, lines)
+	at, rest := 0, from.pieces
+	for i, line := range strings.SplitAfter(s, "\n") {
+		var part []Piece
+		part, rest = cut(rest, at, at+len(line))
+		at += len(line)
+		if text, ok := lines[i+1].value.(string); ok {
+			var values reads
+			for _, p := range part {
+				values.add(p.Values...)
+			}
+			t.keepValues(text, values)
+		}
+	}
+}
+
+// partOf returns the values that a part of a value was made of, which was made of the values from: those
+// that are known for its text, or those that are equal to it, or all. A map or list has none of its own.
+func (t *tracer) partOf(from reads, part any) reads {
+	if isTable(part) {
+		return nil
+	}
+	if s, ok := part.(string); ok && len(s) >= minTraced {
+		if of := t.madeOf(s); of != nil {
+			return of
+		}
+	}
+	var out reads
+	for _, v := range from {
+		if part != nil && v.scalar != nil && fmt.Sprint(v.scalar) == fmt.Sprint(part) {
+			out = append(out, v)
+		}
+	}
+	if out == nil {
+		return from
+	}
+	return out
+}
+
 // maxTracedYAML limits the texts of which the values of lines are found, of all templates, in bytes.
 const maxTracedYAML = 4 << 20
 
-// linePaths sets the paths of the values that begin on each line, the innermost ones.
-func linePaths(n *yaml.Node, path []string, lines [][]string, depth int) {
-	if n == nil || depth > 100 {
+// yamlLine is a line of a text in YAML: the innermost value that begins on it, and its path.
+type yamlLine struct {
+	path  []string
+	value any
+}
+
+// linePaths sets the lines on which the values in n begin, which is the YAML of v.
+func linePaths(n *yaml.Node, v any, path []string, lines []yamlLine) {
+	if n == nil || len(path) > maxYAMLDepth {
 		return
 	}
-	set := func(line int, p []string) {
+	set := func(line int, l yamlLine) {
 		if line > 0 && line < len(lines) {
-			lines[line] = p
+			lines[line] = l
 		}
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
+		m, _ := asMap(v)
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			below := appendKey(path, n.Content[i].Value)
-			set(n.Content[i].Line, below)
-			linePaths(n.Content[i+1], below, lines, depth+1)
+			key := n.Content[i]
+			l := yamlLine{appendKey(path, key.Value), m[key.Value]}
+			set(key.Line, l)
+			linePaths(n.Content[i+1], l.value, l.path, lines)
 		}
 	case yaml.SequenceNode:
+		list, _ := v.([]any)
 		for i, e := range n.Content {
-			below := appendKey(path, fmt.Sprintf("[%d]", i))
-			set(e.Line, below)
-			linePaths(e, below, lines, depth+1)
+			l := yamlLine{path: appendKey(path, fmt.Sprintf("[%d]", i))}
+			if i < len(list) {
+				l.value = list[i]
+			}
+			set(e.Line, l)
+			linePaths(e, l.value, l.path, lines)
 		}
 	}
 }
+
+// maxYAMLDepth limits the nesting of YAML in which the values of lines are found.
+const maxYAMLDepth = 100

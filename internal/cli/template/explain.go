@@ -167,7 +167,7 @@ func (e *explained) table(b *strings.Builder) {
 // main returns the piece that a line is mainly from: the first that is not white space.
 func (l *outputLine) main() *engine.Piece {
 	for i, p := range l.Pieces {
-		if p.End <= len(l.text) && strings.TrimSpace(l.text[p.Start:p.End]) != "" {
+		if !l.isBlank(&p) {
 			return &l.Pieces[i]
 		}
 	}
@@ -175,6 +175,11 @@ func (l *outputLine) main() *engine.Piece {
 		return &l.Pieces[0]
 	}
 	return nil
+}
+
+// isBlank reports whether a piece is only white space.
+func (l *outputLine) isBlank(p *engine.Piece) bool {
+	return strings.TrimSpace(l.text[min(p.Start, len(l.text)):min(p.End, len(l.text))]) == ""
 }
 
 // place returns the place that a line is mainly from, or "".
@@ -213,7 +218,7 @@ func (e *explained) details(b *strings.Builder, n int) {
 	}
 	d := detail{explained: e, b: b}
 	for i := range l.Pieces {
-		if p := &l.Pieces[i]; !p.Literal || strings.TrimSpace(l.text[p.Start:min(p.End, len(l.text))]) != "" {
+		if p := &l.Pieces[i]; len(l.Pieces) == 1 || !l.isBlank(p) {
 			d.piece(p)
 		}
 	}
