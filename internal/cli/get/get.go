@@ -54,7 +54,8 @@ manifest, hooks, notes or metadata, or all of it.`,
 		leaf(f, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata,
 			withOutput),
 		leaf(f, "notes", "Print the notes", "helm get notes web", printNotes, nil),
-		leaf(f, "values", "Print the user-supplied values", "helm get values web --all\n  helm get values web --revision 2 --origin", printValues,
+		leaf(f, "values", "Print the user-supplied values",
+			"helm get values web --all\n  helm get values web --revision 2 --origin", printValues,
 			func(c *cobra.Command, o *Options) {
 				withOutput(c, o)
 				c.Flags().BoolVarP(&o.All, "all", "a", false, "print all values, chart defaults included")

@@ -76,7 +76,8 @@ type mapper struct {
 func (e *explained) writeSourceMap(file string) error {
 	m := &mapper{explained: e, sites: map[engine.Site]int{}, conditions: map[*engine.Condition]int{},
 		values: map[*engine.Value]int{}}
-	m.out = sourceMap{Version: 1, Lines: []mapLine{}, Sites: []mapSite{}, Conditions: []mapCondition{}, Values: []mapValue{}}
+	m.out = sourceMap{Version: 1, Lines: []mapLine{}, Sites: []mapSite{}, Conditions: []mapCondition{},
+		Values: []mapValue{}}
 	for i := range e.lines {
 		m.out.Lines = append(m.out.Lines, m.line(&e.lines[i]))
 	}
@@ -109,7 +110,8 @@ func (m *mapper) line(l *outputLine) mapLine {
 		if p.Start >= end && strings.TrimSpace(l.text) != "" {
 			continue
 		}
-		part := mapPart{Start: p.Start, End: max(end, p.Start), Site: m.site(p.Site), Literal: p.Literal, Values: m.valuesOf(p.Values)}
+		part := mapPart{Start: p.Start, End: max(end, p.Start), Site: m.site(p.Site), Literal: p.Literal,
+			Values: m.valuesOf(p.Values)}
 		if p.When != nil {
 			at := m.condition(p.When)
 			part.Condition = &at

@@ -84,8 +84,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	req := action.TemplateRequest{
-		Chart: c, Values: user, ValueOrigins: o.Origins(ctx, f), Name: "release-name", Namespace: f.Namespace(), SkipSchema: o.SkipSchema,
-		ValueCheck: o.Check(ctx, f),
+		Chart: c, Values: user, ValueOrigins: o.Origins(ctx, f), Name: "release-name", Namespace: f.Namespace(),
+		SkipSchema: o.SkipSchema, ValueCheck: o.Check(ctx, f),
 	}
 	if o.Unused {
 		return printUnused(ctx, f, config, req, o.Output)
