@@ -77,9 +77,9 @@ type Value struct {
 	scalar any // the value, unless it is a map or a list
 }
 
-// String returns the value as templates name it: ".Values.image.tag".
+// String returns the value as templates name it: ".Values.image.tag", ".Values.hosts[0]".
 func (v *Value) String() string {
-	return "." + strings.Join(append([]string{v.Object}, v.Path...), ".")
+	return "." + strings.ReplaceAll(strings.Join(append([]string{v.Object}, v.Path...), "."), ".[", "[")
 }
 
 // Condition is an if, with or range that decided that a part of the output is rendered.

@@ -82,7 +82,7 @@ func TestTrace(t *testing.T) {
 		{"branches", "a: {b: x}\nl: [p, q]\nm: {k: {v: 1}}\n", "",
 			"{{- with .Values.a }}\nb: {{ .b }}\n{{- end }}\n{{- range .Values.l }}\n- {{ . }}\n{{- end }}\n" +
 				"{{- range $k, $v := .Values.m }}\n{{ $k }}: {{ $v.v }}\n{{- end }}",
-			[]string{"", `t:2 "b: "; t:2 .Values.a.b`, `t:5 "- "; t:5 .Values.l.[0]`, `t:5 "- "; t:5 .Values.l.[1]`,
+			[]string{"", `t:2 "b: "; t:2 .Values.a.b`, `t:5 "- "; t:5 .Values.l[0]`, `t:5 "- "; t:5 .Values.l[1]`,
 				`t:8 .Values.m.k; t:8 ": "; t:8 .Values.m.k.v`}},
 		{"variables", "a: {b: x}\n", "",
 			"{{ $v := .Values.a.b }}{{ $d := dict \"x\" .Values.a.b \"y\" .Release.Name }}\nv: {{ $v }} {{ $d.x }} {{ $d.y }}",
@@ -97,13 +97,13 @@ func TestTrace(t *testing.T) {
 			[]string{`h:1 "app: " <1; h:1 <1 .Values.tag`, `h:1 "app: " <2; h:1 <2 .Values.tag`}},
 		{"yaml", "r: {limits: {cpu: 1}, list: [{a: b}]}\n", "",
 			"r:\n  {{- toYaml .Values.r | nindent 2 }}\n{{ with .Values.r }}{{ toYaml . | trim }}{{ end }}",
-			[]string{`t:1 "r:"`, `t:2 .Values.r.limits`, `t:2 .Values.r.limits.cpu`, `t:2 .Values.r.list`, `t:2 .Values.r.list.[0].a`,
-				`t:3 .Values.r.limits`, `t:3 .Values.r.limits.cpu`, `t:3 .Values.r.list`, `t:3 .Values.r.list.[0].a`}},
+			[]string{`t:1 "r:"`, `t:2 .Values.r.limits`, `t:2 .Values.r.limits.cpu`, `t:2 .Values.r.list`, `t:2 .Values.r.list[0].a`,
+				`t:3 .Values.r.limits`, `t:3 .Values.r.limits.cpu`, `t:3 .Values.r.list`, `t:3 .Values.r.list[0].a`}},
 		{"tpl", "tag: x\nt: \"a: {{ .Values.tag }}\\nb: 1\"\n", "", "{{ tpl .Values.t . }}",
 			[]string{`t:1 "a: " <1 .Values.t; t:1 <1 .Values.tag .Values.t`, `t:1 "b: 1" <1 .Values.t`}},
 		{"functions", "m: {k: v, l: [7]}\n", "",
 			`{{ index .Values "m" "k" }} {{ get .Values.m "k" }} {{ (index .Values.m.l 0) }} {{ dig "k" "" .Values.m }}`,
-			[]string{`t:1 .Values.m.k; t:1 " "; t:1 .Values.m .Values.m.k; t:1 " "; t:1 .Values.m.l .Values.m.l.[0]; ` +
+			[]string{`t:1 .Values.m.k; t:1 " "; t:1 .Values.m .Values.m.k; t:1 " "; t:1 .Values.m.l .Values.m.l[0]; ` +
 				`t:1 " "; t:1 .Values.m .Values.m.k`}},
 		{"other objects", "", "", `{{ .Chart.Version }} {{ .Capabilities.KubeVersion.Version }}`,
 			[]string{`t:1 .Chart.Version; t:1 " "; t:1 .Capabilities.KubeVersion.Version`}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -143,17 +144,26 @@ func fromRevision(vals map[string]any, revision int) map[string]any {
 
 // Of returns the origins of the value at path, the keys from the root's values down: first the
 // place that set it, then those that it took precedence over, nearest first. It returns nil
-// for tables and for paths without a value. o may be nil.
+// for tables and for paths without a value. A path may go on into a list, with items as "[0]":
+// the origins are then those of the list, with the item's line if that is known. o may be nil.
 func (o *Origins) Of(path ...string) []Origin {
 	if o == nil {
 		return nil
 	}
+	keys, items := path, []string(nil)
 	leaf, ok := at(o.root, path).(*traced)
+	if i := slices.IndexFunc(path, isItem); !ok && i > 0 {
+		keys, items = path[:i], path[i:]
+		leaf, ok = at(o.root, keys).(*traced)
+	}
 	if !ok {
 		return nil
 	}
 	origins := slices.Clone(leaf.origins)
-	whole := "." + joinAll(path)
+	if line := itemLine(leaf.node, items); line > 0 && len(origins) > 0 {
+		origins[0].Line = line
+	}
+	whole := "." + joinAll(keys)
 	for i := range origins {
 		if strings.HasSuffix(whole, "."+origins[i].Path) {
 			origins[i].Path = ""
@@ -193,6 +203,28 @@ func equal(a, b any) bool {
 	return reflect.DeepEqual(a, b) || reflect.DeepEqual(wrap(a), wrap(b))
 }
 
+// isItem reports whether an element of a path is an item of a list.
+func isItem(key string) bool { return strings.HasPrefix(key, "[") }
+
+// itemLine returns the line of an item of the list n, or of a value in it, or 0.
+func itemLine(n *yaml.Node, items []string) (line int) {
+	for _, key := range items {
+		n = yaml.Target(n)
+		index, err := strconv.Atoi(strings.Trim(key, "[]"))
+		switch {
+		case n != nil && n.Kind == yaml.SequenceNode && err == nil && index >= 0 && index < len(n.Content):
+			n = n.Content[index]
+			line = n.Line
+		case yaml.Find(n, key, nil) >= 0:
+			i := yaml.Find(n, key, nil)
+			line, n = n.Content[i].Line, n.Content[i+1]
+		default:
+			return line
+		}
+	}
+	return line
+}
+
 // at returns the value at path, or nil.
 func at(vals map[string]any, path []string) any {
 	var v any = vals
@@ -220,6 +252,8 @@ func joinAll(path []string) string {
 type traced struct {
 	value   any
 	origins []Origin
+	// node is the node of a list in its file, or nil.
+	node *yaml.Node
 }
 
 // over returns t with the origins of old, which it takes precedence over.
@@ -234,7 +268,7 @@ func (t *traced) over(old any) *traced {
 			origins = append(origins, o)
 		}
 	}
-	return &traced{value: t.value, origins: origins}
+	return &traced{value: t.value, origins: origins, node: t.node}
 }
 
 // replace returns the value that is used where v takes precedence over old: v, with its
@@ -293,7 +327,11 @@ func (s source) table(vals map[string]any, n *yaml.Node, line int, path string) 
 		case map[string]any:
 			out[k] = s.table(v, value, at, below)
 		default:
-			out[k] = &traced{value: v, origins: []Origin{{File: s.name, Line: at, Path: below}}}
+			t := &traced{value: v, origins: []Origin{{File: s.name, Line: at, Path: below}}}
+			if _, ok := v.([]any); ok {
+				t.node = value
+			}
+			out[k] = t
 		}
 	}
 	return out

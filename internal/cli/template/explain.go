@@ -217,12 +217,13 @@ func (e *explained) details(b *strings.Builder, n int) {
 		return
 	}
 	d := detail{explained: e, b: b}
+	main := l.main()
 	for i := range l.Pieces {
-		if p := &l.Pieces[i]; len(l.Pieces) == 1 || !l.isBlank(p) {
+		if p := &l.Pieces[i]; p == main || !l.isBlank(p) {
 			d.piece(p)
 		}
 	}
-	d.conditions(l.main())
+	d.conditions(main)
 	d.write()
 }
 
