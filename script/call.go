@@ -57,13 +57,14 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	if err := ch.take(done.Body, e.Mutable()); err != nil {
 		var readOnly *readOnlyError
 		if errors.As(err, &readOnly) {
-			return s.handlerError(r.event, r.chart, r.where, err.Error())
+			return r.changeError(err, nil)
 		}
 		return r.protocolError(err)
 	}
 	apply, err := snap.commit(ch)
 	if err != nil {
-		return s.handlerError(r.event, r.chart, r.where, err.Error())
+		items, _ := mapsOf(done.Body, "items")
+		return r.changeError(err, items)
 	}
 	if err := r.chargeMemory(maxCopies - ch.left); err != nil {
 		return err

@@ -35,6 +35,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	q.event, _ = body["event"].(string)
 	q.chart = h.chart.index
 	q.lint, _ = body["lint"].(bool)
+	q.blame = newBlame()
 	q.may = map[string]bool{}
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
@@ -45,7 +46,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	e.request = q
 	defer q.end()
 	defer e.flush()
-	var out []any
+	var out, items []any
 	err := e.inLua(h.chart.index, func(t *rt.Thread) error {
 		ctx := q.context(ref, "ctx").self
 		if _, err := rt.Call1(t, h.fn, ctx); err != nil {
@@ -55,16 +56,22 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 		if out, err = q.changes(); err != nil {
 			return e.handlerError(h, err)
 		}
+		items = q.items()
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return e.withRegistry(map[string]any{"changes": out}), nil
+	return e.withRegistry(map[string]any{"changes": out, "items": items}), nil
 }
 
-// handlerError returns an error about the changes of a handler, at its position.
+// handlerError returns an error about the changes of a handler, at the position of the
+// statement that made it or, where that is not known, of the handler.
 func (e *engine) handlerError(h *handler, err error) error {
+	if wrong, ok := errors.AsType[*blamedError](err); ok {
+		return &scriptError{text: clip(err.Error(), maxMessage), chart: wrong.at.chart, file: wrong.at.file,
+			line: wrong.at.line}
+	}
 	f := &scriptError{text: clip(err.Error(), maxMessage), chart: h.chart.index, file: h.where}
 	if i := strings.LastIndexByte(h.where, ':'); i >= 0 {
 		f.file = h.where[:i]

@@ -26,6 +26,7 @@ func (e *engine) newEnvironment(c *chart) {
 		Chart: c.index, Grants: c.grants, Environ: e.environ, Ask: e.ask,
 		Print: func(line string) error { e.printLine(c, line); return nil },
 	})
+	e.strictGlobals(c)
 }
 
 // language adds what every script has.
@@ -55,6 +56,7 @@ func (e *engine) install(c *chart, o modules.Options) {
 	e.cleanup = append(e.cleanup, modules.Install(e.bridge, c.env, o))
 	c.builtin = map[string]rt.Value{}
 	each(c.env, func(name string, v rt.Value) { c.builtin[name] = v })
+	e.strictTables(c)
 }
 
 // tableOf makes a table of functions.
@@ -139,10 +141,10 @@ func (e *engine) templateFunc(c *chart, gc *rt.GoCont) (rt.Cont, error) {
 		return nil, fmt.Errorf("template.func(%q, ...) needs a function, not a %s value", name, gc.Arg(1).TypeName())
 	}
 	if _, known := c.functions[name]; !known {
-		if len(c.names) >= maxHandlers {
+		if len(c.order) >= maxHandlers {
 			return nil, errors.New("too many template functions")
 		}
-		c.names = append(c.names, name)
+		c.order = append(c.order, name)
 	}
 	c.functions[name] = gc.Arg(1)
 	e.changed = true

@@ -10,6 +10,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -20,6 +21,10 @@ type frozen struct {
 	always  bool // it is read-only at every event
 	from    any  // a map, a list, or the Ref of one
 	seen    map[rt.Value]rt.Value
+	// class is that of the map or, where list is set, of the maps in it, "" for none: the
+	// name in package scriptapi.
+	class string
+	list  bool
 
 	// more returns fields that the content lacks, assign takes what can be assigned after
 	// all; both report whether they did. inner makes the value of a field. All may be nil.
@@ -52,7 +57,9 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 	if isText {
 		v, there, err := f.field(name)
 		switch {
-		case err != nil || !there:
+		case err == nil && !there:
+			return rt.NilValue, f.unknown(name)
+		case err != nil:
 			return rt.NilValue, err
 		case f.inner != nil:
 			return f.inner(name, v)
@@ -66,6 +73,19 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 		}
 	}
 	return rt.NilValue, err
+}
+
+// unknown returns an error for a field that the class does not have, nil where the content
+// lacks it at this moment.
+func (f *frozen) unknown(name string) error {
+	if f.class == "" || f.list {
+		return nil
+	}
+	c, _ := scriptapi.ClassOf(f.class)
+	if _, known := c.Field(name); known || c.Open {
+		return nil
+	}
+	return unknownField(f.path, rt.StringValue(name), c.Names())
 }
 
 func (f *frozen) field(name string) (v any, there bool, err error) {
@@ -82,7 +102,13 @@ func (f *frozen) value(k rt.Value, v any, path string) (rt.Value, error) {
 	if isScalar(v) {
 		return f.request.e.bridge.FromGo(v)
 	}
-	in := f.request.e.wrap(&frozen{request: f.request, path: clip(path, 200), always: f.always, from: v})
+	inner := &frozen{request: f.request, path: clip(path, 200), always: f.always, from: v}
+	if name, isText := k.TryString(); f.list {
+		inner.class = f.class
+	} else if isText && f.class != "" {
+		inner.class, inner.list = elementOf(f.class, name)
+	}
+	in := f.request.e.wrap(inner)
 	f.keep(k, in)
 	return in, nil
 }

@@ -48,6 +48,7 @@ type engine struct {
 	cleanup  []func(end bool) // of modules
 
 	request   *request
+	hook      rt.Value  // what scripts call behind an assignment
 	views     *rt.Table // the metatable of tables that show a view
 	behind    rt.Value  // the key of the view in them
 	order     order
@@ -76,11 +77,13 @@ type chart struct {
 
 	env       *rt.Table
 	builtin   map[string]rt.Value // what the engine put into env
+	names     *rewriter           // of the files that were compiled, see unknown.go
+	read      map[string]bool     // the files that names has
 	events    rt.Value            // its table of that name
 	loaded    map[string]*module
 	initiated bool
 	functions map[string]rt.Value
-	names     []string // of functions, in the order of their registration
+	order     []string // names of functions, in the order of their registration
 }
 
 // guarded runs work within all limits and returns the answer to the host.
@@ -154,6 +157,7 @@ func (e *engine) newRuntime(seed int64) {
 	e.bridge.ToRef = e.toRef
 	e.identities = identities{}
 	e.sources = map[string]place{}
+	e.hook = e.newHook()
 	e.makeViews()
 	e.lib = e.newLibrary(seed)
 }
