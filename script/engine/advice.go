@@ -181,7 +181,8 @@ func (c *chart) advice(expr string) string {
 }
 
 func didYouMean(names []string, prefix, name string, most int) string {
-	if meant := suggest.Similar(names, name, most, strings.ToLower); meant != "" && len(name) > 2 {
+	meant := suggest.Similar(names, name, most, strings.ToLower)
+	if meant != "" && (len(name) > 2 || strings.EqualFold(meant, name)) {
 		return fmt.Sprintf("; did you mean %s%s?", prefix, meant)
 	}
 	return ""

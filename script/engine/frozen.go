@@ -21,10 +21,9 @@ type frozen struct {
 	always  bool // it is read-only at every event
 	from    any  // a map, a list, or the Ref of one
 	seen    map[rt.Value]rt.Value
-	// class is that of the map or, where list is set, of the maps in it, "" for none: the
-	// name in package scriptapi.
-	class string
-	list  bool
+	// It stands in a field of a class of package scriptapi, or in the list there; "" is none.
+	within, field string
+	listed        bool
 
 	// more returns fields that the content lacks, assign takes what can be assigned after
 	// all; both report whether they did. inner makes the value of a field. All may be nil.
@@ -55,7 +54,7 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 		}
 	}
 	if isText {
-		v, there, err := f.field(name)
+		v, there, err := f.lookUp(name)
 		switch {
 		case err == nil && !there:
 			return rt.NilValue, f.unknown(name)
@@ -78,17 +77,27 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 // unknown returns an error for a field that the class does not have, nil where the content
 // lacks it at this moment.
 func (f *frozen) unknown(name string) error {
-	if f.class == "" || f.list {
-		return nil
-	}
-	c, _ := scriptapi.ClassOf(f.class)
-	if _, known := c.Field(name); known || c.Open {
+	c, ok := scriptapi.ClassOf(f.class())
+	if _, known := c.Field(name); !ok || known || c.Open {
 		return nil
 	}
 	return unknownField(f.path, rt.StringValue(name), c.Names())
 }
 
-func (f *frozen) field(name string) (v any, there bool, err error) {
+// class returns the name of the class that the map is of, "" for none.
+func (f *frozen) class() string {
+	if f.within == "" {
+		return ""
+	}
+	c, _ := scriptapi.ClassOf(f.within)
+	in, _ := c.Field(f.field)
+	if name, list := in.Element(); list == f.listed {
+		return name
+	}
+	return ""
+}
+
+func (f *frozen) lookUp(name string) (v any, there bool, err error) {
 	if ref, ok := f.from.(wire.Ref); ok {
 		return f.request.field(ref, name)
 	}
@@ -103,10 +112,10 @@ func (f *frozen) value(k rt.Value, v any, path string) (rt.Value, error) {
 		return f.request.e.bridge.FromGo(v)
 	}
 	inner := &frozen{request: f.request, path: clip(path, 200), always: f.always, from: v}
-	if name, isText := k.TryString(); f.list {
-		inner.class = f.class
-	} else if isText && f.class != "" {
-		inner.class, inner.list = elementOf(f.class, name)
+	if name, isText := k.TryString(); isText {
+		inner.within, inner.field = f.class(), name
+	} else {
+		inner.within, inner.field, inner.listed = f.within, f.field, true
 	}
 	in := f.request.e.wrap(inner)
 	f.keep(k, in)

@@ -13,7 +13,6 @@ import (
 	"github.com/arnodel/golua/scanner"
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
-	"github.com/moonhelm/moonhelm/script/engine/modules"
 )
 
 // An unknownError is returned for a name that a table does not have and never has, such as
@@ -49,46 +48,42 @@ func classNames(name string) []string {
 	return c.Names()
 }
 
-// elementOf returns the class of what stands in a field of a class, or in a list there.
-func elementOf(class, field string) (name string, list bool) {
-	c, _ := scriptapi.ClassOf(class)
-	f, _ := c.Field(field)
-	return f.Element()
-}
-
 // strictTables has reading an unknown field of Moonhelm's tables of functions fail: helm.nul
 // would be nil, and take a value away where null was meant. Tables of Lua's own are as in
 // Lua, since libraries look in them for what a version has.
 func (e *engine) strictTables(c *chart) {
+	index := e.value(fieldName, 2, false, func(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+		if err := gc.CheckNArgs(2); err != nil {
+			return nil, err
+		}
+		return nil, c.unknownFunction(gc.Arg(0), gc.Arg(1))
+	})
+	shared := rt.NewTable()
+	e.r.SetEnv(shared, "__metatable", rt.BoolValue(false))
+	e.r.SetEnv(shared, "__index", index)
 	for name, v := range c.builtin {
 		t, ok := v.TryTable()
-		if !ok || !moonhelmTable(name) {
+		if !ok || name == "_G" || e.lib.tables[name] != nil {
 			continue
 		}
-		meta := t.Metatable()
-		if meta == nil {
-			meta = rt.NewTable()
-			e.r.SetEnv(meta, "__metatable", rt.BoolValue(false))
-			t.SetMetatable(meta)
+		if meta := t.Metatable(); meta != nil && meta != shared {
+			e.r.SetEnv(meta, "__index", index)
+			continue
 		}
-		e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false,
-			func(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-				if err := gc.CheckNArgs(2); err != nil {
-					return nil, err
-				}
-				return nil, unknownField(name, gc.Arg(1), textKeys(t))
-			}))
+		t.SetMetatable(shared)
 	}
 }
 
-// moonhelmTable reports whether a global is a table of Moonhelm's functions.
-func moonhelmTable(name string) bool {
-	if _, ok := scriptapi.Tables()[name]; ok {
-		return true
+// unknownFunction returns the error of a name that one of Moonhelm's tables lacks.
+func (c *chart) unknownFunction(table, k rt.Value) error {
+	name := ""
+	for known, v := range c.builtin {
+		if v.Equals(table) && known > name { // events before its other name
+			name = known
+		}
 	}
-	return slices.ContainsFunc(modules.Reference(), func(f modules.Function) bool {
-		return f.Name == name || strings.HasPrefix(f.Name, name+".")
-	})
+	t, _ := table.TryTable()
+	return unknownField(name, k, textKeys(t))
 }
 
 // textKeys returns the text keys of a table, in order.
