@@ -97,6 +97,9 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	}
 	args, _ := body["args"].([]any)
 	q := e.newRequest()
+	if err := q.receive(body["contents"]); err != nil {
+		return nil, err
+	}
 	e.request = q
 	defer q.end()
 	defer e.flush()
@@ -104,6 +107,10 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	err := e.inLua(c.index, func(t *rt.Thread) error {
 		values := make([]rt.Value, len(args))
 		for i, a := range args {
+			if ref, isRoot := a.(wire.Ref); isRoot {
+				values[i] = e.wrap(&frozen{request: q, path: "$", always: true, from: ref})
+				continue
+			}
 			v, err := e.bridge.FromGo(a)
 			if err != nil {
 				return fmt.Errorf("argument %d of %s: %w", i+1, name, err)

@@ -75,7 +75,9 @@ const (
 	//
 	//	chart  int
 	//	name   string
-	//	args   list of values
+	//	args   list of values; the Ref of a map is the root context of
+	//	       templates, which is read-only
+	//	contents  as in [Call]
 	//
 	// Done: result.
 	Template
