@@ -49,10 +49,11 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	var out, items []any
 	err := e.inLua(h.chart.index, func(t *rt.Thread) error {
 		ctx := q.context(ref, "ctx").self
-		if _, err := rt.Call1(t, h.fn, ctx); err != nil {
+		v, err := rt.Call1(t, h.fn, ctx)
+		if err != nil {
 			return err
 		}
-		var err error
+		e.warnReturned(h, v)
 		if out, err = q.changes(); err != nil {
 			return e.handlerError(h, err)
 		}
@@ -63,6 +64,16 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 		return nil, err
 	}
 	return e.withRegistry(map[string]any{"changes": out, "items": items}), nil
+}
+
+// warnReturned warns once of a handler that returns a value.
+func (e *engine) warnReturned(h *handler, v rt.Value) {
+	if v.IsNil() || h.warned {
+		return
+	}
+	h.warned = true
+	e.printLine(h.chart, fmt.Sprintf("warning: %s: the %s handler returns a %s, which is ignored: what it changes in "+
+		"its context takes effect", h.where, h.event, v.CustomTypeName()))
 }
 
 // handlerError returns an error about the changes of a handler, at the position of the

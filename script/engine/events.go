@@ -27,6 +27,7 @@ type handler struct {
 	priority float64
 	where    string
 	fn       rt.Value
+	warned   bool // that what it returns is ignored
 }
 
 // eventTables puts events and subcharts into a chart's environment, with their

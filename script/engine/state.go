@@ -75,15 +75,16 @@ type chart struct {
 	grants        []string
 	children      []*chart
 
-	env       *rt.Table
-	builtin   map[string]rt.Value // what the engine put into env
-	names     *rewriter           // of the files that were compiled, see unknown.go
-	read      map[string]bool     // the files that names has
-	events    rt.Value            // its table of that name
-	loaded    map[string]*module
-	initiated bool
-	functions map[string]rt.Value
-	order     []string // names of functions, in the order of their registration
+	env        *rt.Table
+	builtin    map[string]rt.Value // what the engine put into env
+	encodeYAML rt.Value            // yaml.encode
+	names      *rewriter           // of the files that were compiled, see unknown.go
+	read       map[string]bool     // the files that names has
+	events     rt.Value            // its table of that name
+	loaded     map[string]*module
+	initiated  bool
+	functions  map[string]rt.Value
+	order      []string // names of functions, in the order of their registration
 }
 
 // guarded runs work within all limits and returns the answer to the host.
