@@ -5,6 +5,8 @@ package script
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -101,7 +103,7 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 	made := map[*chart.File]*chart.File{} // what others become, in their old place until all places are known
 	for i, el := range els {
 		was, _ := el.origin.(*chart.File)
-		f, err := newFile(was, el.data)
+		f, err := newFile(was, el.data, n.title == "templates")
 		if err == nil && (was == nil || was.Name != f.Name) {
 			err = checkFileName(n.title, f.Name)
 		}
@@ -138,8 +140,9 @@ func offered[T comparable](c *changes, n *node) map[T]bool {
 	return out
 }
 
-// newFile returns the file with these fields: was, where it is the same.
-func newFile(was *chart.File, fields map[string]any) (*chart.File, error) {
+// newFile returns the file with these fields: was, where it is the same. The name of a
+// template may lack its directory.
+func newFile(was *chart.File, fields map[string]any, template bool) (*chart.File, error) {
 	if fields == nil {
 		return was, nil
 	}
@@ -150,6 +153,9 @@ func newFile(was *chart.File, fields map[string]any) (*chart.File, error) {
 	}
 	if was != nil && was.Name == name && string(was.Data) == data {
 		return was, nil
+	}
+	if template && !strings.HasPrefix(name, chart.DirTemplates+"/") && fs.ValidPath(name) {
+		name = chart.DirTemplates + "/" + name
 	}
 	return &chart.File{Name: name, Data: []byte(data)}, nil
 }
@@ -165,10 +171,7 @@ func checkFileName(field, name string) error {
 		return fmt.Errorf("the name %q must be a path inside the chart, such as %q", clip(name, 80), "config/app.conf")
 	}
 	inTemplates := strings.HasPrefix(name, chart.DirTemplates+"/")
-	if field == "templates" {
-		if !inTemplates {
-			return fmt.Errorf("the name %q must begin with %q", clip(name, 80), chart.DirTemplates+"/")
-		}
+	if inTemplates && field == "templates" {
 		return nil
 	}
 	// Upper case does not help: there are systems to which it is the same file.
@@ -248,6 +251,7 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 	d := &chart.Dependency{}
 	for k, v := range m {
 		var ok bool
+		want := "text"
 		switch k {
 		case "name":
 			d.Name, ok = v.(string)
@@ -261,17 +265,21 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 			d.Alias, ok = v.(string)
 		case "enabled":
 			d.Enabled, ok = v.(bool)
+			want = "true or false"
 		case "import-values":
 			d.ImportValues, ok = v.([]any)
+			want = "a list"
 		case "tags":
 			d.Tags, ok = readTexts(v)
+			want = "a list of text"
 		case "depends-on":
 			d.DependsOn, ok = readTexts(v)
+			want = "a list of text"
 		default:
 			return nil, fmt.Errorf("%q is not a field of a dependency", clip(k, 80))
 		}
 		if !ok && v != nil {
-			return nil, fmt.Errorf("%s is of the wrong type", k)
+			return nil, fmt.Errorf("%s must be %s", k, want)
 		}
 	}
 	if err := chart.ValidateName(d.Name); err != nil {
@@ -339,8 +347,12 @@ func (s *snapshot) edited(c *changes) (map[*manifest.Object]*manifest.Object, er
 			return nil, &itemError{n.parent, n.index, n.ID, err}
 		}
 		m := v.(map[string]any)
-		if was, _ := o.Map(); identical(m, was) {
+		was, _ := o.Map()
+		if identical(m, was) {
 			continue
+		}
+		if was["name"] == nil {
+			m = withName(m)
 		}
 		if err := checkObject(m); err != nil {
 			return nil, &itemError{n.parent, n.index, n.ID, err}
@@ -358,6 +370,7 @@ func (s *snapshot) edited(c *changes) (map[*manifest.Object]*manifest.Object, er
 
 // newObject returns an object that a script of chart c has made.
 func newObject(c *chart.Chart, m map[string]any) (*manifest.Object, error) {
+	m = withName(m)
 	if err := checkObject(m); err != nil {
 		return nil, err
 	}
@@ -366,6 +379,24 @@ func newObject(c *chart.Chart, m map[string]any) (*manifest.Object, error) {
 		return nil, err
 	}
 	return parseObject(c.FullPath()+"/"+chart.FileScript, raw)
+}
+
+// withName returns an object whose name is where scripts may write it, next to its kind, with
+// the name in its metadata. An object that has one there too is returned as it is.
+func withName(m map[string]any) map[string]any {
+	name, ok := m["name"].(string)
+	metadata, isMap := m["metadata"].(map[string]any)
+	if _, named := metadata["name"]; !ok || named || !isMap && m["metadata"] != nil {
+		return m
+	}
+	out := maps.Clone(m)
+	if metadata = maps.Clone(metadata); metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["name"] = name
+	out["metadata"] = metadata
+	delete(out, "name")
+	return out
 }
 
 func parseObject(source, raw string) (*manifest.Object, error) {

@@ -136,6 +136,7 @@ func objectClass() Class {
 		{Name: "apiVersion", Type: "string", Mutable: true, Text: "its API version"},
 		{Name: "kind", Type: "string", Mutable: true, Text: "its kind"},
 		{Name: "metadata", Type: "table<string, any>", Optional: true, Mutable: true, Text: "its metadata"},
+		{Name: "name", Type: "string", Optional: true, Mutable: true, Text: "another name of `metadata.name`"},
 	}}
 }
 

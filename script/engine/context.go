@@ -9,6 +9,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -100,8 +101,15 @@ func (s *handlerContext) field(name string) (rt.Value, error) {
 	case slices.Contains(constant(), name):
 		return e.wrap(s.constant(name, f)), nil
 	case slices.Contains(changeable(), name) && q.may[name]:
-		if _, isRef := v.(wire.Ref); !isRef {
+		ref, isRef := v.(wire.Ref)
+		if !isRef {
 			return rt.NilValue, fmt.Errorf("the host's %s is not a reference", name)
+		}
+		if n, err := q.node(ref); err == nil && ref.List {
+			c, _ := scriptapi.ClassOf("Context")
+			of, _ := c.Field(name)
+			n.items, _ = of.Element()
+			n.path = s.path + "." + name
 		}
 		return e.bridge.FromGo(v)
 	case isScalar(v):

@@ -56,6 +56,8 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 	if isText {
 		v, there, err := f.lookUp(name)
 		switch {
+		case err == nil && !there && name == "name" && f.class() == "Object":
+			return f.metadataName()
 		case err == nil && !there:
 			return rt.NilValue, f.unknown(name)
 		case err != nil:
@@ -82,6 +84,15 @@ func (f *frozen) unknown(name string) error {
 		return nil
 	}
 	return unknownField(f.path, rt.StringValue(name), c.Names())
+}
+
+// metadataName returns the name of an object.
+func (f *frozen) metadataName() (rt.Value, error) {
+	metadata, err := f.get(rt.StringValue("metadata"))
+	if v, ok := f.request.e.viewOf(metadata); ok && err == nil {
+		return v.get(rt.StringValue("name"))
+	}
+	return rt.NilValue, err
 }
 
 // class returns the name of the class that the map is of, "" for none.

@@ -48,9 +48,10 @@ type engine struct {
 	cleanup  []func(end bool) // of modules
 
 	request   *request
-	hook      rt.Value  // what scripts call behind an assignment
-	views     *rt.Table // the metatable of tables that show a view
-	behind    rt.Value  // the key of the view in them
+	hook      rt.Value             // what scripts call behind an assignment
+	views     *rt.Table            // the metatable of tables that show a view
+	behind    rt.Value             // the key of the view in them
+	classes   map[string]*rt.Table // the metatables of elements of contexts' lists, by their class
 	order     order
 	lastTrace trace
 	// identities are what tables and functions are called in text.
@@ -160,6 +161,7 @@ func (e *engine) newRuntime(seed int64) {
 	e.sources = map[string]place{}
 	e.hook = e.newHook()
 	e.makeViews()
+	e.makeClasses()
 	e.lib = e.newLibrary(seed)
 }
 
