@@ -11,6 +11,7 @@ import (
 	"github.com/arnodel/golua/ops"
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
@@ -109,13 +110,27 @@ func (n *naming) called(text string) string {
 	if !ok || !isValue {
 		return ""
 	}
-	if name := n.pick(n.calls, kind); name != "" {
+	if name := n.pick(n.notResults(), kind); name != "" {
 		return fmt.Sprintf("%s is %s, and cannot be called", name, article(kind)) + n.because(name, kind)
 	}
 	if method := n.unnamedMethod(); method != "" {
 		return fmt.Sprintf("%s is %s, and cannot be called", method, article(kind)) + n.because(":"+method, kind)
 	}
 	return ""
+}
+
+// notResults returns what the line calls, without what is called of a call of those: that fails
+// first.
+func (n *naming) notResults() []ast.ExpNode {
+	out := slices.DeleteFunc(slices.Clone(n.calls), func(e ast.ExpNode) bool {
+		call, ok := e.(ast.FunctionCall)
+		if !ok {
+			return false
+		}
+		v, known := n.value(call.Target)
+		return known && v.IsNil()
+	})
+	return out
 }
 
 // unnamedMethod returns the method that is called of what has no name, ("x"):upper(), "" for
@@ -341,6 +356,10 @@ func (n *naming) because(name, kind string) string {
 	if advice := n.c.advice(name); advice != "" {
 		return advice
 	}
+	context, _ := scriptapi.ClassOf("Context")
+	if f, ok := context.Field(strings.TrimPrefix(name, "ctx.")); ok && f.Optional && n.e.request != nil {
+		return "; " + n.e.request.event + " has none"
+	}
 	if strings.HasPrefix(name, "ctx.values.") && !strings.Contains(name, " ") {
 		return "; values.yaml gives it no default"
 	}
@@ -392,7 +411,7 @@ func (c *chart) advice(expr string) string {
 	} else if i := strings.LastIndexAny(expr, ".:"); i >= 0 {
 		prefix, name = expr[:i+1], expr[i+1:]
 		if prefix == "ctx." {
-			return didYouMean(contextFields(), prefix, name, 2)
+			return "" // an unknown field is an error of its own
 		}
 		of, _ := c.global(expr[:i])
 		table, _ = of.TryTable()

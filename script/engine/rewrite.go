@@ -19,8 +19,9 @@ const hookName = "(wrote)"
 //
 // The rewriter also notes the names that the script assigns or declares.
 type rewriter struct {
-	assigned map[string]bool // names without local in front of them
-	declared []string        // local variables, parameters
+	at       place               // of the script
+	assigned map[string]position // names without local in front of them, where that was last
+	declared []string            // local variables, parameters
 }
 
 // hooked returns a chunk that returns the script as a function. The chunk's argument is the
@@ -117,7 +118,11 @@ func (r *rewriter) assignment(s ast.AssignStat) ast.Stat {
 	for i, dest := range s.Dest {
 		switch dest := dest.(type) {
 		case ast.Name:
-			r.assigned[dest.Val] = true
+			at := position{place: r.at}
+			if p := dest.StartPos(); p != nil {
+				at.line = p.Line
+			}
+			r.assigned[dest.Val] = at
 		case ast.IndexExp:
 			dest.Coll, dest.Idx = r.exp(dest.Coll), r.exp(dest.Idx)
 			s.Dest[i] = dest

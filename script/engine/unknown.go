@@ -126,7 +126,11 @@ var elsewhere = map[string]bool{
 // undefined says that there is no such global, and what was likely meant.
 func (c *chart) undefined(name string) string {
 	text := fmt.Sprintf("%s is not defined", clip(name, 100))
+	if meant, ok := otherwise()[name]; ok {
+		return text + "; did you mean " + meant + "?"
+	}
 	names := append(textKeys(c.env), c.names.declared...)
+	names = slices.AppendSeq(names, maps.Keys(c.names.assigned))
 	slices.Sort(names)
 	if meant := didYouMean(slices.Compact(names), "", name, max(len(name)/3, 1)); meant != "" {
 		return text + meant
@@ -134,12 +138,26 @@ func (c *chart) undefined(name string) string {
 	return text + ": no script of the chart assigns it"
 }
 
+// otherwise returns how scripts write what other languages, and templates, have as a name.
+func otherwise() map[string]string {
+	return map[string]string{
+		"null": "helm.null", "None": "nil", "undefined": "nil", "True": "true", "False": "false", "len": "#", "this": "ctx",
+		"Values": "ctx.values", "values": "ctx.values", "Release": "ctx.release", "release": "ctx.release",
+		"Chart": "ctx.chart", "Capabilities": "ctx.capabilities", "capabilities": "ctx.capabilities",
+		"Files": "ctx.files", "files": "ctx.files", "objects": "ctx.objects", "templates": "ctx.templates",
+		"toYaml": "yaml.encode", "fromYaml": "yaml.decode", "toJson": "json.encode", "fromJson": "json.decode",
+		"lookup": "kube.lookup", "fail": "helm.fail", "b64enc": "base64.encode", "b64dec": "base64.decode",
+		"printf": "string.format", "sprintf": "string.format",
+	}
+}
+
 // namesOf returns the names of the chart's scripts, to which those of a file will be added.
 func (c *chart) namesOf(file string) *rewriter {
 	if c.names == nil {
-		c.names, c.read = &rewriter{assigned: map[string]bool{}}, map[string]bool{}
+		c.names, c.read = &rewriter{assigned: map[string]position{}}, map[string]bool{}
 	}
 	c.read[file] = true
+	c.names.at = place{chart: c.index, file: c.directory + file}
 	return c.names
 }
 
@@ -147,14 +165,23 @@ func (c *chart) namesOf(file string) *rewriter {
 // were not required yet are read for it.
 func (c *chart) assigns(name string) bool {
 	for _, file := range slices.Sorted(maps.Keys(c.files)) {
-		if c.names != nil && c.names.assigned[name] {
+		if c.known(name) {
 			return true
 		}
 		if (c.names == nil || !c.read[file]) && strings.HasSuffix(file, ".lua") {
 			c.readNames(file)
 		}
 	}
-	return c.names != nil && c.names.assigned[name]
+	return c.known(name)
+}
+
+// known reports whether a script that was read assigns a global of that name.
+func (c *chart) known(name string) bool {
+	if c.names == nil {
+		return false
+	}
+	_, ok := c.names.assigned[name]
+	return ok
 }
 
 // readNames adds the names of a file that may have errors: those are reported where it is
