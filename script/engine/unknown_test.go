@@ -28,7 +28,7 @@ func TestUnknownNamesAreErrors(t *testing.T) {
 		`subcharts.all()`:                           `subcharts has no field "all"; it has get, init`,
 		`template.fn("x", print)`:                   `template has no field "fn"; it has func`,
 		`kube.get("v1")`:                            `kube has no field "get"; it has lookup`,
-		`ctx.values.x = unheard_of`:                  `unheard_of is not defined: no script of the chart assigns it`,
+		`ctx.values.x = unheard_of`:                 `unheard_of is not defined: no script of the chart assigns it`,
 		`local replicas = 1 ctx.values.x = replcas`: `replcas is not defined; did you mean replicas?`,
 		`if True then end`:                          `True is not defined`,
 		`print(prnt)`:                               `prnt is not defined; did you mean print?`,
