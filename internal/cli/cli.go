@@ -29,10 +29,12 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/install"
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
 	"github.com/moonhelm/moonhelm/internal/cli/list"
+	lspcmd "github.com/moonhelm/moonhelm/internal/cli/lsp"
 	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
 	"github.com/moonhelm/moonhelm/internal/cli/plugin"
 	"github.com/moonhelm/moonhelm/internal/cli/pull"
 	"github.com/moonhelm/moonhelm/internal/cli/push"
+	readmecmd "github.com/moonhelm/moonhelm/internal/cli/readme"
 	"github.com/moonhelm/moonhelm/internal/cli/registry"
 	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
@@ -150,9 +152,9 @@ func commands() []command {
 		{"completion", completion.New, true}, {"create", create.New, false}, {"dependency", dependency.New, false},
 		{"diff", diff.New, true}, {"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
-		{"lint", lint.New, false}, {"list", list.New, false},
+		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
-		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
+		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
 			schema.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
 			false},
