@@ -154,7 +154,7 @@ func (c *changes) below(v any, path string) error {
 func (c *changes) sameKind(sent, now any, t *rt.Table) any {
 	c.request.e.r.RequireCPU(1)
 	inner := func(key rt.Value, sent, now any) any {
-		if isScalar(sent) || isScalar(now) {
+		if isScalar(sent) {
 			return now
 		}
 		if in, ok := t.Get(key).TryTable(); ok {
@@ -171,14 +171,16 @@ func (c *changes) sameKind(sent, now any, t *rt.Table) any {
 		}
 		was, _ := sent.(map[string]any)
 		for k, v := range now {
-			if old, ok := was[k]; ok {
-				now[k] = inner(rt.StringValue(k), old, v)
+			if !isScalar(v) {
+				now[k] = inner(rt.StringValue(k), was[k], v)
 			}
 		}
 	case []any:
 		was, _ := sent.([]any)
 		for i := range min(len(now), len(was)) {
-			now[i] = inner(rt.IntValue(int64(i+1)), was[i], now[i])
+			if !isScalar(now[i]) {
+				now[i] = inner(rt.IntValue(int64(i+1)), was[i], now[i])
+			}
 		}
 	}
 	return now
