@@ -24,9 +24,10 @@ import (
 // explain returns the message for an error of a command, and hints if there are any. On a terminal
 // its lines are wrapped, and without UTF-8 the mark of a tab in an excerpt is ASCII.
 func explain(err error, f *cmdutil.Factory) string {
-	text := ui.Screen(f.Streams, f.Err, redactPasswords(message(err, f.Style(f.Err))))
+	said := message(err, f.Style(f.Err))
+	text := ui.Screen(f.Streams, f.Err, redactPasswords(said))
 	if f.Settings.Debug {
-		text += redactPasswords(f.Style(f.Err).Dim(chain(err)))
+		text += redactPasswords(f.Style(f.Err).Dim(chain(err, said)))
 	}
 	return text
 }
@@ -122,15 +123,21 @@ func untouched(err error) bool {
 	return !handler.Core || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 
-// chain lists the types of the errors in err's tree, for bug reports.
-func chain(err error) string {
+// chain lists the types of the errors in err's tree, for bug reports, with the texts that the
+// message does not have.
+func chain(err error, message string) string {
+	said := func(text string) bool { return strings.Contains(message, text) }
 	var b strings.Builder
 	var add func(err error, depth int)
 	add = func(err error, depth int) {
 		if err == nil {
 			return
 		}
-		fmt.Fprintf(&b, "%s%T: %s\n", strings.Repeat("  ", depth), err, term.SafeLine(err.Error()))
+		fmt.Fprintf(&b, "%s%T", strings.Repeat("  ", depth), err)
+		if text := err.Error(); !said(text) && !said(term.SafeLine(text)) && !said(indented(text)) {
+			b.WriteString(": " + term.SafeLine(text))
+		}
+		b.WriteByte('\n')
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, e := range joined.Unwrap() {
 				add(e, depth+1)

@@ -126,7 +126,8 @@ func TestDebugErrorChain(t *testing.T) {
 		fmt.Errorf("web: %w", &storage.NotFoundError{Key: storage.Key{Name: "web"}}),
 		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}))
 	got := explain(err, f)
-	for _, want := range []string{"\n*fmt.wrapError: ", "\n  *errors.joinError: ", "\n    *fmt.wrapError: ", "\n      *storage.NotFoundError: ", "\n    *fs.PathError: ", "\n      *errors.errorString: "} {
+	for _, want := range []string{"\n*fmt.wrapError\n", "\n  *errors.joinError\n", "\n    *fmt.wrapError\n", "\n      *storage.NotFoundError\n",
+		"\n    *fs.PathError\n", "\n      *errors.errorString\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -35,6 +35,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	q.event, _ = body["event"].(string)
 	q.chart = h.chart.index
 	q.lint, _ = body["lint"].(bool)
+	q.blame = newBlame()
 	q.may = map[string]bool{}
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
@@ -45,26 +46,43 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	e.request = q
 	defer q.end()
 	defer e.flush()
-	var out []any
+	var out, items []any
 	err := e.inLua(h.chart.index, func(t *rt.Thread) error {
 		ctx := q.context(ref, "ctx").self
-		if _, err := rt.Call1(t, h.fn, ctx); err != nil {
+		v, err := rt.Call1(t, h.fn, ctx)
+		if err != nil {
 			return err
 		}
-		var err error
+		e.warnReturned(h, v)
 		if out, err = q.changes(); err != nil {
 			return e.handlerError(h, err)
 		}
+		items = q.items()
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return e.withRegistry(map[string]any{"changes": out}), nil
+	return e.withRegistry(map[string]any{"changes": out, "items": items}), nil
 }
 
-// handlerError returns an error about the changes of a handler, at its position.
+// warnReturned warns once of a handler that returns a value.
+func (e *engine) warnReturned(h *handler, v rt.Value) {
+	if v.IsNil() || h.warned {
+		return
+	}
+	h.warned = true
+	e.printLine(h.chart, fmt.Sprintf("warning: %s: the %s handler returns a %s, which is ignored: what it changes in "+
+		"its context takes effect", h.where, h.event, v.CustomTypeName()))
+}
+
+// handlerError returns an error about the changes of a handler, at the position of the
+// statement that made it or, where that is not known, of the handler.
 func (e *engine) handlerError(h *handler, err error) error {
+	if wrong, ok := errors.AsType[*blamedError](err); ok {
+		return &scriptError{text: clip(err.Error(), maxMessage), chart: wrong.at.chart, file: wrong.at.file,
+			line: wrong.at.line}
+	}
 	f := &scriptError{text: clip(err.Error(), maxMessage), chart: h.chart.index, file: h.where}
 	if i := strings.LastIndexByte(h.where, ':'); i >= 0 {
 		f.file = h.where[:i]
@@ -90,6 +108,9 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	}
 	args, _ := body["args"].([]any)
 	q := e.newRequest()
+	if err := q.receive(body["contents"]); err != nil {
+		return nil, err
+	}
 	e.request = q
 	defer q.end()
 	defer e.flush()
@@ -97,6 +118,10 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	err := e.inLua(c.index, func(t *rt.Thread) error {
 		values := make([]rt.Value, len(args))
 		for i, a := range args {
+			if ref, isRoot := a.(wire.Ref); isRoot {
+				values[i] = e.wrap(&frozen{request: q, path: "$", always: true, from: ref})
+				continue
+			}
 			v, err := e.bridge.FromGo(a)
 			if err != nil {
 				return fmt.Errorf("argument %d of %s: %w", i+1, name, err)
