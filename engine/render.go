@@ -71,6 +71,10 @@ type Input struct {
 	// Trace has Render record what rendered each part of the output. It then takes several times
 	// as long.
 	Trace bool
+	// Cache keeps parsed templates for further renderings. It may be nil.
+	Cache *Cache
+	// Coverage records what runs. It may be nil.
+	Coverage *Coverage
 	// Lint lets templates continue after a call of fail or required, and adds the
 	// messages to Warnings.
 	Lint bool

@@ -45,6 +45,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/template"
 	"github.com/moonhelm/moonhelm/internal/cli/test"
 	"github.com/moonhelm/moonhelm/internal/cli/uninstall"
+	"github.com/moonhelm/moonhelm/internal/cli/unittest"
 	"github.com/moonhelm/moonhelm/internal/cli/upgrade"
 	valuescmd "github.com/moonhelm/moonhelm/internal/cli/values"
 	"github.com/moonhelm/moonhelm/internal/cli/verify"
@@ -167,6 +168,7 @@ func commands() []command {
 		{"rollback", rollback.New, false}, {"schema", schema.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
 		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
+		{"unittest", unittest.New, true},
 		{"upgrade", upgrade.New, false}, {"values", valuescmd.New, true}, {"verify", verify.New, false},
 		{"version", version.New, false},
 	}
