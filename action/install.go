@@ -38,7 +38,9 @@ type InstallRequest = DeployRequest
 type DeployRequest struct {
 	Chart  *chart.Chart
 	Values map[string]any
-	Name   string
+	// ValueOrigins returns where Values come from, for the record.
+	ValueOrigins OriginsFunc
+	Name         string
 	// Namespace is the namespace of the release, which must be that of Config.Releases; ""
 	// means that namespace.
 	Namespace   string
@@ -160,6 +162,9 @@ func (w *installOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	w.release = w.newRelease(recorded)
+	if err := w.recordOrigins(); err != nil {
+		return err
+	}
 	return w.persist(w.rendered.Chart)
 }
 
@@ -256,7 +261,8 @@ func cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }
 
-func orDefault(d time.Duration) time.Duration {
+// timeoutOrDefault returns d, or the default timeout if d is not positive.
+func timeoutOrDefault(d time.Duration) time.Duration {
 	if d <= 0 {
 		return defaultTimeout
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube/status"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -87,7 +88,7 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	w := &testRun{Config: t.Config, req: req, events: t.begin(), before: &event.PreTest{}, out: &Tested{Release: rel}}
 	defer w.events.end()
 	limits := WaitOptions{GiveUpAfter: req.GiveUpAfter}
-	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), grace: limits.grace(),
+	w.hooks = &hookRunner{Config: t.Config, timeout: timeoutOrDefault(req.Timeout), grace: limits.grace(),
 		takeOwnership: req.TakeOwnership}
 	if req.Logs {
 		w.hooks.onFinished = w.readLogs
@@ -186,6 +187,9 @@ func (w *testRun) run(ctx context.Context) error {
 		return w.hooks.run(ctx, w.out.Release, w.tests, release.Test)
 	})
 	err := orLockLost(ctx, run(ctx))
+	if pending := (*wait.PendingError)(nil); errors.As(err, &pending) {
+		err = &WaitError{Operation: "test", Release: w.out.Release.Name, Revision: w.out.Release.Revision, Err: err}
+	}
 	var rerr error
 	if !isLockLost(ctx) { // without the lock, another client may write the record
 		rerr = w.record(ctx)

@@ -247,10 +247,12 @@ func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 		w.lock.Finish()
 		return w.out, w.purge(ctx, rel.Name)
 	}
+	begun := w.now()
 	if err := orLockLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
 		}
+		err = w.interrupted(ctx, begun, err)
 		if isWaitFailure(err) {
 			err = &WaitError{Operation: "uninstall", Release: rel.Name, Revision: rel.Revision, Err: err}
 		}
@@ -399,7 +401,7 @@ func (w *uninstallOperation) remove(ctx context.Context) error {
 
 func (w *uninstallOperation) awaitDeletion(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error {
 	w.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are deleted"})
-	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(w.req.Timeout))
 	defer cancel()
 	return w.Cluster.WaitGone(ctx, objects, owner)
 }

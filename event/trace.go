@@ -24,7 +24,9 @@ type Step struct {
 	Event string
 	Owner string
 	// Where is the position in the owner's source, or "" if it is unknown.
-	Where    string
+	Where string
+	// Chart is the path of the chart whose script the handler is in, or "" if it is in none.
+	Chart    string
 	Priority float64
 	// Core is set for a step of the core, which has no priority.
 	Core    bool

@@ -198,6 +198,7 @@ func (s *session) eventHandlers(name string) []event.Handler {
 		out = append(out, event.Handler{
 			Owner:    "chart " + strconv.Quote(s.tree.charts[h.chart].name),
 			Where:    h.where,
+			Chart:    s.tree.charts[h.chart].path,
 			Priority: h.priority,
 			Handle:   func(ctx context.Context, e event.Event) error { return s.call(ctx, h, e) },
 		})

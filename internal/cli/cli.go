@@ -94,9 +94,9 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		fmt.Fprint(f.Err, explain(err, f))
 		return 1
 	}
-	if cmd, err := root.ExecuteContextC(ctx); err != nil {
-		var exit *cmdutil.ExitError
-		if errors.As(err, &exit) {
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil {
+		if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok {
 			return exit.Code
 		}
 		err = withNearby(ctx, f, err)
@@ -104,10 +104,19 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		if errors.Is(err, context.Canceled) && !changesReleases(cmd) {
 			err = &interruptedError{Err: err, Cause: context.Cause(ctx)}
 		}
+		clearEcho(ctx, f)
 		fmt.Fprint(f.Err, explain(err, f))
 		return 1
 	}
+	clearEcho(ctx, f)
 	return 0
+}
+
+// clearEcho removes the "^C" of a terminal from the line that is written next.
+func clearEcho(ctx context.Context, f *cmdutil.Factory) {
+	if ctx.Err() != nil && f.Movable(f.Err) {
+		fmt.Fprint(f.Err, "\r\x1b[K")
+	}
 }
 
 // New creates the command tree.
@@ -154,12 +163,12 @@ func commands() []command {
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
 		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
-		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
-			schema.New, true},
-		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
-			false},
-		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
-		{"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
+		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false},
+		{"rollback", rollback.New, false}, {"schema", schema.New, true},
+		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
+		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
+		{"upgrade", upgrade.New, false}, {"values", valuescmd.New, true}, {"verify", verify.New, false},
+		{"version", version.New, false},
 	}
 }
 
@@ -224,7 +233,7 @@ follow the XDG base directories; "helm env" prints all variables.`,
 	root.SetUsageFunc(help.ShowUsage)
 	root.SetHelpCommand(help.New(f, root, func(word string, near []string) error {
 		err := unknownCommand(root, word)
-		if e := (*unknownCommandError)(nil); errors.As(err, &e) && e.Instead == "" && len(e.Similar) == 0 && len(near) > 0 {
+		if e, ok := errors.AsType[*unknownCommandError](err); ok && e.Instead == "" && len(e.Similar) == 0 && len(near) > 0 {
 			e.Similar = []string{"help " + near[0]}
 		}
 		return err

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -270,12 +269,7 @@ func (u *exampleUser) run(t *testing.T, line string, exit int) string {
 	return out.String()
 }
 
-// environment returns the variables of a user with that directory.
+// environment returns the environment of a user whose files are in dir.
 func (s *exampleSite) environment(dir string) []string {
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb",
-		"KUBECONFIG=" + filepath.Join(dir, "kubeconfig"), "PASSPHRASE=secret", "TOKEN=hunter2",
-		"HTTPS_PROXY=" + s.proxy, "SSL_CERT_FILE=" + s.authority, "GIT_SSL_CAINFO=" + s.authority,
-		"GIT_CONFIG_NOSYSTEM=1",
-	}
+	return exampleEnv(dir, append(s.hosts, "PASSPHRASE=secret", "TOKEN=hunter2", "GIT_CONFIG_NOSYSTEM=1")...)
 }

@@ -98,6 +98,26 @@ func (d *DeployFlags) Prepare() error {
 	return nil
 }
 
+// Load checks the flags and loads the chart that ref names and the values for it. It warns if the
+// chart is deprecated.
+func (d *DeployFlags) Load(ctx context.Context, f *Factory, ref string) (*chart.Chart, map[string]any, error) {
+	if err := d.Prepare(); err != nil {
+		return nil, nil, err
+	}
+	vals, err := d.Values.Build(ctx, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := f.Chart(ctx, ref, &d.Chart)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.Metadata.Deprecated {
+		fmt.Fprintln(f.Err, "Warning: this chart is deprecated")
+	}
+	return c, vals, nil
+}
+
 // CRDs returns the policy that the flags select.
 func (d *DeployFlags) CRDs() action.CRDPolicy {
 	switch {
@@ -113,7 +133,7 @@ func (d *DeployFlags) CRDs() action.CRDPolicy {
 func (d *DeployFlags) Request(ctx context.Context, f *Factory, c *chart.Chart, vals map[string]any,
 	name string) action.DeployRequest {
 	req := action.DeployRequest{
-		Chart: c, Values: vals, Name: name, Namespace: f.Namespace(),
+		Chart: c, Values: vals, ValueOrigins: d.Values.Origins(ctx, f), Name: name, Namespace: f.Namespace(),
 		Description: d.Description, Labels: d.Labels, CreateNamespace: d.CreateNamespace,
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes, NoHooks: d.NoHooks,
 		WaitOptions: d.Wait.WaitOptions(), ApplyOptions: d.Apply.ApplyOptions(), ServerDryRun: d.DryRun == DryRunServer,

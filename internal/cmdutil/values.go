@@ -59,6 +59,11 @@ func (v *ValueFlags) Check(ctx context.Context, f *Factory) action.ValueCheck {
 	}}
 }
 
+// Origins returns a function that returns where the values of Build come from.
+func (v *ValueFlags) Origins(ctx context.Context, f *Factory) action.OriginsFunc {
+	return func() (*values.Origins, error) { return v.Sources().Origins(v.Reader(ctx, f)) }
+}
+
 // Reader returns a function that reads files like [Factory.ReadSource], each once.
 func (v *ValueFlags) Reader(ctx context.Context, f *Factory) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
@@ -100,7 +105,7 @@ func (f *Factory) ReadSource(ctx context.Context, path string) ([]byte, error) {
 		return (&fetch.Finder{HTTP: f.HTTP(), Plugins: f.Plugins(), Progress: f.Report()}).Text(ctx, path)
 	}
 	data, err := file.ReadInput(ctx, path, maxSource)
-	if size := (*file.SizeError)(nil); errors.As(err, &size) {
+	if size, ok := errors.AsType[*file.SizeError](err); ok {
 		return nil, fmt.Errorf("read %s: %w", path, size)
 	}
 	return data, err

@@ -24,7 +24,8 @@ type layer struct {
 
 var layers = []layer{
 	{0,
-		[]string{"internal/attack", "internal/filetest", "internal/testdeps", "chart", "manifest", "manifest/yaml",
+		[]string{"internal/attack", "internal/filetest", "internal/termtest", "internal/testdeps", "chart", "manifest",
+			"manifest/yaml",
 			"internal/hint", "internal/lines", "internal/linger", "internal/suggest", "internal/term", "internal/build",
 			"internal/layers", "internal/api", "internal/scriptapi",
 			"internal/yaml", "internal/yamltest", "internal/jsonschema", "internal/peertest",

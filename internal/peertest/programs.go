@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -141,4 +142,19 @@ func programDirectory() (string, error) {
 	}
 	dir := filepath.Join(cache, "moonhelm", "peers")
 	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// EnvNumber returns the number in the environment variable name, such as the seed of a test with
+// random cases, or def if it is not set.
+func EnvNumber(t testing.TB, name string, def uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return def
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }

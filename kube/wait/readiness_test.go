@@ -63,7 +63,7 @@ func TestReadinessRules(t *testing.T) {
 		name, object     string
 		watching, legacy string
 	}{
-		{"a deployment that nobody has seen", dep + "status: {}", notObserved, same},
+		{"a deployment that no controller has observed", dep + "status: {}", notObserved, same},
 		{"a deployment seen before its change", dep + "spec: {replicas: 1}\nstatus: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, " + rolling + "}", notObserved, same},
 		{"a deployment without pods", dep + "spec: {replicas: 3, progressDeadlineSeconds: 600}\nstatus: {observedGeneration: 2}", "0 of 3 pods created", "0 of 3 pods ready"},
 		{"a deployment that misses one of four, as it may", dep + "spec: {replicas: 4, progressDeadlineSeconds: 600, strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%, maxSurge: 25%}}}\nstatus: {observedGeneration: 2, replicas: 4, updatedReplicas: 4, readyReplicas: 3, availableReplicas: 3, " + rolling + "}", "3 of 4 pods available", "ready"},
@@ -105,7 +105,7 @@ func TestReadinessRules(t *testing.T) {
 		{"a load balancer without address", service + "spec: {type: LoadBalancer, clusterIP: 10.0.0.1}\nstatus: {loadBalancer: {}}", "ready", "to get the load balancer's address"},
 		{"a load balancer with address", service + "spec: {type: LoadBalancer, clusterIP: 10.0.0.1}\nstatus: {loadBalancer: {ingress: [{ip: 1.2.3.4}]}}", "ready", same},
 		{"a load balancer with a given address", service + "spec: {type: LoadBalancer, clusterIP: 10.0.0.1, externalIPs: [1.2.3.4]}", "ready", same},
-		{"a claim that waits", claim + "status: {phase: Pending}", "to be bound: it is Pending", same},
+		{"a claim that waits", claim + "status: {phase: Pending}", "not bound yet: it is Pending", same},
 		{"a claim that is bound", claim + "status: {phase: Bound}", "ready", same},
 		{"a replication controller", rc + "spec: {replicas: 2}\nstatus: {observedGeneration: 2, readyReplicas: 1}", "1 of 2 pods ready", same},
 

@@ -159,8 +159,7 @@ func warnInvalidValues(f *cmdutil.Factory, c *chart.Chart, text []byte) {
 	}
 	alone := res.Chart.Shallow()
 	alone.SchemaYAML, alone.Schema = text, nil
-	var bad *schema.Error
-	if errors.As(schema.Validate(alone, values.Rounded(res.Values)), &bad) {
+	if bad, ok := errors.AsType[*schema.Error](schema.Validate(alone, values.Rounded(res.Values))); ok {
 		for _, v := range bad.Violations {
 			warn(f, fmt.Sprintf("the schema rejects the chart's own values: %s", v))
 		}
