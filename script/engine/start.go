@@ -131,7 +131,7 @@ func readChart(i int, m map[string]any, count int) (*chart, error) {
 		c.path = c.name
 	}
 	c.library, _ = m["library"].(bool)
-	c.grants = texts(m["grants"])
+	c.grants, c.asks = texts(m["grants"]), texts(m["asks"])
 	if p, ok := m["parent"].(int64); ok && p >= 0 {
 		if p >= int64(count) {
 			return nil, errors.New("there is no such parent")

@@ -72,6 +72,7 @@ type chart struct {
 	open          func(file string) (string, bool) // finds further files, if there can be any
 	requires      map[string]int
 	grants        []string
+	asks          []string // permissions that it would be granted, for a check
 	children      []*chart
 
 	env       *rt.Table

@@ -80,11 +80,14 @@ const (
 
 	// Check compiles scripts and runs nothing.
 	//
-	//	charts  as in Start
+	//	charts  as in Start, without grants, and with
+	//	          asks  list of permissions that the chart would be granted
+	//	events  map, name or other name of an event → list of what may change, as
+	//	        may of Call
 	//
-	// Done: problems, a list of maps chart (int), file, line, message; requires,
-	// a list of maps chart, file, line, name: the calls of require with a
-	// constant; events, likewise: those of events.on.
+	// Done: problems, a list of maps chart (int), file, line, message, severity
+	// ("warning", "error"); requires, a list of maps chart, file, line, name: the
+	// calls of require with a constant; events, likewise: those of events.on.
 	Check
 )
 
