@@ -37,6 +37,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
 	"github.com/moonhelm/moonhelm/internal/cli/schema"
+	"github.com/moonhelm/moonhelm/internal/cli/script"
 	"github.com/moonhelm/moonhelm/internal/cli/search"
 	"github.com/moonhelm/moonhelm/internal/cli/show"
 	"github.com/moonhelm/moonhelm/internal/cli/status"
@@ -154,7 +155,7 @@ func commands() []command {
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
 		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
 			schema.New, true},
-		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
+		{"script", script.New, true}, {"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
 			false},
 		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
 		{"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
