@@ -71,6 +71,8 @@ type Host struct {
 	Seed int64
 	// Debug adds tracebacks to errors.
 	Debug bool
+	// Always starts the process for a chart without scripts too, for [Host.Evaluate].
+	Always bool
 
 	mu      sync.Mutex
 	session *session
@@ -142,7 +144,7 @@ func (h *Host) approve(ctx context.Context, t *tree) error {
 // those of [Host.Confirm] and [Host.Start], and an [*Error] of a script that does not load.
 func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	_ = h.Close()
-	if e.Chart == nil || !e.Chart.HasScripts() {
+	if e.Chart == nil || !e.Chart.HasScripts() && !h.Always {
 		return nil
 	}
 	tree, err := newTree(e.Chart)

@@ -84,6 +84,7 @@ var commandUses = map[string]struct {
 	"repo update":           {offline, ""},
 	"rollback":              {cluster, "a 1"},
 	"schema":                {offline, "chart"},
+	"script repl":           {namespace, "chart"},
 	"script types":          {offline, "chart"},
 	"search hub":            {offline, "x --endpoint http://127.0.0.1:1"},
 	"search repo":           {offline, "x"},

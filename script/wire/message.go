@@ -34,6 +34,8 @@ const (
 	// Call runs a handler.
 	//
 	//	handler  int, its id
+	//	source   string, in place of handler: a line that was typed, an expression
+	//	         or statements, to run with ctx
 	//	event    string
 	//	chart    int, index of the chart whose handler it is
 	//	context  Ref to the chart's context, a map:
@@ -53,7 +55,7 @@ const (
 	//	lint     bool: the context has lint.warn and lint.error
 	//
 	// Done: changes. Gone, bool, where the handler was taken off before
-	// its turn.
+	// its turn. Results, a list of strings, is what source gave, to be shown.
 	//
 	// changes is a list of maps, one for every map or list of the host that the
 	// script changed:

@@ -17,12 +17,15 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "Work on a chart's scripts",
 		Long: `Tools for those who write scripts for charts. "helm lint" checks scripts,
 and "helm template --trace-events" shows what they do.`,
-		Example: `  # Have an editor know what scripts can use
+		Example: `  # Look at what scripts see, and try them
+  helm script repl ./mychart
+
+  # Have an editor know what scripts can use
   helm script types ./mychart`,
 		Annotations: map[string]string{cmdutil.NotInHelm: ""},
 		Args:        cmdutil.Group,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTypes(f))
+	cmd.AddCommand(newREPL(f), newTypes(f))
 	return cmd
 }
