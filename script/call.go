@@ -65,13 +65,14 @@ func (s *session) callWith(ctx context.Context, h handler, e event.Event,
 	if err := ch.take(done.Body, e.Mutable()); err != nil {
 		var readOnly *readOnlyError
 		if errors.As(err, &readOnly) {
-			return done, s.handlerError(r.event, r.chart, r.where, err.Error())
+			return done, r.changeError(err, nil)
 		}
 		return done, r.protocolError(err)
 	}
 	apply, err := snap.commit(ch)
 	if err != nil {
-		return done, s.handlerError(r.event, r.chart, r.where, err.Error())
+		items, _ := mapsOf(done.Body, "items")
+		return done, r.changeError(err, items)
 	}
 	if err := r.chargeMemory(maxCopies - ch.left); err != nil {
 		return done, err
@@ -204,17 +205,13 @@ func (s *session) offerFunctions(ctx context.Context, e *event.PreRender) {
 // apply runs a script's function for a template. Templates render in parallel, scripts run
 // one at a time.
 func (s *session) apply(ctx context.Context, f function, args []any) (any, error) {
-	plainArgs := make([]any, len(args))
-	for i, a := range args {
-		p, err := plain(a, false, 0)
-		if err != nil {
-			return nil, fmt.Errorf("argument %d: %w", i+1, err)
-		}
-		plainArgs[i] = p
+	given, err := newArguments(args)
+	if err != nil {
+		return nil, err
 	}
-	r := &request{session: s, event: "template", chart: f.chart}
+	r := &request{session: s, event: "template", chart: f.chart, nodes: &given.nodes}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Template, Body: map[string]any{
-		"chart": int64(f.chart), "name": f.name, "args": plainArgs,
+		"chart": int64(f.chart), "name": f.name, "args": given.values, "contents": given.contents,
 	}})
 	if err != nil {
 		return nil, err

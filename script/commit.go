@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -105,7 +106,7 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 			err = checkFileName(n.title, f.Name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", n.title, i+1, err)
+			return nil, &itemError{n, i, 0, err}
 		}
 		if now[i] = f; was != nil {
 			now[i], made[was] = was, f
@@ -118,7 +119,7 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 			out[i] = made[f]
 		}
 		if name := out[i].Name; seen[name] {
-			return nil, fmt.Errorf("%s: there are two with the name %q", n.title, name)
+			return nil, &itemError{n, slices.Index(now, f), 0, fmt.Errorf("there are two with the name %q", clip(name, 80))}
 		}
 		seen[out[i].Name] = true
 	}
@@ -224,7 +225,7 @@ func (c *changes) dependencies(n *node) ([]*chart.Dependency, error) {
 		if el.data == nil {
 			out[i] = el.origin.(*chart.Dependency)
 		} else if out[i], err = readDependency(el.data); err != nil {
-			return nil, fmt.Errorf("dependencies[%d]: %w", i+1, err)
+			return nil, &itemError{n, i, 0, err}
 		}
 	}
 	return out, nil
@@ -308,7 +309,7 @@ func (s *snapshot) commitObjects(c *changes, _ *chart.Chart) ([]func(), error) {
 			if el.origin != nil {
 				now[i] = el.origin.(*manifest.Object)
 			} else if now[i], err = newObject(at, el.data); err != nil {
-				return nil, fmt.Errorf("objects[%d]: %w", i+1, err)
+				return nil, &itemError{n, i, 0, err}
 			}
 		}
 		full = merge(full, offered[*manifest.Object](c, n), now)
@@ -335,21 +336,21 @@ func (s *snapshot) edited(c *changes) (map[*manifest.Object]*manifest.Object, er
 		}
 		v, err := c.resolve(n, 1)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", n.name(), err)
+			return nil, &itemError{n.parent, n.index, n.ID, err}
 		}
 		m := v.(map[string]any)
 		if was, _ := o.Map(); identical(m, was) {
 			continue
 		}
 		if err := checkObject(m); err != nil {
-			return nil, fmt.Errorf("%s: %w", n.name(), err)
+			return nil, &itemError{n.parent, n.index, n.ID, err}
 		}
 		raw, err := manifest.Edit(o.Raw, m)
 		if err == nil && raw != o.Raw {
 			made[o], err = parseObject(o.Source, raw)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", n.name(), err)
+			return nil, &itemError{n.parent, n.index, n.ID, err}
 		}
 	}
 	return made, nil

@@ -39,7 +39,7 @@ func explain(err error, f *cmdutil.Factory) string {
 		text = ui.Fold(text, columns)
 	}
 	if f.Settings.Debug {
-		text += redactPasswords(st.Dim(chain(err)))
+		text += redactPasswords(st.Dim(chain(err, b.String())))
 	}
 	return text
 }
@@ -130,15 +130,21 @@ func untouched(err error) bool {
 	return !handler.Core || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 
-// chain lists the types of the errors in err's tree, for bug reports.
-func chain(err error) string {
+// chain lists the types of the errors in err's tree, for bug reports, with the texts that the
+// message does not have.
+func chain(err error, message string) string {
+	said := func(text string) bool { return strings.Contains(message, text) }
 	var b strings.Builder
 	var add func(err error, depth int)
 	add = func(err error, depth int) {
 		if err == nil {
 			return
 		}
-		fmt.Fprintf(&b, "%s%T: %s\n", strings.Repeat("  ", depth), err, term.SafeLine(err.Error()))
+		fmt.Fprintf(&b, "%s%T", strings.Repeat("  ", depth), err)
+		if text := err.Error(); !said(text) && !said(term.SafeLine(text)) && !said(indented(text)) {
+			b.WriteString(": " + term.SafeLine(text))
+		}
+		b.WriteByte('\n')
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, e := range joined.Unwrap() {
 				add(e, depth+1)

@@ -4,9 +4,24 @@ package scriptapi
 
 // Classes returns all classes, the context first.
 func Classes() []Class {
-	return []Class{
-		contextClass(), chartClass(), releaseClass(), capabilitiesClass(), lintClass(), fileClass(), templateClass(),
-		dependencyClass(), objectClass(), maintainerClass(), resultClass(),
+	var out []Class
+	for _, c := range classes() {
+		out = append(out, c.make())
+	}
+	return out
+}
+
+// classMaker makes a class: the engine asks for one at a time.
+type classMaker struct {
+	name string
+	make func() Class
+}
+
+func classes() []classMaker {
+	return []classMaker{
+		{"Context", contextClass}, {"Chart", chartClass}, {"Release", releaseClass}, {"Capabilities", capabilitiesClass},
+		{"Lint", lintClass}, {"File", fileClass}, {"Template", templateClass}, {"Dependency", dependencyClass},
+		{"Object", objectClass}, {"Maintainer", maintainerClass}, {"Result", resultClass},
 	}
 }
 

@@ -36,6 +36,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	q.event, _ = body["event"].(string)
 	q.chart = h.chart.index
 	q.lint, _ = body["lint"].(bool)
+	q.blame = newBlame()
 	q.may = map[string]bool{}
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
@@ -46,7 +47,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	e.request = q
 	defer q.end()
 	defer e.flush()
-	var out, results []any
+	var out, items, results []any
 	err = e.inLua(h.chart.index, func(t *rt.Thread) error {
 		ctx := q.context(ref, "ctx").self
 		given := rt.NewTerminationWith(nil, 0, true)
@@ -54,18 +55,23 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 			return err
 		}
 		var err error
-		if results, err = e.shown(t, body, h.chart, given.Etc()); err != nil {
-			return err
+		if h.typed {
+			if results, err = e.shown(t, h.chart, given.Etc()); err != nil {
+				return err
+			}
+		} else if values := given.Etc(); len(values) > 0 {
+			e.warnReturned(h, values[0])
 		}
 		if out, err = q.changes(); err != nil {
 			return e.handlerError(h, err)
 		}
+		items = q.items()
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return e.withRegistry(map[string]any{"changes": out, "results": results}), nil
+	return e.withRegistry(map[string]any{"changes": out, "items": items, "results": results}), nil
 }
 
 // unfinished ends the error of a line in which a block or a bracket is open.
@@ -91,40 +97,47 @@ func (e *engine) called(body map[string]any) (*handler, error) {
 		return nil, errors.New("the request names no chart")
 	}
 	c := e.charts[index]
-	h := &handler{chart: c, where: promptFile + ":1"}
+	h := &handler{chart: c, where: promptFile + ":1", typed: true}
 	at := place{chart: c.index, file: promptFile}
 	e.sources[c.path+"/"+promptFile] = at
-	return h, e.inLua(c.index, func(*rt.Thread) error {
-		var wrong *scriptError
-		for _, before := range []string{"local ctx = ... return ", "local ctx = ... "} {
-			text := before + line
-			b, err := readBlocks(text)
-			if err == nil {
-				e.r.RequireCPU(uint64(len(text)) * 20)
-				e.r.RequireMem(uint64(len(text)) * 20)
-				var chunk *rt.Closure
-				if chunk, err = e.compileText(c.path+"/"+promptFile, text, b, rt.TableValue(c.env)); err == nil {
-					h.fn = rt.FunctionValue(chunk)
-					return nil
-				}
-			}
-			wrong = newSyntaxError(at, text, err)
-			if len(b.open) > 0 {
-				wrong.text += unfinished
-			}
+	return h, e.inLua(c.index, func(t *rt.Thread) (err error) {
+		// A line is an expression or, if it is none, statements.
+		if h.fn, err = e.compileLine(t, at, "local ctx = ... return "+line); err != nil {
+			h.fn, err = e.compileLine(t, at, "local ctx = ... "+line)
 		}
-		return wrong
+		return err
 	})
 }
 
-// shown returns the values that a line gave as text to be shown: tables as YAML.
-func (e *engine) shown(t *rt.Thread, body map[string]any, c *chart, values []rt.Value) ([]any, error) {
-	out := []any{}
-	if _, typed := body["source"]; !typed {
-		return out, nil
+// compileLine returns the text of a line as a function.
+func (e *engine) compileLine(t *rt.Thread, at place, text string) (rt.Value, error) {
+	c := e.charts[at.chart]
+	b, err := readBlocks(text)
+	if err != nil {
+		return rt.NilValue, newSyntaxError(at, text, err)
 	}
+	e.r.RequireCPU(uint64(len(text)) * 20)
+	e.r.RequireMem(uint64(len(text)) * 20)
+	chunk, err := e.compileText(c.path+"/"+promptFile, text, b, c.namesOf(promptFile), rt.TableValue(c.env))
+	if err != nil {
+		wrong := newSyntaxError(at, text, err)
+		if len(b.open) > 0 {
+			wrong.text += unfinished
+		}
+		return rt.NilValue, wrong
+	}
+	return rt.Call1(t, rt.FunctionValue(chunk), e.hook)
+}
+
+// shown returns the values that a line gave as text to be shown: tables as YAML.
+func (e *engine) shown(t *rt.Thread, c *chart, values []rt.Value) ([]any, error) {
+	out := []any{}
 	for _, v := range values {
-		text, err := e.shownText(t, c, v)
+		if s, ok := v.TryString(); ok {
+			out = append(out, strconv.Quote(s))
+			continue
+		}
+		text, err := e.shownText(c, t, v)
 		if err != nil {
 			return nil, err
 		}
@@ -133,41 +146,23 @@ func (e *engine) shown(t *rt.Thread, body map[string]any, c *chart, values []rt.
 	return out, nil
 }
 
-func (e *engine) shownText(t *rt.Thread, c *chart, v rt.Value) (string, error) {
-	if s, ok := v.TryString(); ok {
-		return strconv.Quote(s), nil
+// warnReturned warns once of a handler that returns a value.
+func (e *engine) warnReturned(h *handler, v rt.Value) {
+	if v.IsNil() || h.warned {
+		return
 	}
-	if view, ok := e.viewOf(v); ok {
-		if s, ok := view.(*handlerContext); ok {
-			return s.fieldsText()
-		}
-	}
-	if _, ok := v.TryTable(); ok {
-		if module, ok := c.builtin["yaml"].TryTable(); ok {
-			encoded, err := rt.Call1(t, module.Get(rt.StringValue("encode")), v)
-			if text, ok := encoded.TryString(); err == nil && ok {
-				return strings.TrimSuffix(text, "\n"), nil
-			}
-		}
-	}
-	return e.text(t, v)
+	h.warned = true
+	e.printLine(h.chart, fmt.Sprintf("warning: %s: the %s handler returns a %s, which is ignored: what it changes in "+
+		"its context takes effect", h.where, h.event, v.CustomTypeName()))
 }
 
-// fieldsText describes a context by its fields.
-func (s *handlerContext) fieldsText() (string, error) {
-	keys, err := s.keys()
-	if err != nil {
-		return "", err
-	}
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		names[i] = k.AsString()
-	}
-	return "the context, with the fields " + strings.Join(names, ", "), nil
-}
-
-// handlerError returns an error about the changes of a handler, at its position.
+// handlerError returns an error about the changes of a handler, at the position of the
+// statement that made it or, where that is not known, of the handler.
 func (e *engine) handlerError(h *handler, err error) error {
+	if wrong, ok := errors.AsType[*blamedError](err); ok {
+		return &scriptError{text: clip(err.Error(), maxMessage), chart: wrong.at.chart, file: wrong.at.file,
+			line: wrong.at.line}
+	}
 	f := &scriptError{text: clip(err.Error(), maxMessage), chart: h.chart.index, file: h.where}
 	if i := strings.LastIndexByte(h.where, ':'); i >= 0 {
 		f.file = h.where[:i]
@@ -193,6 +188,9 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	}
 	args, _ := body["args"].([]any)
 	q := e.newRequest()
+	if err := q.receive(body["contents"]); err != nil {
+		return nil, err
+	}
 	e.request = q
 	defer q.end()
 	defer e.flush()
@@ -200,6 +198,10 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	err := e.inLua(c.index, func(t *rt.Thread) error {
 		values := make([]rt.Value, len(args))
 		for i, a := range args {
+			if ref, isRoot := a.(wire.Ref); isRoot {
+				values[i] = e.wrap(&frozen{request: q, path: "$", always: true, from: ref})
+				continue
+			}
 			v, err := e.bridge.FromGo(a)
 			if err != nil {
 				return fmt.Errorf("argument %d of %s: %w", i+1, name, err)

@@ -99,7 +99,8 @@ func (c *checker) analyze(charts []*chart, body map[string]any) map[string]any {
 // known returns what scripts can use.
 func (c *checker) known(body map[string]any) analysis.Known {
 	k := analysis.Known{Granted: map[string]string{}, Events: map[string][]string{},
-		Absent: slices.Collect(maps.Keys(absent)), Lua: slices.Collect(maps.Keys(c.e.lib.tables))}
+		Lua: slices.Collect(maps.Keys(c.e.lib.tables))}
+	k.Absent = slices.AppendSeq(slices.Collect(maps.Keys(absent)), maps.Keys(elsewhere))
 	plain, full := &chart{}, &chart{grants: []string{modules.Network, modules.IO, modules.OS}}
 	c.e.newEnvironment(plain)
 	c.e.newEnvironment(full)

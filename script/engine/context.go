@@ -31,9 +31,7 @@ func changeable() []string {
 }
 
 // contextFields returns the names of all fields.
-func contextFields() []string {
-	return slices.Concat([]string{"charts", "minimal", "dryRun", "results", "lint"}, constant(), changeable())
-}
+func contextFields() []string { return classNames("Context") }
 
 // context returns the context of a Ref.
 func (q *request) context(ref wire.Ref, path string) *handlerContext {
@@ -66,7 +64,7 @@ func (s *handlerContext) load() error {
 func (s *handlerContext) get(k rt.Value) (rt.Value, error) {
 	name, ok := k.TryString()
 	if !ok {
-		return rt.NilValue, nil
+		return rt.NilValue, unknownField(s.path, k, contextFields())
 	}
 	if v, ok := s.values[name]; ok {
 		return v, nil
@@ -84,7 +82,7 @@ func (s *handlerContext) get(k rt.Value) (rt.Value, error) {
 func (s *handlerContext) field(name string) (rt.Value, error) {
 	q, e := s.request, s.request.e
 	v, there := s.fields[name]
-	f := &frozen{request: q, path: s.path + "." + name, from: v}
+	f := &frozen{request: q, path: s.path + "." + name, from: v, within: "Context", field: name}
 	switch {
 	case q.ended() && there && !isScalar(v):
 		return rt.NilValue, errEnded
@@ -95,6 +93,8 @@ func (s *handlerContext) field(name string) (rt.Value, error) {
 		return rt.BoolValue(on), nil
 	case name == "charts":
 		return e.wrap(s.charts(f)), nil
+	case !there && !slices.Contains(contextFields(), name):
+		return rt.NilValue, unknownField(s.path, rt.StringValue(name), contextFields())
 	case !there:
 		return rt.NilValue, nil
 	case slices.Contains(constant(), name):

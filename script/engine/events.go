@@ -27,6 +27,8 @@ type handler struct {
 	priority float64
 	where    string
 	fn       rt.Value
+	warned   bool // that what it returns is ignored
+	typed    bool // it is a line of a prompt
 }
 
 // eventTables puts events and subcharts into a chart's environment, with their

@@ -26,6 +26,8 @@ type request struct {
 	order    []*handlerContext // in the order in which the script came to them
 	// whole is the table whose content is sent, and not its Ref.
 	whole *rt.Table
+	// blame records assignments; nil where there is no context to change.
+	blame *blame
 }
 
 // node is a map or list of the host. Scripts see it as a table, which is filled when they

@@ -82,7 +82,7 @@ func (e *engine) registry(answer map[string]any) map[string]any {
 		})
 	}
 	for _, c := range e.charts {
-		for _, name := range c.names {
+		for _, name := range c.order {
 			functions = append(functions, map[string]any{"chart": int64(c.index), "name": name})
 		}
 	}

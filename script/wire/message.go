@@ -54,7 +54,9 @@ const (
 	//	         "appVersion" of chart
 	//	lint     bool: the context has lint.warn and lint.error
 	//
-	// Done: changes. Gone, bool, where the handler was taken off before
+	// Done: changes; items, a list of maps id, index (of an element of that
+	// list), item (the element's id, if it has one), chart, where ("ext/lua/chart.lua:12"): the statement that
+	// assigned it, for errors. Gone, bool, where the handler was taken off before
 	// its turn. Results, a list of strings, is what source gave, to be shown.
 	//
 	// changes is a list of maps, one for every map or list of the host that the
@@ -75,7 +77,9 @@ const (
 	//
 	//	chart  int
 	//	name   string
-	//	args   list of values
+	//	args   list of values; the Ref of a map is the root context of
+	//	       templates, which is read-only
+	//	contents  as in [Call]
 	//
 	// Done: result.
 	Template

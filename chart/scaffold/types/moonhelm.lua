@@ -190,6 +190,11 @@ subchart = subcharts
 
 helm = {}
 
+---Reports whether scripts have a function or a field of that name here: `helm.has("http.get")`, `helm.has("ctx.dryRun")`. Reading one that is not there is an error.
+---@param name string
+---@return boolean
+function helm.has(name) end
+
 ---The null of YAML and JSON. It is a value of its own, not nil: it keeps its place in a table, and is true in a condition.
 ---@type any
 helm.null = {}

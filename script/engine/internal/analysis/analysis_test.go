@@ -206,7 +206,6 @@ print(rawget(_G, "x"))
 _G.set = 1
 print(set)`,
 			`chart.lua:3: error: coroutine is nil; scripts have no coroutine
-chart.lua:3: error: http is nil; scripts have http where ext/permissions.yaml asks for network
 chart.lua:3: error: os is nil; scripts have os where ext/permissions.yaml asks for os
 chart.lua:3: error: the global prot is never set; did you mean port?
 chart.lua:3: error: the global sise is never set; did you mean size?

@@ -26,10 +26,17 @@ func (c *checker) globals() {
 	}
 }
 
-// undefined reports a global that nothing assigns: to read it is an error.
+// undefined reports a global that nothing assigns. To read it is an error, but for names that
+// other versions of Lua have and that permissions add, which are nil.
 func (c *checker) undefined(v *variable) {
 	permission := c.granted(v.name)
 	absent := slices.Contains(c.known.Absent, v.name)
+	tested := slices.ContainsFunc(v.reads, func(n *identifier) bool {
+		return n.use.kind != useCalled && n.use.kind != useIndexed
+	})
+	if tested && (permission != "" || absent) {
+		return // it is nil, which the script looks at
+	}
 	for _, n := range v.reads {
 		severity := Error
 		if n.in.guarded {
