@@ -124,7 +124,15 @@ func (e *engine) parseText(t textOf, nodes *arena) *parsed {
 	if err := admit(t.text, &e.code); err != nil {
 		return &parsed{err: err}
 	}
-	return parseText(t.text, e.knownTo(t.chart), nodes)
+	if t.chart != "" { // its functions are not those of other charts
+		return parseText(t.text, e.knownTo(t.chart), nodes)
+	}
+	p := e.in.Cache.find(t.text)
+	if p == nil {
+		p = parseText(t.text, e.known, nodes)
+		e.in.Cache.add(t.text, p)
+	}
+	return p
 }
 
 func (e *engine) parseTpl(src *source) *parsed {
@@ -144,7 +152,7 @@ func (e *engine) parseTpl(src *source) *parsed {
 type needsCopy struct{}
 
 func (e *engine) executor(ctx context.Context) *executor {
-	return &executor{engine: e, ctx: ctx, same: map[*definition]int{}}
+	return &executor{engine: e, ctx: ctx, same: map[*definition]int{}, cover: newCoverRun(e.in.Coverage)}
 }
 
 // run renders one file.
@@ -158,6 +166,7 @@ func (x *executor) run(j *job) (err error) {
 	x.nest, x.tplDepth = 0, 0
 	clear(x.same)
 	defer func() { j.warnings, x.warnings = x.warnings, nil }()
+	defer x.in.Coverage.add(x.cover)
 	j.output = withoutNoValue(x.execute(def, x.set, nil, j.scope.template(j.name)))
 	return nil
 }

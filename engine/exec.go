@@ -42,6 +42,8 @@ type executor struct {
 	// engine.spent.
 	countedSteps, countedMade int64
 	warnings                  []string
+	// cover records what runs, if Input.Coverage is set.
+	cover *coverRun
 }
 
 // frame is a running template.
@@ -131,6 +133,9 @@ func (f *frame) list(dot any, l *parse.ListNode) control {
 }
 
 func (f *frame) walk(dot any, n parse.Node) control {
+	if f.cover != nil {
+		f.cover.ran(f.def.src, n)
+	}
 	switch n := n.(type) {
 	case *parse.TextNode:
 		f.allocate(len(n.Text))
@@ -170,7 +175,11 @@ func (f *frame) branch(dot, inner any, p *parse.PipeNode, list, elseList *parse.
 		inner = v
 	}
 	c := goOn
-	if truth(v) {
+	is := truth(v)
+	if f.cover != nil {
+		f.cover.took(f.def.src, p, is)
+	}
+	if is {
 		c = f.list(inner, list)
 	} else if elseList != nil {
 		c = f.list(dot, elseList)
@@ -272,6 +281,9 @@ func (f *frame) rangeOver(dot any, n *parse.RangeNode) control {
 		return c != breakLoop
 	}
 	f.iterate(v, n, one)
+	if f.cover != nil {
+		f.cover.took(f.def.src, n.Pipe, ran)
+	}
 	c := goOn
 	if !ran {
 		c = f.list(dot, n.ElseList)

@@ -64,6 +64,10 @@ type Input struct {
 	Functions map[string]map[string]func(args ...any) (any, error)
 	// Strict makes a missing key of a map an error.
 	Strict bool
+	// Cache keeps parsed templates for further renderings. It may be nil.
+	Cache *Cache
+	// Coverage records what runs. It may be nil.
+	Coverage *Coverage
 	// Lint lets templates continue after a call of fail or required, and adds the
 	// messages to Warnings.
 	Lint bool

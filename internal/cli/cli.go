@@ -44,6 +44,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/template"
 	"github.com/moonhelm/moonhelm/internal/cli/test"
 	"github.com/moonhelm/moonhelm/internal/cli/uninstall"
+	"github.com/moonhelm/moonhelm/internal/cli/unittest"
 	"github.com/moonhelm/moonhelm/internal/cli/upgrade"
 	valuescmd "github.com/moonhelm/moonhelm/internal/cli/values"
 	"github.com/moonhelm/moonhelm/internal/cli/verify"
@@ -157,7 +158,8 @@ func commands() []command {
 			schema.New, true},
 		{"script", script.New, true}, {"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
 			false},
-		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
+		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"unittest", unittest.New, true},
+		{"upgrade", upgrade.New, false},
 		{"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
 	}
 }
