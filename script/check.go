@@ -32,7 +32,7 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
 	t.add(in.Chart)
 	t.connect()
-	in.Problems = append(in.Problems, t.wrongPermissions()...)
+	in.Problems = append(in.Problems, slices.Concat(t.wrongPermissions(), t.wrongInterfaces())...)
 	if !slices.ContainsFunc(t.charts, func(m *treeChart) bool { return len(m.files) > 0 }) {
 		return nil
 	}

@@ -182,7 +182,7 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	}
 	c := e.charts[index]
 	name, _ := body["name"].(string)
-	fn, ok := c.functions[name]
+	fn, ok := c.function(name)
 	if !ok {
 		return nil, fmt.Errorf("chart %q has no template function %q", c.name, name)
 	}

@@ -44,6 +44,9 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 	if !ok {
 		return nil, e.moduleNotFound(c, name)
 	}
+	if owner.library && owner != c && !slices.Contains(c.libraries, owner) {
+		c.libraries, e.changed = append(c.libraries, owner), true
+	}
 	v, err := e.run(t, owner, file)
 	var f *scriptError
 	if errors.As(err, &f) {

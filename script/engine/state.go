@@ -84,8 +84,11 @@ type chart struct {
 	events     rt.Value            // its table of that name
 	loaded     map[string]*module
 	initiated  bool
-	functions  map[string]rt.Value
-	order      []string // names of functions, in the order of their registration
+	// functions are those for templates; libraries are the libraries that were required, whose
+	// functions the chart's templates have too.
+	functions map[string]rt.Value
+	libraries []*chart
+	order     []string // names of functions, in the order of their registration
 }
 
 // guarded runs work within all limits and returns the answer to the host.
