@@ -54,6 +54,8 @@ type RehearsalRequest struct {
 	Lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
 	// Objects, if not nil, are the objects in place of what the templates render.
 	Objects []*manifest.Object
+	// Coverage records which lines of templates run; it may be nil.
+	Coverage *engine.Coverage
 	// Results are the results of tests, for post-test and failed-test.
 	Results []event.TestResult
 }
@@ -130,6 +132,7 @@ func NewRehearsal(ctx context.Context, req RehearsalRequest) (*Rehearsal, error)
 	}
 	r := &Rehearsal{req: req, rendering: rendering{
 		Config: &Config{}, events: lifecycle{Bus: bus}, resolved: resolved, capabilities: caps, lookup: req.Lookup,
+		coverage: req.Coverage,
 	}}
 	r.payload = event.Payload{Chart: resolved.Chart, Values: resolved.Values}
 	return r, r.begin(req.Command)
@@ -182,6 +185,9 @@ func (r *Rehearsal) Keep(e event.Event) {
 		r.payload.Objects = data.Objects
 	}
 }
+
+// Payload returns what the next event will show.
+func (r *Rehearsal) Payload() *event.Payload { return &r.payload }
 
 // Findings returns what handlers of pre-lint have found.
 func (r *Rehearsal) Findings() []RehearsalFinding { return r.findings }

@@ -57,6 +57,7 @@ type rendering struct {
 	subNotes     bool
 	preview      Preview
 	check        valueCheck
+	coverage     *engine.Coverage // nil records nothing
 }
 
 // resolveValues merges the user's values over the chart's, removes disabled dependencies, and
@@ -177,6 +178,7 @@ func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender) (*
 		Lookup:       r.lookup,
 		LookupHost:   r.lookupHost,
 		Functions:    pre.Functions,
+		Coverage:     r.coverage,
 	})
 }
 

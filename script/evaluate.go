@@ -14,8 +14,8 @@ import (
 // ErrNoScripts is returned by [Host.Evaluate] if no scripts are loaded.
 var ErrNoScripts = errors.New("no scripts are loaded")
 
-// maxLine is the longest line that can be evaluated.
-const maxLine = 64 << 10
+// maxTyped is the longest line that can be evaluated, in bytes.
+const maxTyped = 64 << 10
 
 // Evaluate runs a line of Lua, an expression or statements, among the globals of the top
 // chart's scripts, with the context of e as ctx. It returns what it gave as text that is safe
@@ -26,8 +26,8 @@ func (h *Host) Evaluate(ctx context.Context, e event.Event, line string) ([]stri
 	if s == nil {
 		return nil, ErrNoScripts
 	}
-	if len(line) > maxLine {
-		return nil, fmt.Errorf("the line is longer than %d KiB", maxLine>>10)
+	if len(line) > maxTyped {
+		return nil, fmt.Errorf("the line is longer than %d KiB", maxTyped>>10)
 	}
 	top := s.tree.top()
 	done, err := s.callWith(ctx, handler{chart: top.index, where: "prompt:1"}, e, map[string]any{"source": line})

@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// definitions are generated: see TestScriptTypes in internal/cli.
+// definitions are generated, but for those of tests: see TestScriptTypes in internal/cli.
 //
 //go:embed types/*.lua
 var definitions embed.FS
@@ -31,10 +31,11 @@ const (
 )
 
 // Types returns the files from which lua-language-server knows what a chart's scripts can use:
-// definitions in .luals, with those of what the permissions add, and .luarc.json, its settings.
+// definitions in .luals, with those for tests and of what the permissions add, and .luarc.json,
+// its settings.
 func Types(permissions []string) []*chart.File {
 	files := []*chart.File{{Name: fileSettings, Data: editorSettings}}
-	for _, name := range append([]string{"moonhelm"}, permissions...) {
+	for _, name := range append([]string{"moonhelm", "tests"}, permissions...) {
 		data, err := definitions.ReadFile(path.Join("types", name+".lua"))
 		if err == nil { // else it is not a permission that adds functions
 			files = append(files, &chart.File{Name: path.Join(dirTypes, name+".lua"), Data: data})

@@ -24,15 +24,15 @@ func TestWriteTypes(t *testing.T) {
 		kept        string
 		ignore      string
 	}{
-		{"a chart without anything", nil, nil, settings + " .luals/moonhelm.lua " + ignore, "",
+		{"a chart without anything", nil, nil, settings + " .luals/moonhelm.lua .luals/tests.lua " + ignore, "",
 			"# Types of scripts, for editors\n.luarc.json\n.luals/\n"},
 		{"permissions bring their functions", nil, []string{"network", "gpu"},
-			settings + " .luals/moonhelm.lua .luals/network.lua " + ignore, "",
+			settings + " .luals/moonhelm.lua .luals/tests.lua .luals/network.lua " + ignore, "",
 			"# Types of scripts, for editors\n.luarc.json\n.luals/\n"},
 		{"the user's settings are kept", map[string]string{settings: "{}", ".luals/moonhelm.lua": "old"}, nil,
-			".luals/moonhelm.lua " + ignore, settings, "# Types of scripts, for editors\n.luarc.json\n.luals/\n"},
+			".luals/moonhelm.lua .luals/tests.lua " + ignore, settings, "# Types of scripts, for editors\n.luarc.json\n.luals/\n"},
 		{"what is ignored stays", map[string]string{ignore: "*.bak\n.luals/"}, nil,
-			settings + " .luals/moonhelm.lua " + ignore, "", "*.bak\n.luals/\n\n# Types of scripts, for editors\n.luarc.json\n"},
+			settings + " .luals/moonhelm.lua .luals/tests.lua " + ignore, "", "*.bak\n.luals/\n\n# Types of scripts, for editors\n.luarc.json\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -58,7 +58,7 @@ func TestScriptTypes(t *testing.T) {
 func TestScriptTypesHaveTheReference(t *testing.T) {
 	_, page := reference(t)
 	files, err := filepath.Glob(filepath.Join(typesDirectory, "*.lua"))
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 5 {
 		t.Fatalf("files %q, %v", files, err)
 	}
 	var all strings.Builder
@@ -101,6 +101,27 @@ func TestScriptTypesHaveTheReference(t *testing.T) {
 	}
 	if checked < 100 {
 		t.Errorf("only %d names were looked for", checked)
+	}
+}
+
+// TestScriptTypesOfTests checks the definitions that are written by hand.
+func TestScriptTypesOfTests(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(typesDirectory, "tests.lua"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parsing.ParseChunk(scanner.New("tests.lua", data)); err != nil {
+		t.Errorf("the definitions are not valid Lua: %v", err)
+	}
+	tools, err := os.ReadFile(filepath.Join("..", "..", "docs", "scripts-tools.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cells := range rows(under(t, string(tools), "Tests")) {
+		name := regexp.MustCompile(`\w+$`).FindString(strings.TrimRight(strings.Trim(cells[0], "`"), "()"))
+		if name == "" || !regexp.MustCompile(`(@field |function |@param )`+name+`\b`).Match(data) {
+			t.Errorf("%s is not in the definitions", cells[0])
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ var layers = []layer{
 		"internal/ui", "internal/output", "internal/kubetest", "internal/jsonpath", "internal/apiserver",
 	}},
 	{5, []string{"action", "script/worker", "chart/unittest/suites", "chart/unittest/report"}},
-	{6, []string{"internal/cmdutil", "internal/report", "internal/report/diff", "internal/subprocess"}},
+	{6, []string{"internal/cmdutil", "internal/report", "internal/report/diff", "internal/subprocess", "internal/scripttest"}},
 	{7, []string{"internal/cli/*", "internal/cli/*/*"}},
 	{8, []string{"internal/cli"}},
 	{9, []string{"cmd/*"}},

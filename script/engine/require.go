@@ -232,6 +232,7 @@ func (e *engine) compileText(source, text string, b *blocks, names *rewriter, en
 	if err != nil {
 		return nil, err
 	}
+	e.covered.add(source, unit)
 	return e.r.LoadLuaUnit(unit, env), nil
 }
 

@@ -33,12 +33,18 @@ func (e *engine) start(body map[string]any) (map[string]any, error) {
 	e.events, e.environ = texts(body["events"]), texts(body["environ"])
 	seed, _ := body["seed"].(int64)
 	e.newRuntime(seed)
+	if on, _ := body["cover"].(bool); on {
+		e.cover()
+	}
 	e.request = e.newRequest()
 	defer e.request.end()
 	for _, c := range e.charts {
 		e.newEnvironment(c)
 	}
 	defer e.flush()
+	if test, ok := body["test"].(map[string]any); ok {
+		return e.loadTests(test)
+	}
 	for _, c := range e.charts {
 		if _, ok := c.files["chart.lua"]; !ok {
 			continue

@@ -46,6 +46,8 @@ type engine struct {
 	nextID   int64
 	changed  bool             // handlers or functions, since they were last reported
 	cleanup  []func(end bool) // of modules
+	tests    []test
+	covered  *covered // nil if lines are not counted
 
 	request   *request
 	hook      rt.Value  // what scripts call behind an assignment

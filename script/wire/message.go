@@ -27,8 +27,11 @@ const (
 	//	           requires  map, name or alias of a direct dependency or library
 	//	                     → index in charts
 	//	           grants    list of permissions: "network", "io", "os"
+	//	test     map chart (index), file, text: a file of tests to load in place of
+	//	         the charts' scripts, which it may require
+	//	cover    bool: answers say which lines were run
 	//
-	// Done: handlers (see below).
+	// Done: handlers (see below); tests, a list of maps name, line.
 	Start
 
 	// Call runs a handler.
@@ -95,6 +98,13 @@ const (
 	// ("warning", "error"); requires, a list of maps chart, file, line, name: the
 	// calls of require with a constant; events, likewise: those of events.on.
 	Check
+
+	// Test runs a test.
+	//
+	//	index  int, in the list of tests
+	//
+	// Done: nothing more.
+	Test
 )
 
 // Answers of the engine.
@@ -110,6 +120,9 @@ const (
 	//	             priority   float
 	//	             where      string, "ext/lua/chart.lua:12"
 	//	functions  list of maps, beside handlers: chart, name
+	//	coverage   list of maps chart, file, line, hits: how often a line was run
+	//	           since it was last told, where Start asked for it; 0 for a line
+	//	           that can be run
 	//	...        what the request's comment says
 	Done Kind = iota + 16
 
@@ -149,6 +162,9 @@ const (
 	// id of the context's Ref), field ("version", "appVersion"), value. Answer:
 	// nothing.
 	Assign
+	// Run runs a command or an event for a test: name, options (a map). Answer:
+	// value, a map.
+	Run
 )
 
 // Answers of the host to the engine's questions.
@@ -172,6 +188,10 @@ func (k Kind) String() string {
 		return "template"
 	case Check:
 		return "check"
+	case Test:
+		return "test"
+	case Run:
+		return "run"
 	case Done:
 		return "done"
 	case Fail:
