@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -109,7 +110,7 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: filepath.Join(root.Name(), name), Err: errors.New("is not a regular file")}
+		return nil, fmt.Errorf("read %s: it is not a regular file", filepath.Join(root.Name(), name))
 	}
 	return root.ReadFile(name)
 }

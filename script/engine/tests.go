@@ -211,22 +211,29 @@ func sameData(a, b any) bool {
 	return a == b
 }
 
-// expectations are the functions of what expect returns: whether a value is as expected, and
-// what is said if it is not.
-var expectations = map[string]struct {
-	args  int
+// expectation is a function of what expect returns.
+type expectation struct {
+	args int
+	// says is what is said if holds reports that a value is not as expected. text is the value as
+	// print shows it.
 	says  string
-	holds func(e *engine, got, want any, gotText string) (bool, error)
-}{
-	"equals":   {1, "to equal", func(_ *engine, got, want any, _ string) (bool, error) { return sameData(got, want), nil }},
-	"differs":  {1, "not to equal", func(_ *engine, got, want any, _ string) (bool, error) { return !sameData(got, want), nil }},
-	"includes": {1, "to include", func(_ *engine, got, want any, _ string) (bool, error) { return includes(got, want), nil }},
-	"contains": {1, "to contain", containsValue},
-	"isNil":    {0, "to be nil", func(_ *engine, _, _ any, text string) (bool, error) { return text == "nil", nil }},
-	"exists":   {0, "not to be nil", func(_ *engine, _, _ any, text string) (bool, error) { return text != "nil", nil }},
+	holds func(got, want any, text string) (bool, error)
 }
 
-func containsValue(_ *engine, got, want any, _ string) (bool, error) {
+// expectations returns the functions of what expect returns, by their names.
+func expectations() map[string]expectation {
+	always := func(holds bool) (bool, error) { return holds, nil }
+	return map[string]expectation{
+		"equals":   {1, "to equal", func(got, want any, _ string) (bool, error) { return always(sameData(got, want)) }},
+		"differs":  {1, "not to equal", func(got, want any, _ string) (bool, error) { return always(!sameData(got, want)) }},
+		"includes": {1, "to include", func(got, want any, _ string) (bool, error) { return always(includes(got, want)) }},
+		"contains": {1, "to contain", containsValue},
+		"isNil":    {0, "to be nil", func(_, _ any, text string) (bool, error) { return always(text == "nil") }},
+		"exists":   {0, "not to be nil", func(_, _ any, text string) (bool, error) { return always(text != "nil") }},
+	}
+}
+
+func containsValue(got, want any, _ string) (bool, error) {
 	switch got := got.(type) {
 	case string:
 		text, ok := want.(string)
@@ -249,9 +256,9 @@ func (e *engine) expectFor(c *chart) goFunc {
 			got = gc.Arg(0)
 		}
 		functions := map[string]rt.Value{}
-		for name := range expectations {
+		for name, x := range expectations() {
 			functions[name] = e.value(name, 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-				return gc.Next(), e.checkExpectation(c, t, name, got, gc)
+				return gc.Next(), e.checkExpectation(c, t, name, x, got, gc)
 			})
 		}
 		return gc.PushingNext1(t.Runtime, e.tableOf(functions)), nil
@@ -259,34 +266,24 @@ func (e *engine) expectFor(c *chart) goFunc {
 }
 
 // checkExpectation checks one expectation. Its error has the values in the lines after the first.
-func (e *engine) checkExpectation(c *chart, t *rt.Thread, name string, got rt.Value, gc *rt.GoCont) error {
-	x := expectations[name]
+func (e *engine) checkExpectation(c *chart, t *rt.Thread, name string, x expectation, got rt.Value,
+	gc *rt.GoCont) error {
 	args := gc.Args()
-	if len(args) > x.args { // called with a colon
-		args = args[len(args)-x.args:]
-	}
 	if len(args) < x.args {
 		return fmt.Errorf("expect(value).%s needs a value", name)
 	}
-	gotText, err := e.shownText(c, t, got)
-	if err != nil {
-		return err
-	}
-	gotData, err := e.bridge.ToGo(got)
+	gotText, gotData, err := e.textAndData(c, t, got)
 	if err != nil {
 		return err
 	}
 	var want any
 	wantText := ""
-	if x.args > 0 {
-		if want, err = e.bridge.ToGo(args[0]); err != nil {
-			return err
-		}
-		if wantText, err = e.shownText(c, t, args[0]); err != nil {
+	if x.args > 0 { // with a colon, the table itself is the first argument
+		if wantText, want, err = e.textAndData(c, t, args[len(args)-1]); err != nil {
 			return err
 		}
 	}
-	holds, err := x.holds(e, gotData, want, gotText)
+	holds, err := x.holds(gotData, want, gotText)
 	switch {
 	case err != nil:
 		return err
@@ -296,4 +293,16 @@ func (e *engine) checkExpectation(c *chart, t *rt.Thread, name string, got rt.Va
 		return fmt.Errorf("expect(...).%s() fail\nExpected %s:\n%s", name, x.says, gotText)
 	}
 	return fmt.Errorf("expect(...).%s(...) fail\nExpected %s:\n%s\nActual:\n%s", name, x.says, wantText, gotText)
+}
+
+// textAndData returns a value as print shows it, and as data.
+func (e *engine) textAndData(c *chart, t *rt.Thread, v rt.Value) (text string, data any, err error) {
+	if text, err = e.shownText(c, t, v); err != nil {
+		return "", nil, err
+	}
+	if _, ok := v.TryCallable(); ok {
+		return text, text, nil // a function is no data
+	}
+	data, err = e.bridge.ToGo(v)
+	return text, data, err
 }
