@@ -28,6 +28,7 @@ type handler struct {
 	where    string
 	fn       rt.Value
 	warned   bool // that what it returns is ignored
+	typed    bool // it is a line of a prompt
 }
 
 // eventTables puts events and subcharts into a chart's environment, with their

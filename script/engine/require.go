@@ -44,6 +44,9 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 	if !ok {
 		return nil, e.moduleNotFound(c, name)
 	}
+	if owner.library && owner != c && !slices.Contains(c.libraries, owner) {
+		c.libraries, e.changed = append(c.libraries, owner), true
+	}
 	v, err := e.run(t, owner, file)
 	var f *scriptError
 	if errors.As(err, &f) {
@@ -229,6 +232,7 @@ func (e *engine) compileText(source, text string, b *blocks, names *rewriter, en
 	if err != nil {
 		return nil, err
 	}
+	e.covered.add(source, unit)
 	return e.r.LoadLuaUnit(unit, env), nil
 }
 

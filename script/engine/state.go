@@ -46,6 +46,8 @@ type engine struct {
 	nextID   int64
 	changed  bool             // handlers or functions, since they were last reported
 	cleanup  []func(end bool) // of modules
+	tests    []test
+	covered  *covered // nil if lines are not counted
 
 	request   *request
 	hook      rt.Value             // what scripts call behind an assignment
@@ -74,6 +76,7 @@ type chart struct {
 	open          func(file string) (string, bool) // finds further files, if there can be any
 	requires      map[string]int
 	grants        []string
+	asks          []string // permissions that it would be granted, for a check
 	children      []*chart
 
 	env        *rt.Table
@@ -84,8 +87,11 @@ type chart struct {
 	events     rt.Value            // its table of that name
 	loaded     map[string]*module
 	initiated  bool
-	functions  map[string]rt.Value
-	order      []string // names of functions, in the order of their registration
+	// functions are those for templates; libraries are the libraries that were required, whose
+	// functions the chart's templates have too.
+	functions map[string]rt.Value
+	libraries []*chart
+	order     []string // names of functions, in the order of their registration
 }
 
 // guarded runs work within all limits and returns the answer to the host.
