@@ -63,7 +63,7 @@ type rendering struct {
 	check        valueCheck
 	// explanation is nil unless it is asked for.
 	explanation *Explanation
-	coverage     *engine.Coverage // nil records nothing
+	coverage    *engine.Coverage // nil records nothing
 }
 
 // resolveValues merges the user's values over the chart's, removes disabled dependencies, and
