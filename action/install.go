@@ -38,7 +38,9 @@ type InstallRequest = DeployRequest
 type DeployRequest struct {
 	Chart  *chart.Chart
 	Values map[string]any
-	Name   string
+	// ValueOrigins returns where Values come from, for the record.
+	ValueOrigins OriginsFunc
+	Name         string
 	// Namespace is the namespace of the release, which must be that of Config.Releases; ""
 	// means that namespace.
 	Namespace   string
@@ -160,6 +162,9 @@ func (w *installOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	w.release = w.newRelease(recorded)
+	if err := w.recordOrigins(); err != nil {
+		return err
+	}
 	return w.persist(w.rendered.Chart)
 }
 

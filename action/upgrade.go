@@ -99,6 +99,9 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	w.release = w.newRelease(recorded, vals)
+	if err := w.recordOrigins(c, history.current()); err != nil {
+		return err
+	}
 	return w.persist(w.rendered.Chart)
 }
 

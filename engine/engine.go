@@ -166,7 +166,11 @@ func (x *executor) run(j *job) (err error) {
 	clear(x.same)
 	defer func() { j.warnings, x.warnings = x.warnings, nil }()
 	defer x.in.Coverage.add(x.cover)
-	j.output = withoutNoValue(x.execute(def, x.set, nil, j.scope.template(j.name)))
+	text := x.execute(def, x.set, nil, j.scope.template(j.name))
+	j.output = withoutNoValue(text)
+	if x.tracer != nil {
+		j.trace = &Trace{without(x.tracer.result, text, noValue)}
+	}
 	return nil
 }
 

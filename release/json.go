@@ -15,6 +15,7 @@ import (
 const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
+	keyValueOrigins     = "origins"
 	keyCompleted        = "completed" // in info
 )
 
@@ -57,6 +58,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Order != nil {
 		o.raw(keyOrder, r.Order)
+	}
+	if r.ValueOrigins != nil {
+		o.raw(keyValueOrigins, r.ValueOrigins)
 	}
 	return o.close(r.extra)
 }
@@ -101,6 +105,11 @@ func (r *Release) read(data []byte) error {
 		case keyOrder:
 			if !isNull(value) {
 				r.Order = value
+			}
+			return nil
+		case keyValueOrigins:
+			if !isNull(value) {
+				r.ValueOrigins = value
 			}
 			return nil
 		}

@@ -170,7 +170,7 @@ func Override(old, over map[string]any) map[string]any {
 				out[k] = table
 			}
 		default:
-			out[k] = v
+			out[k] = replace(v, was)
 		}
 	}
 	return out

@@ -86,6 +86,8 @@ var commandUses = map[string]struct {
 	"rollback":              {cluster, "a 1"},
 	"readme":                {offline, "chart"},
 	"schema":                {offline, "chart"},
+	"script repl":           {namespace, "chart"},
+	"script types":          {offline, "chart"},
 	"search hub":            {offline, "x --endpoint http://127.0.0.1:1"},
 	"search repo":           {offline, "x"},
 	"show all":              {offline, "chart"},

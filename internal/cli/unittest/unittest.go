@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/unittest"
 	"github.com/moonhelm/moonhelm/chart/unittest/coverage"
 	"github.com/moonhelm/moonhelm/chart/unittest/report"
@@ -22,6 +23,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/script/wire"
 )
 
 // Options are the flags of `helm unittest`.
@@ -44,6 +46,11 @@ type Options struct {
 	Coverage      bool
 	CoverageFiles []string
 	CoverageMin   float64
+
+	scripts cmdutil.ScriptFlags
+	loader  loader.Loader
+	// profile has the lines of scripts that were run, nil if they are not counted.
+	profile *coverage.Profile
 }
 
 // New creates the command.
@@ -53,8 +60,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "unittest CHART...",
 		Short: "Run the unit tests of charts",
 		Long: `Run the unit tests of charts: suites in tests/*_test.yaml, in the format of the
-plugin helm-unittest. A test renders templates with values of its own, and asserts
-what they render. No cluster is needed, and nothing is installed:
+plugin helm-unittest, and tests of scripts in tests/*_test.lua. A test renders
+templates with values of its own, and asserts what they render. No cluster is
+needed, and nothing is installed:
 
   # mychart/tests/deployment_test.yaml
   suite: deployment
@@ -68,8 +76,18 @@ what they render. No cluster is needed, and nothing is installed:
             path: spec.replicas
             value: 3
 
-With --coverage, it shows which lines and branches of the templates the tests run;
---coverage-file writes that for other tools: as HTML, for lcov, or for Cobertura.`,
+A test in Lua runs a command or an event, with what a cluster and servers would
+answer, and looks at what came of it:
+
+  -- mychart/tests/scripts_test.lua
+  test("computes the port", function()
+    local out = run("install", { values = { port = 80 } })
+    expect(out.values.adminPort).equals(81)
+  end)
+
+With --coverage, it shows which lines and branches of the templates, and which
+lines of the scripts, the tests run; --coverage-file writes that for other tools:
+as HTML, for lcov, or for Cobertura.`,
 		Example: `  helm unittest ./mychart
   helm unittest -f 'tests/unit/*_test.yaml' ./mychart
   helm unittest ./mychart --update-snapshot
@@ -95,7 +113,7 @@ With --coverage, it shows which lines and branches of the templates the tests ru
 
 func (o *Options) bind(cmd *cobra.Command, f *cmdutil.Factory) {
 	fs := cmd.Flags()
-	fs.StringArrayVarP(&o.Files, "file", "f", []string{"tests/*_test.yaml"},
+	fs.StringArrayVarP(&o.Files, "file", "f", []string{"tests/*_test.yaml", "tests/*_test.lua"},
 		"pattern of the files with suites, from the chart's directory (may be repeated)")
 	fs.Var((*listFlag)(&o.Values), "values",
 		"values file, or a pattern of values files, that override those of the suites (-v; may be repeated)")
@@ -119,6 +137,10 @@ func (o *Options) bind(cmd *cobra.Command, f *cmdutil.Factory) {
 	fs.StringArrayVar(&o.CoverageFiles, "coverage-file", nil,
 		"write the coverage to a file, by its extension: .html, .info (lcov), .xml (Cobertura) or .txt (may be repeated)")
 	fs.Float64Var(&o.CoverageMin, "coverage-min", 0, "fail if the tests run a smaller percentage of the lines")
+	cmdutil.StringSliceVarP(fs, &o.scripts.Accept, "accept-perms", "",
+		"permissions of charts' scripts to accept: io, os; network is answered by the tests")
+	fs.DurationVar(&o.scripts.CPU, "script-timeout", wire.DefaultLimits().CPU,
+		"limit of the CPU time of the scripts of a file of tests, and of each command that it runs")
 	fs.Var(&colorFlag{setting: &f.Settings.Color}, "color", "use colour in output: never, auto or always")
 	fs.Lookup("color").NoOptDefVal = "always"
 	_ = cmd.RegisterFlagCompletionFunc("output-type",
@@ -161,6 +183,7 @@ func (c *colorFlag) Set(text string) error {
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	o.loader = f.Loader()
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -193,6 +216,10 @@ func once(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	var opened []*suites.Chart
+	o.profile = nil
+	if o.wantsCoverage() {
+		o.profile = &coverage.Profile{}
+	}
 	charts := make([]unittest.Chart, len(o.Charts))
 	for i, path := range o.Charts {
 		c, found := o.open(ctx, f, path, vals)
@@ -244,6 +271,11 @@ func (o *Options) open(ctx context.Context, f *cmdutil.Factory, path string,
 	}
 	out = unittest.Chart{Name: c.Root.Name(), Path: path}
 	out.Suites, out.Err = o.findSuites(ctx, c)
+	if out.Err == nil {
+		var scripts []unittest.Suite
+		scripts, out.Err = o.findScriptTests(ctx, f, c)
+		out.Suites = append(out.Suites, scripts...)
+	}
 	return c, out
 }
 
@@ -286,9 +318,9 @@ func (o *Options) reportCoverage(f *cmdutil.Factory, charts []*suites.Chart) (be
 	if !o.wantsCoverage() {
 		return nil, nil
 	}
-	var p coverage.Profile
+	p := o.profile
 	for _, c := range charts {
-		c.AddCoverage(&p)
+		c.AddCoverage(p)
 	}
 	if o.Coverage {
 		if err := p.WriteTable(f.Lines()); err != nil {
@@ -297,7 +329,7 @@ func (o *Options) reportCoverage(f *cmdutil.Factory, charts []*suites.Chart) (be
 	}
 	var errs []error
 	for _, file := range slices.Compact(o.CoverageFiles) {
-		errs = append(errs, writeFile(file, coverageFormat(file)(&p)))
+		errs = append(errs, writeFile(file, coverageFormat(file)(p)))
 	}
 	if got := p.Totals().LinePercent(); got < o.CoverageMin {
 		below = &belowError{got, o.CoverageMin}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/yaml"
+)
+
+// An OriginValue is a value with its origins in JSON.
+type OriginValue struct {
+	Path    []string        `json:"path"`
+	Value   any             `json:"value"`
+	Origins []values.Origin `json:"origins"`
+}
+
+// OriginValues returns the scalars and lists of vals with their origins, in the order of their keys.
+// origins may be nil.
+func OriginValues(vals map[string]any, origins *values.Origins) []OriginValue {
+	return leaves(vals, origins, nil, []OriginValue{})
+}
+
+func leaves(vals map[string]any, origins *values.Origins, path []string, out []OriginValue) []OriginValue {
+	for _, key := range slices.Sorted(maps.Keys(vals)) {
+		below := append(path[:len(path):len(path)], key)
+		if table, ok := vals[key].(map[string]any); ok && len(table) > 0 {
+			out = leaves(table, origins, below, out)
+			continue
+		}
+		of := origins.Of(below...)
+		if of == nil {
+			of = []values.Origin{}
+		}
+		out = append(out, OriginValue{Path: below, Value: vals[key], Origins: of})
+	}
+	return out
+}
+
+// OriginText returns the origins of a value in one line, or "" if there are none.
+func OriginText(origins []values.Origin) string {
+	texts := make([]string, len(origins))
+	for i, o := range origins {
+		texts[i] = term.SafeLine(o.String())
+	}
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		return texts[0]
+	}
+	return texts[0] + ", over " + strings.Join(texts[1:], ", ")
+}
+
+// WriteOrigins prints vals as YAML with the origins as comments. origins may be nil.
+func WriteOrigins(w io.Writer, vals map[string]any, origins *values.Origins) error {
+	node, err := commented(vals, origins, nil)
+	if err != nil {
+		return fmt.Errorf("write values: %w", err)
+	}
+	enc := yaml.NewEncoderV3(term.SafeWriter(w))
+	enc.SetIndent(2)
+	return errors.Join(enc.Encode(node), enc.Close())
+}
+
+// commented returns vals as a node with the origins as comments.
+func commented(vals map[string]any, origins *values.Origins, path []string) (*yaml.Node, error) {
+	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, key := range slices.Sorted(maps.Keys(vals)) {
+		below := append(path[:len(path):len(path)], key)
+		table, isTable := vals[key].(map[string]any)
+		text, err := yaml.Marshal(map[string]any{key: vals[key]}) // as helm get values writes it
+		if err != nil {
+			return nil, err
+		}
+		pair := yaml.Root(text)
+		if pair == nil || len(pair.Content) != 2 {
+			return nil, fmt.Errorf("%s cannot be written as YAML", strings.Join(below, "."))
+		}
+		name, value := pair.Content[0], pair.Content[1]
+		if isTable && len(table) > 0 {
+			if value, err = commented(table, origins, below); err != nil {
+				return nil, err
+			}
+		} else if c := OriginText(origins.Of(below...)); c != "" {
+			if value.Kind == yaml.ScalarNode || len(value.Content) == 0 {
+				value.LineComment = c
+			} else {
+				name.LineComment = c
+			}
+		}
+		out.Content = append(out.Content, name, value)
+	}
+	return out, nil
+}
