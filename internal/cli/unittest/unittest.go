@@ -113,8 +113,8 @@ as HTML, for lcov, or for Cobertura.`,
 
 func (o *Options) bind(cmd *cobra.Command, f *cmdutil.Factory) {
 	fs := cmd.Flags()
-	fs.StringArrayVarP(&o.Files, "file", "f", []string{"tests/*_test.yaml", "tests/*_test.lua"},
-		"pattern of the files with suites, from the chart's directory (may be repeated)")
+	fs.StringArrayVarP(&o.Files, "file", "f", nil, "pattern of the files with suites, from the chart's directory "+
+		"(may be repeated); without it tests/*_test.yaml and tests/*_test.lua")
 	fs.Var((*listFlag)(&o.Values), "values",
 		"values file, or a pattern of values files, that override those of the suites (-v; may be repeated)")
 	fs.VarP((*listFlag)(&o.Values), "v", "v", "the same as --values, as in helm-unittest")
@@ -194,6 +194,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 }
 
 func (o *Options) check() error {
+	if len(o.Files) == 0 {
+		o.Files = []string{"tests/*_test.yaml", "tests/*_test.lua"}
+	}
 	if _, err := report.ParseFormat(o.OutputType); err != nil {
 		return fmt.Errorf("--output-type: %w", err)
 	}
