@@ -45,7 +45,10 @@ func (o Origin) String() string {
 }
 
 // Origins are the origins of the values of a chart tree. See [Explain].
-type Origins struct{ root map[string]any }
+type Origins struct {
+	root  map[string]any
+	lists *Lists
+}
 
 // Explain returns where the values that [Resolve] returns come from. It merges values whose
 // leaves, scalars and lists, carry their origins, with the same code. It calls read for
@@ -59,14 +62,15 @@ func Explain(c *chart.Chart, o Options, read func(path string) ([]byte, error)) 
 	if err != nil {
 		return nil, err
 	}
-	return &Origins{res.Values}, nil
+	return &Origins{res.Values, ListsOf(c)}, nil
 }
 
 // Of returns the origins of the value at path, the keys from the root's values down: first the
 // place that set it, then those that it took precedence over, nearest first. It returns nil
-// for tables and for paths without a value.
+// for tables and for paths without a value. The steps of items are those of [Origins.Items].
 func (o *Origins) Of(path ...string) []Origin {
-	leaf, ok := at(o.root, path).(*traced)
+	v, _ := at(o.root, o.lists, path)
+	leaf, ok := v.(*traced)
 	if !ok {
 		return nil
 	}
@@ -83,18 +87,22 @@ func (o *Origins) Of(path ...string) []Origin {
 // Update compares vals with the values of o. It gives those that differ the origin that from
 // returns for their path, and removes those that vals lacks.
 func (o *Origins) Update(vals map[string]any, from func(path []string) Origin) {
-	o.root = update(o.root, vals, nil, from)
+	o.root = update(o.root, vals, nil, from, o.lists)
 }
 
-func update(old, vals map[string]any, path []string, from func([]string) Origin) map[string]any {
+func update(old, vals map[string]any, path []string, from func([]string) Origin, l *Lists) map[string]any {
 	out := make(map[string]any, len(vals))
 	for k, v := range vals {
 		below := append(path[:len(path):len(path)], k)
 		leaf, wasLeaf := old[k].(*traced)
+		list, isList := v.([]any)
 		switch table, isTable := v.(map[string]any); {
 		case isTable:
 			was, _ := old[k].(map[string]any)
-			out[k] = update(was, table, below, from)
+			out[k] = update(was, table, below, from, l.field(k))
+		case isList && l.field(k).list() != nil:
+			was, _ := old[k].([]any)
+			out[k] = updateItems(was, list, below, from, l.field(k).list())
 		case wasLeaf && equal(leaf.value, v):
 			out[k] = leaf
 		case v != nil:
@@ -111,22 +119,13 @@ func equal(a, b any) bool {
 	return reflect.DeepEqual(a, b) || reflect.DeepEqual(wrap(a), wrap(b))
 }
 
-// at returns the value at path, or nil.
-func at(vals map[string]any, path []string) any {
-	var v any = vals
-	for _, key := range path {
-		table, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = table[key]
-	}
-	return v
-}
-
 func joinAll(path []string) string {
 	text := ""
 	for _, key := range path {
+		if strings.HasPrefix(key, "[") && text != "" {
+			text += key // an item
+			continue
+		}
 		text = join(text, key)
 	}
 	return text
@@ -179,7 +178,7 @@ func traceChart(c *chart.Chart) *chart.Chart {
 	if f := c.File(chart.FileValues); f != nil {
 		file.root = yaml.Root(f.Data)
 	}
-	out.Values = file.table(c.Values, file.root, 0, "")
+	out.Values = file.table(c.Values, file.root, 0, "", ListsOf(c))
 	below := make([]*chart.Chart, len(c.Dependencies()))
 	for i, d := range c.Dependencies() {
 		below[i] = traceChart(d)
@@ -196,7 +195,7 @@ type source struct {
 
 // table returns vals with traced leaves. n is the node of vals, or nil; line is that of its
 // key, for leaves whose own line is not known.
-func (s source) table(vals map[string]any, n *yaml.Node, line int, path string) map[string]any {
+func (s source) table(vals map[string]any, n *yaml.Node, line int, path string, l *Lists) map[string]any {
 	nodes := children(n)
 	out := make(map[string]any, len(vals))
 	for k, v := range vals {
@@ -209,8 +208,12 @@ func (s source) table(vals map[string]any, n *yaml.Node, line int, path string) 
 		case nil:
 			out[k] = nil
 		case map[string]any:
-			out[k] = s.table(v, value, at, below)
+			out[k] = s.table(v, value, at, below, l.field(k))
 		default:
+			if list, ok := v.([]any); ok && l.field(k).list() != nil {
+				out[k] = s.list(list, value, at, below, l.field(k).list())
+				continue
+			}
 			out[k] = &traced{value: v, origins: []Origin{{File: s.name, Line: at, Path: below}}}
 		}
 	}
@@ -231,30 +234,34 @@ func children(n *yaml.Node) map[string][2]*yaml.Node {
 }
 
 // traceFile returns vals, the values of a values file of the user, traced.
-func traceFile(name string, data []byte, vals map[string]any) map[string]any {
+func traceFile(name string, data []byte, vals map[string]any, l *Lists) map[string]any {
 	s := source{name: name, root: yaml.Root(data)}
-	return s.table(vals, s.root, 0, "")
+	return s.table(vals, s.root, 0, "", l)
 }
 
 // applyTraced is [Apply] for traced values. What the expression sets gets the flag as its origin.
-func applyTraced(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
-	before := untraceLists(dst)
-	if err := Apply(dst, mode, expr, read); err != nil {
+func (l *Lists) applyTraced(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
+	before := untraceLists(dst, l)
+	if err := l.Apply(dst, mode, expr, read); err != nil {
 		return err
 	}
-	traceChanges(dst, before, mode.String()+" "+expr, "")
+	traceChanges(dst, before, mode.String()+" "+expr, "", l)
 	return nil
 }
 
 // untraceLists replaces the traced lists of vals by copies without origins, whose items an
 // expression can set. It returns the values as they were.
-func untraceLists(vals map[string]any) (before map[string]any) {
+func untraceLists(vals map[string]any, l *Lists) (before map[string]any) {
 	before = make(map[string]any, len(vals))
 	for k, v := range vals {
 		before[k] = v
 		switch v := v.(type) {
 		case map[string]any:
-			before[k] = untraceLists(v)
+			before[k] = untraceLists(v, l.field(k))
+		case []any:
+			if r := l.field(k).list(); r != nil {
+				vals[k] = untraceItems(v, r.items)
+			}
 		case *traced:
 			if list, ok := v.value.([]any); ok {
 				vals[k] = copyValue(list)
@@ -265,15 +272,20 @@ func untraceLists(vals map[string]any) (before map[string]any) {
 }
 
 // traceChanges traces the leaves of vals that are not traced: what a flag has set, and lists.
-func traceChanges(vals, before map[string]any, flag, path string) {
+func traceChanges(vals, before map[string]any, flag, path string, l *Lists) {
 	for k, v := range vals {
 		below := join(path, k)
 		switch v := v.(type) {
 		case nil, *traced:
 		case map[string]any:
 			was, _ := before[k].(map[string]any)
-			traceChanges(v, was, flag, below)
+			traceChanges(v, was, flag, below, l.field(k))
 		default:
+			if list, ok := v.([]any); ok && l.field(k).list() != nil {
+				was, _ := before[k].([]any)
+				traceItems(list, was, flag, below, l.field(k).list())
+				continue
+			}
 			leaf, wasLeaf := before[k].(*traced)
 			if _, isList := v.([]any); isList && wasLeaf && reflect.DeepEqual(leaf.value, v) {
 				vals[k] = leaf

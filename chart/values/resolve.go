@@ -37,7 +37,8 @@ func (r *Resolved) Rounded(vals map[string]any) map[string]any {
 }
 
 // Resolve returns the enabled subcharts of c and the values of each chart for the user's
-// values. It modifies neither c nor user.
+// values. It modifies neither c nor user. Lists that the schemas of the charts describe as such merge
+// item by item; see [Lists].
 func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
 	return resolve(c, user, &importer{})
 }
@@ -45,6 +46,7 @@ func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
 func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, error) {
 	tree := grow(c, true)
 	tree.link()
+	lists := listsOf(tree.chart)
 	nulls, exact := tree.findTraits()
 	users := traits{exact: exact}
 	users.addTable(user)
@@ -52,7 +54,7 @@ func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, erro
 	var vals map[string]any
 	if tree.isConditional() {
 		var err error
-		if vals, err = (&coalescer{nulls: nulls}).scope(tree.chart, user, c.Name()); err != nil {
+		if vals, err = (&coalescer{nulls: nulls}).scope(tree.chart, user, c.Name(), lists); err != nil {
 			return nil, err
 		}
 	}
@@ -60,12 +62,15 @@ func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, erro
 	pr.prune(tree, vals, tags, "")
 	tree.link()
 	im.nulls = nulls
-	if err := im.run(tree, c.Name()); err != nil {
+	if err := im.run(tree, c.Name(), lists); err != nil {
 		return nil, err
 	}
 	co := &coalescer{nulls: nulls}
-	vals, err := co.scope(tree.chart, user, c.Name())
+	vals, err := co.scope(tree.chart, user, c.Name(), lists)
 	if err != nil {
+		return nil, err
+	}
+	if vals, err = lists.Finish(vals); err != nil {
 		return nil, err
 	}
 	return &Resolved{Chart: tree.chart, Values: vals, Exact: users.exact,
