@@ -29,7 +29,7 @@ func ComputedValues(rel *release.Release) (map[string]any, error) {
 		meta.Dependencies = nil
 		c.Metadata = &meta
 	})
-	res, err := values.Resolve(c, rel.Config)
+	res, err := values.ReadLists(rel.Lists).Resolve(c, rel.Config)
 	if err != nil {
 		return nil, err
 	}

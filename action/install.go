@@ -160,6 +160,7 @@ func (w *installOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	w.release = w.newRelease(recorded)
+	w.release.Lists = resolved.Lists.Record(resolved.Values, w.release.Config)
 	return w.persist(w.rendered.Chart)
 }
 

@@ -15,6 +15,7 @@ import (
 const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
+	keyLists            = "lists"
 	keyCompleted        = "completed" // in info
 )
 
@@ -57,6 +58,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Order != nil {
 		o.raw(keyOrder, r.Order)
+	}
+	if r.Lists != nil {
+		o.raw(keyLists, r.Lists)
 	}
 	return o.close(r.extra)
 }
@@ -101,6 +105,11 @@ func (r *Release) read(data []byte) error {
 		case keyOrder:
 			if !isNull(value) {
 				r.Order = value
+			}
+			return nil
+		case keyLists:
+			if !isNull(value) {
+				r.Lists = value
 			}
 			return nil
 		}

@@ -98,6 +98,9 @@ type Release struct {
 	// Order is the order of objects that the charts define (package plan's Order
 	// as JSON), or nil if they define none. The key is "order"; Helm ignores it.
 	Order json.RawMessage
+	// Lists are the lists of the values that merge (package values' Lists as JSON), or nil if
+	// there are none. The key is "lists"; Helm ignores it.
+	Lists json.RawMessage
 	// Holder identifies the client that works on a pending revision. It is stored
 	// next to the JSON, and only while the revision is pending.
 	Holder string

@@ -45,10 +45,10 @@ type listRule struct {
 }
 
 // ListsOf returns the lists that merge in the values of the tree of c. It returns nil if no schema
-// of the tree has such a list. It ignores a schema that cannot be read, which its validation
+// of the tree has such a list, or if c is nil. It ignores a schema that cannot be read, which its validation
 // reports.
 func ListsOf(c *chart.Chart) *Lists {
-	if !declaresLists(c) {
+	if c == nil || !declaresLists(c) {
 		return nil
 	}
 	tree := grow(c, true)

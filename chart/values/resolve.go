@@ -20,6 +20,8 @@ type Resolved struct {
 	// Exact is set if Values may contain a [Long] or a [Real]. They must then be
 	// [Rounded] for templates and schemas.
 	Exact bool
+	// Lists are the lists of the values that merge, or nil if none does.
+	Lists *Lists
 	// Warnings are messages about values that contradict each other.
 	Warnings []string
 	// Misfits are messages about charts in charts/ whose versions satisfy no entry with
@@ -40,13 +42,13 @@ func (r *Resolved) Rounded(vals map[string]any) map[string]any {
 // values. It modifies neither c nor user. Lists that the schemas of the charts describe as such merge
 // item by item; see [Lists].
 func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
-	return resolve(c, user, &importer{})
+	return resolve(c, user, &importer{}, listsOf)
 }
 
-func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, error) {
+func resolve(c *chart.Chart, user map[string]any, im *importer, of func(*chart.Chart) *Lists) (*Resolved, error) {
 	tree := grow(c, true)
 	tree.link()
-	lists := listsOf(tree.chart)
+	lists := of(tree.chart)
 	nulls, exact := tree.findTraits()
 	users := traits{exact: exact}
 	users.addTable(user)
@@ -73,6 +75,6 @@ func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, erro
 	if vals, err = lists.Finish(vals); err != nil {
 		return nil, err
 	}
-	return &Resolved{Chart: tree.chart, Values: vals, Exact: users.exact,
+	return &Resolved{Chart: tree.chart, Values: vals, Exact: users.exact, Lists: lists,
 		Warnings: slices.Concat(pr.warnings, im.warnings, co.warnings), Misfits: pr.misfits}, nil
 }

@@ -148,11 +148,11 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, factory *cmdutil.Factory) err
 
 // plan returns the changes of an upgrade, or of an install if there is no release.
 func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name, ref string) (*action.Change, error) {
-	vals, err := f.Values.Build(ctx, factory)
+	c, err := factory.Chart(ctx, ref, &f.Chart)
 	if err != nil {
 		return nil, err
 	}
-	c, err := factory.Chart(ctx, ref, &f.Chart)
+	vals, err := f.Values.Build(ctx, factory, c)
 	if err != nil {
 		return nil, err
 	}

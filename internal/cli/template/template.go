@@ -107,11 +107,11 @@ with the API server.`,
 const defaultName = "release-name"
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	vals, err := o.ValueFlags.Build(ctx, f)
+	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
 	if err != nil {
 		return err
 	}
-	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
+	vals, err := o.ValueFlags.Build(ctx, f, c)
 	if err != nil {
 		return err
 	}

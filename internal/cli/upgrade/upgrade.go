@@ -79,11 +79,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err := o.Prepare(); err != nil {
 		return err
 	}
-	vals, err := o.Values.Build(ctx, f)
+	c, err := f.Chart(ctx, o.ChartRef, &o.Chart)
 	if err != nil {
 		return err
 	}
-	c, err := f.Chart(ctx, o.ChartRef, &o.Chart)
+	vals, err := o.Values.Build(ctx, f, c)
 	if err != nil {
 		return err
 	}

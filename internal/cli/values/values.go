@@ -79,12 +79,11 @@ condition, tag, import or script reads, with the key that was probably meant.`,
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	read := o.Reader(ctx, f)
-	user, err := o.Sources().Build(read)
+	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
 	if err != nil {
 		return err
 	}
-	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
+	user, err := o.ValueFlags.Build(ctx, f, c)
 	if err != nil {
 		return err
 	}
@@ -109,7 +108,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		}
 		return output.WriteYAML(f.Out, vals)
 	}
-	origins, err := values.Explain(c, o.Sources(), read)
+	origins, err := values.Explain(c, o.Sources(), o.Reader(ctx, f))
 	if err != nil {
 		return err
 	}
@@ -168,18 +167,29 @@ type value struct {
 // leaves appends the scalars and lists of vals to out, in the order of their keys.
 func leaves(vals map[string]any, origins *values.Origins, path []string, out []value) []value {
 	for _, key := range slices.Sorted(maps.Keys(vals)) {
-		below := append(path[:len(path):len(path)], key)
-		if table, ok := vals[key].(map[string]any); ok && len(table) > 0 {
-			out = leaves(table, origins, below, out)
-			continue
-		}
-		of := origins.Of(below...)
-		if of == nil {
-			of = []values.Origin{}
-		}
-		out = append(out, value{Path: below, Value: vals[key], Origins: of})
+		out = leaf(vals[key], origins, append(path[:len(path):len(path)], key), out)
 	}
 	return out
+}
+
+// leaf appends a value to out: if it is a table or a list that merges, what is in it.
+func leaf(v any, origins *values.Origins, path []string, out []value) []value {
+	if table, ok := v.(map[string]any); ok && len(table) > 0 {
+		return leaves(table, origins, path, out)
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		if steps := origins.Items(path...); len(steps) == len(list) {
+			for i, step := range steps {
+				out = leaf(list[i], origins, append(path[:len(path):len(path)], step), out)
+			}
+			return out
+		}
+	}
+	of := origins.Of(path...)
+	if of == nil {
+		of = []values.Origin{}
+	}
+	return append(out, value{Path: path, Value: v, Origins: of})
 }
 
 // comment returns the origins of a value in one line, or "" if there are none.
@@ -213,7 +223,6 @@ func commented(vals map[string]any, origins *values.Origins, path []string) (*ya
 	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, key := range slices.Sorted(maps.Keys(vals)) {
 		below := append(path[:len(path):len(path)], key)
-		table, isTable := vals[key].(map[string]any)
 		text, err := yaml.Marshal(map[string]any{key: vals[key]}) // as helm get values writes it
 		if err != nil {
 			return nil, err
@@ -223,18 +232,37 @@ func commented(vals map[string]any, origins *values.Origins, path []string) (*ya
 			return nil, fmt.Errorf("%s cannot be written as YAML", strings.Join(below, "."))
 		}
 		name, value := pair.Content[0], pair.Content[1]
-		if isTable && len(table) > 0 {
-			if value, err = commented(table, origins, below); err != nil {
-				return nil, err
-			}
-		} else if c := comment(origins.Of(below...)); c != "" {
-			if value.Kind == yaml.ScalarNode || len(value.Content) == 0 {
-				value.LineComment = c
-			} else {
-				name.LineComment = c
-			}
+		if value, err = commentedValue(vals[key], name, value, origins, below); err != nil {
+			return nil, err
 		}
 		out.Content = append(out.Content, name, value)
 	}
 	return out, nil
+}
+
+// commentedValue returns the node of v with the origins as comments. The comment of a list that does not
+// merge stands at name, the node of its key.
+func commentedValue(v any, name, node *yaml.Node, origins *values.Origins, path []string) (*yaml.Node, error) {
+	if table, ok := v.(map[string]any); ok && len(table) > 0 {
+		return commented(table, origins, path)
+	}
+	list, _ := v.([]any)
+	if steps := origins.Items(path...); len(list) > 0 && len(steps) == len(list) && len(node.Content) == len(list) {
+		for i, step := range steps {
+			var err error
+			below := append(path[:len(path):len(path)], step)
+			if node.Content[i], err = commentedValue(list[i], node.Content[i], node.Content[i], origins, below); err != nil {
+				return nil, err
+			}
+		}
+		return node, nil
+	}
+	if c := comment(origins.Of(path...)); c != "" {
+		if node.Kind == yaml.ScalarNode || len(node.Content) == 0 {
+			node.LineComment = c
+		} else {
+			name.LineComment = c
+		}
+	}
+	return node, nil
 }
