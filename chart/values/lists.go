@@ -140,14 +140,14 @@ func rootSchemas(c *chart.Chart) []schemaAt {
 // maxExpanded limits the schemas that describe one value.
 const maxExpanded = 256
 
-// expand returns s and the schemas that apply wherever s does: those that it refers to, and those
-// of its allOf.
-func expand(s schemaAt) []schemaAt {
+// expand returns the schemas and those that apply wherever they do: those that they refer to, and those
+// of their allOf. The order is that of the queue.
+func expand(queue ...schemaAt) []schemaAt {
 	var out []schemaAt
 	seen := map[uintptr]bool{}
-	queue := []schemaAt{s}
 	for len(queue) > 0 && len(out) < maxExpanded {
-		s, queue = queue[0], queue[1:]
+		s := queue[0]
+		queue = queue[1:]
 		id := reflect.ValueOf(s.node).Pointer()
 		if s.node == nil || seen[id] {
 			continue
@@ -226,7 +226,7 @@ func (l *Lists) field(key string) *Lists {
 			node, ok = s.node["additionalProperties"].(map[string]any)
 		}
 		if ok {
-			below.schemas = append(below.schemas, expand(schemaAt{node, s.file})...)
+			below.schemas = append(below.schemas, schemaAt{node, s.file})
 		}
 	}
 	if key == Global && l.above != nil {
@@ -234,7 +234,7 @@ func (l *Lists) field(key string) *Lists {
 			below.schemas = append(below.schemas, global.schemas...)
 		}
 	}
-	if len(below.schemas) == 0 && below.chart == nil {
+	if below.schemas = expand(below.schemas...); len(below.schemas) == 0 && below.chart == nil {
 		below = nil
 	}
 	if l.fields == nil {
@@ -290,9 +290,10 @@ func itemsOf(schemas []schemaAt) *Lists {
 	items := &Lists{}
 	for _, s := range schemas {
 		if node, ok := s.node["items"].(map[string]any); ok {
-			items.schemas = append(items.schemas, expand(schemaAt{node, s.file})...)
+			items.schemas = append(items.schemas, schemaAt{node, s.file})
 		}
 	}
+	items.schemas = expand(items.schemas...)
 	if len(items.schemas) == 0 {
 		return nil
 	}

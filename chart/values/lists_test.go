@@ -226,6 +226,19 @@ $defs:
 	}
 }
 
+// A schema in which every value is described by many schemas takes no longer the deeper values are.
+func TestWideSchema(t *testing.T) {
+	refs := strings.Repeat(`{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}, `, 20)
+	c := originChart(t, "web", strings.Repeat("{a: ", 60)+"[1]"+strings.Repeat("}", 60)+"\n", nil)
+	c.Schema = []byte(`{"allOf": [` + refs + `{}], "$defs": {
+		"a": {"additionalProperties": {"allOf": [` + refs + `{}]}},
+		"b": {"additionalProperties": {"x-kubernetes-list-type": "set", "allOf": [` + refs + `{}]}}}}`)
+	res, err := Resolve(c, Copy(c.Values))
+	if err != nil || encodeItem(res.Values) != encodeItem(c.Values) {
+		t.Errorf("got %v, %v", res, err)
+	}
+}
+
 func TestOriginsOfItems(t *testing.T) {
 	c := listChart(t, "ports:\n- name: a\n  port: 1\n  host: x\n- {name: b}\nhosts: [x]\nmain:\n  users:\n  - name: b\n", "users:\n- name: a\n")
 	files := map[string]string{"f.yaml": "ports:\n- name: a\n  port: 2\n- name: c\nhosts:\n- h\nmain:\n  users: [{name: a, x: 1}]\n"}
