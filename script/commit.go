@@ -262,6 +262,8 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 			d.Enabled, ok = v.(bool)
 		case "import-values":
 			d.ImportValues, ok = v.([]any)
+		case "export-values":
+			d.ExportValues, ok = v.([]any)
 		case "tags":
 			d.Tags, ok = readTexts(v)
 		case "depends-on":

@@ -19,6 +19,7 @@ type coalescer struct {
 	// their defaults are shared instead of copied.
 	nulls    map[*chart.Chart]bool
 	hasNulls bool // the current chart is one of nulls
+	exports  map[*chart.Chart][]export
 	warnings []string
 }
 
@@ -52,6 +53,9 @@ func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string, l *
 		if _, ok := over[k]; !ok && (v != nil || co.keepNulls) {
 			out[k] = co.fallback(v, co.keepNulls)
 		}
+	}
+	if co.exports[c] != nil {
+		co.export(c, out, over, path, l)
 	}
 	for _, d := range subcharts {
 		name := d.Name()

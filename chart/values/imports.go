@@ -16,6 +16,7 @@ type importer struct {
 	// Helm and contrary to its documentation.
 	parentWins bool
 	nulls      map[*chart.Chart]bool
+	exports    map[*chart.Chart][]export
 	warnings   []string
 }
 
@@ -37,13 +38,19 @@ func (im *importer) run(n *node, path string, l *Lists) error {
 	if err != nil {
 		return err
 	}
+	source := vals // what can be imported: exported values are no defaults
+	if im.exports != nil {
+		if source, err = (&coalescer{keepNulls: true, exports: im.exports}).scope(n.chart, nil, path, l); err != nil {
+			return err
+		}
+	}
 	imported := map[string]any{}
 	for _, e := range entriesOf(n.chart) {
 		name := effectiveName(e)
 		if !n.listed {
 			name = e.Name // the alias was not applied
 		}
-		childVals, _ := vals[name].(map[string]any)
+		childVals, _ := source[name].(map[string]any)
 		for i, iv := range e.ImportValues {
 			from, to, err := importPaths(iv)
 			if err != nil {

@@ -55,20 +55,27 @@ func resolve(c *chart.Chart, user map[string]any, im *importer, of func(*chart.C
 	pr := &pruner{}
 	var vals map[string]any
 	if tree.isConditional() {
-		var err error
-		if vals, err = (&coalescer{nulls: nulls}).scope(tree.chart, user, c.Name(), lists); err != nil {
+		exports, err := tree.exports()
+		if err != nil {
+			return nil, err
+		}
+		if vals, err = (&coalescer{nulls: nulls, exports: exports}).scope(tree.chart, user, c.Name(), lists); err != nil {
 			return nil, err
 		}
 	}
 	tags, _ := vals["tags"].(map[string]any)
 	pr.prune(tree, vals, tags, "")
 	tree.link()
-	im.nulls = nulls
+	exports, err := tree.exports() // those of the dependencies that are left
+	if err != nil {
+		return nil, err
+	}
+	im.nulls, im.exports = nulls, exports
 	if err := im.run(tree, c.Name(), lists); err != nil {
 		return nil, err
 	}
-	co := &coalescer{nulls: nulls}
-	vals, err := co.scope(tree.chart, user, c.Name(), lists)
+	co := &coalescer{nulls: nulls, exports: exports}
+	vals, err = co.scope(tree.chart, user, c.Name(), lists)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,8 @@
 //     documented for Helm, imported values override the chart's own defaults. The
 //     first of several imports overrides later ones, and the user's values override
 //     all. Values that the user sets for a subchart are not imported.
+//     Values that a chart exports to a subchart (export-values) override the defaults of all charts,
+//     as they are with the values from above; what the user sets for the subchart overrides them.
 //  4. Coalesce. From the root down, the values from above are merged into a chart's
 //     defaults; a value from above that is not a table replaces the default. The
 //     table below a subchart's name, with the chart's globals merged into its

@@ -239,7 +239,7 @@ func propose(f *cmdutil.Factory, c *chart.Chart, text []byte) {
 		return
 	}
 	var b strings.Builder
-	b.WriteString("hint: values files replace these lists; with the comment above its key, they merge a list item by item:")
+	b.WriteString("hint: values files replace these lists; with a comment above its key, a list merges item by item:")
 	for _, p := range found[:min(len(found), maxProposals)] {
 		fmt.Fprintf(&b, "\n  %s: # @schema x-kubernetes-list-type:map; x-kubernetes-list-map-keys:[%s]", p.Path, p.Key)
 	}
