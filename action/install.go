@@ -78,6 +78,7 @@ type DeployRequest struct {
 	UndoCancelled bool
 	// MaxHistory is the number of revisions to keep, or 0 for all.
 	MaxHistory int
+	TemplateHistory
 }
 
 const defaultTimeout = 5 * time.Minute

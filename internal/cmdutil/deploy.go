@@ -79,6 +79,14 @@ func BindHistoryMax(fs *pflag.FlagSet, f *Factory, most *int) {
 	fs.IntVar(most, "history-max", f.Settings.MaxHistory, "number of revisions of the release to keep, 0 for all")
 }
 
+// BindTemplateHistory registers the flags for what templates see of the release's history.
+func BindTemplateHistory(fs *pflag.FlagSet, h *action.TemplateHistory) {
+	fs.IntVar(&h.ReleaseHistoryMax, "release-history-max", 0,
+		"number of earlier revisions, the newest first, that templates see in .Release.History")
+	fs.BoolVar(&h.IncludeHistoryValues, "include-history-values", false,
+		"include the user's values of these revisions; they may have secrets")
+}
+
 // Prepare checks the flags.
 func (d *DeployFlags) Prepare() error {
 	if d.HideSecret && d.DryRun == DryRunNone {

@@ -19,7 +19,8 @@ import (
 type upgradeFlags struct {
 	show
 	cmdutil.DeployFlags
-	reuse cmdutil.ReuseFlags
+	reuse   cmdutil.ReuseFlags
+	history action.TemplateHistory
 
 	install           bool
 	threeWay          bool
@@ -84,6 +85,7 @@ func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory) {
 	f.reuse.Bind(fs)
 	var ignored int
 	cmdutil.BindHistoryMax(fs, factory, &ignored)
+	cmdutil.BindTemplateHistory(fs, &f.history)
 	cmdutil.BindRecreatePods(fs)
 	for _, name := range []string{
 		"hide-secret", "hide-notes", "atomic", "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
@@ -195,7 +197,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 		return nil, nil, err
 	}
 	req := f.Request(ctx, factory, c, vals, name)
-	req.Reuse, req.Preview = f.reuse.Reuse(), f.preview()
+	req.Reuse, req.Preview, req.TemplateHistory = f.reuse.Reuse(), f.preview(), f.history
 	req.ReportConflicts = true
 	change, rendered, err := verb.Plan(ctx, req)
 	var missing *action.NoReleaseError
