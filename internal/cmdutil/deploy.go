@@ -4,6 +4,7 @@ package cmdutil
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -92,7 +93,7 @@ func (d *DeployFlags) Prepare() error {
 	if d.HideSecret && d.DryRun == DryRunNone {
 		return fmt.Errorf("--hide-secret needs --dry-run: it hides Secrets in the output of a dry run")
 	}
-	if err := d.Apply.Check(); err != nil {
+	if err := errors.Join(d.Apply.Check(), d.Wait.Check()); err != nil {
 		return err
 	}
 	if err := storage.CheckLabels(d.Labels); err != nil {

@@ -89,7 +89,7 @@ func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory) {
 	cmdutil.BindRecreatePods(fs)
 	for _, name := range []string{
 		"hide-secret", "hide-notes", "atomic", "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
-		"wait-for-jobs", "timeout", "description", "labels", "create-namespace", "render-subchart-notes",
+		"wait-for-jobs", "timeout", "readiness-timeout", "description", "labels", "create-namespace", "render-subchart-notes",
 	} {
 		_ = fs.MarkHidden(name) // accepted, so that upgrade's flags work; the flags exist
 	}
