@@ -185,9 +185,11 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		}
 		d.config.Progress.Send(progress.Event{Kind: progress.Step,
 			Text: fmt.Sprintf("waiting for batch %d of %d to become ready", i+1, len(batches))})
+		d.unwritten = len(batches) - 1 - i
 		if err := d.await(ctx, batch, cmp.Or(d.wait.ReadinessTimeout, d.wait.Timeout)); err != nil {
 			return err
 		}
+		d.unwritten = 0
 	}
 	return nil
 }

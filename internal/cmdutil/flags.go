@@ -428,6 +428,9 @@ type IgnoredInstallFlags struct {
 	label map[string]string
 }
 
+// Ordered reports whether --wait=ordered is given.
+func (i *IgnoredInstallFlags) Ordered() bool { return i.wait.Strategy == "ordered" }
+
 // Bind registers the flags, hidden from help.
 func (i *IgnoredInstallFlags) Bind(fs *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -53,7 +53,10 @@ func New(f *cmdutil.Factory) *cobra.Command {
 installed and no cluster is needed: .Capabilities and lookup
 have default values, unless --validate or
 --dry-run=server reads them from the cluster; --validate also validates the objects
-with the API server.`,
+with the API server.
+
+With --wait=ordered, the objects come in the order in which they would be applied,
+those of a resource group between comments that name it (Helm's proposal 25).`,
 		Example: `  helm template blog ./mychart -f production.yaml
   helm template blog example/web --version ^1.2
   helm template blog ./mychart --show-only templates/deployment.yaml
@@ -141,6 +144,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	out, err := action.Template{Config: config}.Run(ctx, req)
 	if err != nil {
 		return err
+	}
+	if o.skippedFlags.Ordered() {
+		if err := sequence(out); err != nil {
+			return err
+		}
 	}
 	docs := documents(out, o)
 	if len(o.ShowOnly) > 0 {
