@@ -168,10 +168,10 @@ func TestListsWithoutSchema(t *testing.T) {
 func TestListErrors(t *testing.T) {
 	c := listChart(t, "ports: [{name: a}]\n", "")
 	for _, test := range []struct{ name, values, want string }{
-		{"an unknown directive", "ports: [{name: a, $patch: delet}]", `ports[name=a]: $patch is "delet", must be delete or replace`},
-		{"no key", "ports: [{port: 1, $patch: delete}]", "ports: an item with $patch needs name, by which items of the list are found"},
-		{"no value", "hosts: [{name: 1, $patch: delete}]", "hosts: an item with $patch needs the key value, and no other"},
-		{"in an item", "ports: [{name: a, rules: [{name: x, $patch: 1}]}]", "ports[name=a].rules[name=x]: $patch is 1, must be delete or replace"},
+		{"an unknown directive", "ports: [{name: a, $patch: delet}]", `cannot merge the list ports: $patch of [name=a] is "delet", must be delete or replace`},
+		{"no key", "ports: [{port: 1, $patch: delete}]", "cannot merge the list ports: an item with $patch needs name, by which items of the list are found"},
+		{"no value", "hosts: [{name: 1, $patch: delete}]", "cannot merge the list hosts: an item with $patch needs the key value, and no other"},
+		{"in an item", "ports: [{name: a, rules: [{name: x, $patch: 1}]}]", "cannot merge the list ports[name=a].rules: $patch of [name=x] is 1, must be delete or replace"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			user, err := Parse("v", []byte(test.values))

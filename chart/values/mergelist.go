@@ -3,6 +3,7 @@
 package values
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,7 +33,9 @@ type ListError struct {
 	hint    string
 }
 
-func (e *ListError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Problem) }
+func (e *ListError) Error() string {
+	return fmt.Sprintf("cannot merge the list %s: %s", e.Path, e.Problem)
+}
 
 // Hint returns what the user can do.
 func (e *ListError) Hint() string { return e.hint }
@@ -324,8 +327,8 @@ func (r *listRule) check(v any, at string) error {
 	table, _ := v.(map[string]any)
 	if text, ok := untraced(table[patchKey]).(string); !ok || text != patchMerge && text != patchReplace &&
 		text != patchDelete {
-		return &ListError{Path: clip(at + step), Problem: fmt.Sprintf("%s is %s, must be delete or replace", patchKey,
-			clip(encodeItem(table[patchKey]))), hint: hint}
+		return &ListError{Path: clip(at), Problem: fmt.Sprintf("%s of %s is %s, must be delete or replace", patchKey,
+			clip(cmp.Or(step, "an item")), clip(encodeItem(table[patchKey]))), hint: hint}
 	}
 	if directive(v) == "" {
 		return nil
