@@ -49,8 +49,8 @@ func (h *history) past(ctx context.Context, records Storage, o TemplateHistory, 
 		if err != nil {
 			return nil, err
 		}
-		past := engine.PastRelease{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Status: string(rel.Info.Status),
-			Chart: meta, FirstDeployed: rel.Info.FirstDeployed, LastDeployed: rel.Info.LastDeployed}
+		past := engine.PastRelease{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision,
+			Status: string(rel.Info.Status), Chart: meta, FirstDeployed: rel.Info.FirstDeployed, LastDeployed: rel.Info.LastDeployed}
 		if rel.Info.Status.InProgress() { // it was interrupted: it is about to be recorded as failed
 			past.Status = string(release.Failed)
 		}

@@ -40,8 +40,8 @@ is rendered with the given values, without a cluster. Hooks have no place in
 the order. Resource groups or subcharts that wait for each other are an error.
 
 "helm graph release" shows the same of a release.`,
-		Example: `  helm dag ./umbrella
-  helm dag ./umbrella -f production.yaml -o mermaid`,
+		Example: `  helm dag ./mychart
+  helm dag ./mychart -f production.yaml -o mermaid`,
 		Annotations:       map[string]string{cmdutil.NotInHelm: ""},
 		Args:              cmdutil.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
 		ValidArgsFunction: f.CompleteChart(1, true),
