@@ -35,9 +35,9 @@ type KubeSettings struct {
 func NewConfig(s KubeSettings) (*Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.Kubeconfig
-	over := &clientcmd.ConfigOverrides{CurrentContext: s.Context}
-	over.Context.Namespace = s.Namespace
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, over)
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: s.Context}
+	overrides.Context.Namespace = s.Namespace
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loader.ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
@@ -79,7 +79,7 @@ func (c *Config) connect(client *kube.Client, records *storage.Storage, namespac
 	if c.applier == nil {
 		c.applier = apply.New(c.client, apply.Options{})
 	}
-	c.applier = c.applier.On(c.client)
+	c.applier = c.applier.WithClient(c.client)
 	c.Cluster, c.Releases = newKubeCluster(c.client, c.applier), records
 	c.Locker = lock.New(c.client, records, namespace, lock.Options{Progress: report})
 }
@@ -96,12 +96,12 @@ func (c *Config) Client() *kube.Client { return c.client }
 // copy's events too; handlers added to the copy do not handle c's.
 func (c *Config) InNamespace(namespace string) *Config {
 	if c.client == nil {
-		panic("action: InNamespace of a Config that NewConfig has not made")
+		panic("action: InNamespace: the Config was not created by NewConfig")
 	}
 	records, ok := c.Releases.(*storage.Storage)
 	switch {
 	case !ok || records == nil:
-		panic("action: InNamespace of a Config whose Releases are not a *storage.Storage")
+		panic("action: InNamespace: Config.Releases is not a *storage.Storage")
 	case records == c.secrets:
 		records = nil // connect opens them again, with the copy's Progress
 	default:

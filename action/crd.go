@@ -134,7 +134,7 @@ func (w *crdWork) needed() bool {
 
 // write creates and updates the CRDs.
 func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progress.Func, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, orDefault(timeout))
+	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(timeout))
 	defer cancel()
 	switch {
 	case w.plan != nil && w.plan.Changes() > 0:

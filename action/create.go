@@ -67,11 +67,11 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	return applyChanges(files, was, written), nil
 }
 
-// applyChanges returns files with the differences between was and now applied. Files that
+// applyChanges returns files with the differences between was and changed applied. Files that
 // are not part of the chart stay unchanged.
-func applyChanges(files, was, now []*chart.File) []*chart.File {
-	byName := make(map[string]*chart.File, len(now))
-	for _, f := range now {
+func applyChanges(files, was, changed []*chart.File) []*chart.File {
+	byName := make(map[string]*chart.File, len(changed))
+	for _, f := range changed {
 		byName[f.Name] = f
 	}
 	touched := map[string]*chart.File{} // nil for a deleted file
@@ -89,7 +89,7 @@ func applyChanges(files, was, now []*chart.File) []*chart.File {
 			out = append(out, n)
 		}
 	}
-	for _, f := range now {
+	for _, f := range changed {
 		if byName[f.Name] != nil {
 			out = append(out, f)
 		}

@@ -35,8 +35,8 @@ type Dependency struct {
 }
 
 // String returns the name, followed by the version if there is one.
-func (w Dependency) String() string {
-	return strings.Join(strings.Fields(w.Name+" "+w.Version), " ")
+func (d Dependency) String() string {
+	return strings.Join(strings.Fields(d.Name+" "+d.Version), " ")
 }
 
 // A ResolvedDependency is the archive found for a [Dependency]. Open may be called several
@@ -73,11 +73,11 @@ type DependencyError struct {
 func (e *DependencyError) Error() string {
 	from := ""
 	if e.Dependency.Repository != "" {
-		from = " from " + dependency.Shown(e.Dependency.Repository)
+		from = " from " + dependency.RedactURL(e.Dependency.Repository)
 	}
 	if want, ok := errors.AsType[*dependency.VersionError](e.Err); ok && want.Problem == "" && e.Dependency.Version != "" {
 		return fmt.Sprintf("can't get a valid version for 1 subchart(s): %q (repository %q, version %q): %v",
-			e.Dependency.Name, dependency.Shown(e.Dependency.Repository), e.Dependency.Version, e.Err)
+			e.Dependency.Name, dependency.RedactURL(e.Dependency.Repository), e.Dependency.Version, e.Err)
 	}
 	return fmt.Sprintf("dependency %s%s: %v", e.Dependency, from, e.Err)
 }
@@ -120,16 +120,16 @@ func (e *RepublishedError) Error() string {
 // An UnresolvedError is returned if a dependency without a repository is not in charts/ or
 // library/.
 type UnresolvedError struct {
-	Place string   // "charts" or "library"
-	Have  []string // the vendored versions, none of which is in the range
+	Directory string   // "charts" or "library"
+	Have      []string // the vendored versions, none of which is in the range
 }
 
 func (e *UnresolvedError) Error() string {
 	if len(e.Have) > 0 {
 		return fmt.Sprintf("it has no repository, and %s/ has only %s; add a matching version there, "+
-			"or set its repository", e.Place, strings.Join(e.Have, ", "))
+			"or set its repository", e.Directory, strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("it has no repository, and is not in %s/; add it there, or set its repository", e.Place)
+	return fmt.Sprintf("it has no repository, and is not in %s/; add it there, or set its repository", e.Directory)
 }
 
 // dependenciesOf returns the dependencies and libraries of a chart, in order.

@@ -104,7 +104,7 @@ func (u DependencyUpdate) reportStart(all []Dependency) {
 			}
 			u.step("Dependency %s did not declare a repository. Assuming it exists in the %s directory", w.Name, place)
 		case !strings.HasPrefix(w.Repository, "file://"):
-			u.step("Downloading %s from repo %s", w.Name, dependency.Shown(w.Repository))
+			u.step("Downloading %s from repo %s", w.Name, dependency.RedactURL(w.Repository))
 		}
 	}
 }
@@ -157,7 +157,7 @@ func findVendored(vendored []loader.Vendored, w Dependency) (ResolvedDependency,
 		if w.Library {
 			place = chart.DirLibrary
 		}
-		return ResolvedDependency{}, &UnresolvedError{Place: place, Have: have}
+		return ResolvedDependency{}, &UnresolvedError{Directory: place, Have: have}
 	}
 	return ResolvedDependency{Name: w.Name, Version: version}, nil
 }

@@ -102,12 +102,12 @@ func (r *RepositoryResolver) Refresh(ctx context.Context, all []Dependency) erro
 			}
 			r.failures[result.Entry.Name] = result.Err
 			r.step("...Unable to get an update from the %q chart repository (%s):\n\t%s",
-				result.Entry.Name, result.Entry.Shown(), result.Err)
+				result.Entry.Name, result.Entry.RedactedURL(), result.Err)
 			return
 		}
 		r.step("...Successfully got an update from the %q chart repository", result.Entry.Name)
 	}, names...)
-	if errors.As(err, new(*repo.UpdateError)) {
+	if _, ok := errors.AsType[*repo.UpdateError](err); ok {
 		return nil // Resolve fails if it needs one of the indexes
 	}
 	if err != nil {
@@ -131,12 +131,12 @@ func (r *RepositoryResolver) repository(w Dependency) (fetch.Repository, error) 
 		source, err := r.Repositories.Named(name)
 		if err != nil {
 			err = fmt.Errorf("no repository definition for %s. Please add it via 'helm repo add': %w",
-				dependency.Shown(w.Repository), err)
+				dependency.RedactURL(w.Repository), err)
 		}
 		return source, err
 	}
 	if schemeOf(w.Repository) == "" {
-		return fetch.Repository{}, &RepositoryURLError{Dependency: w.Name, Repository: dependency.Shown(w.Repository)}
+		return fetch.Repository{}, &RepositoryURLError{Dependency: w.Name, Repository: dependency.RedactURL(w.Repository)}
 	}
 	if source, ok := r.Repositories.ByURL(w.Repository); ok {
 		return source, nil
@@ -242,7 +242,7 @@ type RefreshError struct {
 }
 
 func (e *RefreshError) Error() string {
-	if errors.As(e.Err, new(*repo.UncachedError)) {
+	if _, ok := errors.AsType[*repo.UncachedError](e.Err); ok {
 		return fmt.Sprintf("%v: %v", e.Err, e.Cause)
 	}
 	return fmt.Sprintf("%v; the index of %s is the cached one, because it could not be fetched: %v", e.Err, e.Repository,
@@ -270,7 +270,7 @@ func (r *RepositoryResolver) ref(w Dependency) (ref fetch.Ref, from string, err 
 		ref.Host.Username, ref.Host.Password = "", "" // the repository's entry has its own
 	}
 	if schemeOf(from) == "" {
-		from = redactURL(source.URL)
+		from = dependency.RedactURL(source.URL) // a lock is published with the chart
 	}
 	return ref, from, nil
 }
@@ -283,7 +283,7 @@ func (r *RepositoryResolver) checkEndpoint(ref *fetch.Ref, repository string) er
 	}
 	u, err := url.Parse(repository)
 	if err != nil {
-		return &RepositoryURLError{Dependency: ref.Name, Repository: dependency.Shown(repository)}
+		return &RepositoryURLError{Dependency: ref.Name, Repository: dependency.RedactURL(repository)}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,7 +292,7 @@ func (r *RepositoryResolver) checkEndpoint(ref *fetch.Ref, repository string) er
 		r.endpoint = endpoint
 	}
 	if r.endpoint != endpoint {
-		return &CredentialsError{Places: [2]string{r.endpoint, endpoint}}
+		return &CredentialsError{Endpoints: [2]string{r.endpoint, endpoint}}
 	}
 	return nil
 }
@@ -300,23 +300,12 @@ func (r *RepositoryResolver) checkEndpoint(ref *fetch.Ref, repository string) er
 // A CredentialsError is returned if a user name and a password are given, and dependencies
 // come from more than one endpoint: the credentials may be for one of them only.
 type CredentialsError struct {
-	Places [2]string // the first two, such as "https://charts.example.org"
+	Endpoints [2]string // the first two, such as "https://charts.example.org"
 }
 
 func (e *CredentialsError) Error() string {
 	return fmt.Sprintf("the user name and the password are for one host, and dependencies come from %s and %s",
-		e.Places[0], e.Places[1])
-}
-
-// redactURL returns a URL without its user, its password, and its query, which may contain a
-// token: a lock is published with the chart.
-func redactURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil && u.RawQuery == "" {
-		return address
-	}
-	u.User, u.RawQuery = nil, ""
-	return u.String()
+		e.Endpoints[0], e.Endpoints[1])
 }
 
 // resolvedArchive returns the dependency whose archive is the file at path.

@@ -59,8 +59,8 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 }
 
 // computePlan sets the plan for objects of known kinds, and the pending deletions of the
-// release. checked skips the validation of the objects, which an earlier plan has done.
-func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, checked bool) error {
+// release. validated skips the validation of the objects, which an earlier plan has done.
+func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, validated bool) error {
 	old, err := d.history.objects()
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		Running:          toRun,
 		HooksFirst:       len(d.hooksToRun(events[0])) > 0, // before the objects
 		Definitions:      d.crds.toWrite(),
-		Checked:          checked,
+		Validated:        validated,
 		Old:              old,
 		PendingDeletions: d.history.pendingDeletions(),
 		TakeOwnership:    d.applyOptions.TakeOwnership,
@@ -233,7 +233,7 @@ func summary(p *plan.Plan) string {
 }
 
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, orDefault(timeout))
+	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(timeout))
 	defer cancel()
 	return d.config.Cluster.Await(ctx, wait.Request{
 		Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy, Grace: d.wait.grace(),
@@ -276,7 +276,7 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	d.config.Progress.Send(progress.Event{Kind: progress.Step,
 		Text: "the deployment failed: deleting the objects that it has created"})
 	manifest.SortUninstall(created)
-	ctx, cancel := context.WithTimeout(d.undoContext(ctx), orDefault(d.wait.Timeout))
+	ctx, cancel := context.WithTimeout(d.undoContext(ctx), timeoutOrDefault(d.wait.Timeout))
 	defer cancel()
 	return d.config.Cluster.Delete(ctx, created, d.owner(), apply.Background)
 }

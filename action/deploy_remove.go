@@ -82,7 +82,7 @@ func (d *deployment) awaitRemoval(ctx context.Context, steps []plan.Step, object
 		return nil
 	}
 	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are deleted"})
-	ctx, cancel := context.WithTimeout(ctx, orDefault(d.wait.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(d.wait.Timeout))
 	defer cancel()
 	return d.config.Cluster.WaitGone(ctx, gone, d.owner())
 }

@@ -19,22 +19,22 @@ func compareReleases(from, to *release.Release) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := recordedObjects(to)
+	current, err := recordedObjects(to)
 	if err != nil {
 		return nil, err
 	}
 	m := releaseMatch{from, to}
-	steps, err := m.compare(old, now)
+	steps, err := m.compare(old, current)
 	if err != nil {
 		return nil, err
 	}
 	if old, err = hookObjects(from); err != nil {
 		return nil, err
 	}
-	if now, err = hookObjects(to); err != nil {
+	if current, err = hookObjects(to); err != nil {
 		return nil, err
 	}
-	hooks, err := m.compare(old, now)
+	hooks, err := m.compare(old, current)
 	return &Change{From: from, To: to, Plan: &plan.Plan{Steps: steps}, Hooks: hooks, Stored: true}, err
 }
 
@@ -42,11 +42,11 @@ func compareReleases(from, to *release.Release) (*Change, error) {
 type releaseMatch struct{ from, to *release.Release }
 
 // compare is [plan.Compare] for the objects of two releases.
-func (m releaseMatch) compare(old, now []*manifest.Object) ([]plan.Step, error) {
-	pairs := m.pairs(old, now)
+func (m releaseMatch) compare(old, current []*manifest.Object) ([]plan.Step, error) {
+	pairs := m.pairs(old, current)
 	var former, removed []*manifest.Object
 	matched := map[*manifest.Object]bool{}
-	for _, o := range now {
+	for _, o := range current {
 		if was := pairs[o]; was != nil {
 			former = append(former, withName(was, o))
 			matched[was] = true
@@ -57,7 +57,7 @@ func (m releaseMatch) compare(old, now []*manifest.Object) ([]plan.Step, error) 
 			removed = append(removed, o)
 		}
 	}
-	steps, err := plan.Compare(former, now, m.to.Namespace)
+	steps, err := plan.Compare(former, current, m.to.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,8 @@ func (m releaseMatch) compare(old, now []*manifest.Object) ([]plan.Step, error) 
 	return append(steps, deletions...), err
 }
 
-// withName returns o under the name of another object. Its manifest has its own name.
+// withName returns a copy of o that [plan.Compare] matches with other: Name and Namespace are those of
+// other, the YAML in Raw is unchanged.
 func withName(o, other *manifest.Object) *manifest.Object {
 	return &manifest.Object{
 		Source: o.Source, Raw: o.Raw, APIVersion: o.APIVersion, Kind: o.Kind, Name: other.Name, Namespace: other.Namespace,
@@ -73,23 +74,34 @@ func withName(o, other *manifest.Object) *manifest.Object {
 	}
 }
 
-// pairs returns the objects of the old release by those of the new one. Objects are of one kind, and
-// match by name with the release's name replaced, or by the same name, from the same template if
-// possible; then, if names are made otherwise, by template.
-func (m releaseMatch) pairs(old, now []*manifest.Object) map[*manifest.Object]*manifest.Object {
+// pairs maps objects of current to the objects of old that they correspond to. Both have the same kind. In
+// order of preference, the old object comes from the same template and has the same name after the
+// release's name in it is replaced, or the same name; or it has such a name and comes from another
+// template. Objects that are left correspond if their template has as many of the kind in each
+// release: one, or several that are all named after the release.
+func (m releaseMatch) pairs(old, current []*manifest.Object) map[*manifest.Object]*manifest.Object {
 	pairs := map[*manifest.Object]*manifest.Object{}
-	renamed := func(o *manifest.Object) string { return replaceWord(o.Name, m.from.Name, m.to.Name) }
-	name := func(o *manifest.Object) string { return o.Name }
-	template := func(o *manifest.Object) string { return o.Source }
-	for _, source := range []func(*manifest.Object) string{template, func(*manifest.Object) string { return "" }} {
-		for _, replaced := range []func(*manifest.Object) string{renamed, name} {
-			old, now = match(pairs, old, now,
-				func(o *manifest.Object) string { return matchKey(o, m.from, source(o), replaced(o)) },
-				func(o *manifest.Object) string { return matchKey(o, m.to, source(o), o.Name) })
+	for _, rule := range []struct{ sameTemplate, renamed bool }{
+		{true, true}, {true, false}, {false, true}, {false, false},
+	} {
+		source := func(o *manifest.Object) string {
+			if rule.sameTemplate {
+				return o.Source
+			}
+			return ""
 		}
+		oldKey := func(o *manifest.Object) string {
+			name := o.Name
+			if rule.renamed {
+				name = replaceWord(name, m.from.Name, m.to.Name)
+			}
+			return matchKey(o, m.from, source(o), name)
+		}
+		currentKey := func(o *manifest.Object) string { return matchKey(o, m.to, source(o), o.Name) }
+		old, current = match(pairs, old, current, oldKey, currentKey)
 	}
 	rest := byTemplate(old, m.from)
-	for key, list := range byTemplate(now, m.to) {
+	for key, list := range byTemplate(current, m.to) {
 		was := rest[key]
 		if len(was) == len(list) && (len(list) == 1 || isNamedAfter(m.from, was) && isNamedAfter(m.to, list)) {
 			for i, o := range list {
@@ -101,12 +113,12 @@ func (m releaseMatch) pairs(old, now []*manifest.Object) map[*manifest.Object]*m
 }
 
 // match adds the pairs of objects with the same key, and returns the others.
-func match(pairs map[*manifest.Object]*manifest.Object, old, now []*manifest.Object,
-	oldKey, nowKey func(*manifest.Object) string) (oldRest, nowRest []*manifest.Object) {
+func match(pairs map[*manifest.Object]*manifest.Object, old, current []*manifest.Object,
+	oldKey, currentKey func(*manifest.Object) string) (oldRest, currentRest []*manifest.Object) {
 	byKey := map[string]*manifest.Object{}
-	for _, o := range now {
-		if !o.Empty && byKey[nowKey(o)] == nil {
-			byKey[nowKey(o)] = o
+	for _, o := range current {
+		if !o.Empty && byKey[currentKey(o)] == nil {
+			byKey[currentKey(o)] = o
 		}
 	}
 	for _, o := range old {
@@ -116,12 +128,12 @@ func match(pairs map[*manifest.Object]*manifest.Object, old, now []*manifest.Obj
 			oldRest = append(oldRest, o)
 		}
 	}
-	for _, o := range now {
+	for _, o := range current {
 		if pairs[o] == nil {
-			nowRest = append(nowRest, o)
+			currentRest = append(currentRest, o)
 		}
 	}
-	return oldRest, nowRest
+	return oldRest, currentRest
 }
 
 // byTemplate groups the objects of a release by kind and template.
@@ -136,8 +148,8 @@ func byTemplate(objects []*manifest.Object, rel *release.Release) map[string][]*
 	return out
 }
 
-// matchKey returns a key of an object of a release, which is the same for the other release's objects of
-// the same kind and corresponding namespace.
+// matchKey returns a key for an object of rel. Objects of two releases have the same key if group, kind,
+// source and name are equal, and so are their namespaces or each is that of its release.
 func matchKey(o *manifest.Object, rel *release.Release, source, name string) string {
 	group, _, ok := strings.Cut(o.APIVersion, "/")
 	if !ok {

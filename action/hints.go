@@ -98,7 +98,7 @@ func (e *ChartNotFoundError) Hint() string {
 // Hint describes a chart's directory if there is none at a file:// path. It returns "" for
 // other errors, which have their own hint.
 func (e *DependencyError) Hint() string {
-	if missing := (*ChartNotFoundError)(nil); errors.As(e.Err, &missing) {
+	if _, ok := errors.AsType[*ChartNotFoundError](e.Err); ok {
 		return (&ChartNotFoundError{}).Hint()
 	}
 	return ""

@@ -98,7 +98,7 @@ func (c *Config) newHooks(off bool, w WaitOptions, takeOwnership bool) hooks {
 	case c.Cluster == nil:
 		return noHooks{}
 	}
-	return &hookRunner{Config: c, timeout: orDefault(w.Timeout), grace: w.grace(), takeOwnership: takeOwnership,
+	return &hookRunner{Config: c, timeout: timeoutOrDefault(w.Timeout), grace: w.grace(), takeOwnership: takeOwnership,
 		approved: &approvedHooks{}}
 }
 

@@ -137,7 +137,7 @@ type hookSetup struct {
 func (h hookSetup) runner(s *fakeHookCluster) *hookRunner {
 	return &hookRunner{
 		Config:  &Config{Cluster: s, Releases: h.Records, Progress: h.Progress, Now: h.Now, ConfirmHooks: h.Confirm},
-		timeout: orDefault(h.Timeout), takeOwnership: h.TakeOwnership, approved: h.Approved, onFinished: h.Ended,
+		timeout: timeoutOrDefault(h.Timeout), takeOwnership: h.TakeOwnership, approved: h.Approved, onFinished: h.Ended,
 	}
 }
 

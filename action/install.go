@@ -258,7 +258,8 @@ func cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }
 
-func orDefault(d time.Duration) time.Duration {
+// timeoutOrDefault returns d, or the default timeout if d is not positive.
+func timeoutOrDefault(d time.Duration) time.Duration {
 	if d <= 0 {
 		return defaultTimeout
 	}

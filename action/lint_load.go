@@ -5,8 +5,10 @@ package action
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -16,7 +18,11 @@ import (
 // LoadForLint reads as much as possible of the chart at path, a directory or an archive, and
 // returns the request to check it. Errors in the chart are in the request; LoadForLint returns
 // an error only if there is nothing to check.
-func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
+func LoadForLint(l loader.Loader, path string) (LintRequest, error) { return LoadEdited(l, path, nil) }
+
+// LoadEdited is like LoadForLint for a chart some of whose files are being edited: edited has
+// their content, by their paths in the chart's directory. The files need not exist.
+func LoadEdited(l loader.Loader, path string, edited map[string][]byte) (LintRequest, error) {
 	req := LintRequest{ChartV3: l.ChartV3}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -39,6 +45,7 @@ func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
 		}
 		return withLoadError(req, err), nil
 	}
+	req.Files = replaced(req.Files, edited)
 	c, warnings, err := l.LoadFiles(req.Files)
 	req.Warnings = append(req.Warnings, warnings...)
 	if err != nil {
@@ -52,6 +59,23 @@ func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
 	}
 	req.Chart = c
 	return req, nil
+}
+
+// replaced returns files with the content of those that are being edited.
+func replaced(files []*chart.File, edited map[string][]byte) []*chart.File {
+	if len(edited) == 0 {
+		return files
+	}
+	out := make([]*chart.File, 0, len(files)+len(edited))
+	for _, f := range files {
+		if _, ok := edited[f.Name]; !ok {
+			out = append(out, f)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(edited)) {
+		out = append(out, &chart.File{Name: name, Data: edited[name]})
+	}
+	return out
 }
 
 // withLoadError returns req with err, the error of loading the chart.

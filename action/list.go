@@ -3,8 +3,10 @@
 package action
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -42,23 +44,16 @@ func (l List) Run(ctx context.Context, req ListRequest) ([]release.Summary, erro
 	if err != nil {
 		return nil, err
 	}
-	less := func(a, b release.Summary) bool {
-		if req.ByDate && !a.Updated.Equal(b.Updated) {
-			return a.Updated.Before(b.Updated)
-		}
-		if a.Name != b.Name {
-			return a.Name < b.Name
-		}
-		if a.Namespace != b.Namespace {
-			return a.Namespace < b.Namespace
-		}
-		return a.Revision < b.Revision
-	}
-	sort.SliceStable(all, func(i, j int) bool {
+	slices.SortStableFunc(all, func(a, b release.Summary) int {
 		if req.Reverse {
-			return less(all[j], all[i])
+			a, b = b, a
 		}
-		return less(all[i], all[j])
+		byDate := 0
+		if req.ByDate {
+			byDate = a.Updated.Compare(b.Updated)
+		}
+		return cmp.Or(byDate, strings.Compare(a.Name, b.Name), strings.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Revision, b.Revision))
 	})
 	if req.Offset >= len(all) {
 		return nil, nil

@@ -74,7 +74,7 @@ func TestPlanRequestHooks(t *testing.T) {
 			for _, o := range a.requests[0].Running {
 				running = append(running, o.String())
 			}
-			if got := strings.Join(running, " "); got != test.want || a.requests[0].HooksFirst != test.first || a.requests[0].Checked {
+			if got := strings.Join(running, " "); got != test.want || a.requests[0].HooksFirst != test.first || a.requests[0].Validated {
 				t.Errorf("got %q, first: %v; want %q, first: %v", got, a.requests[0].HooksFirst, test.want, test.first)
 			}
 			if n := len(a.requests[0].Hooks); n != 4 {
@@ -99,8 +99,8 @@ func TestPlanRequestCRDs(t *testing.T) {
 	}
 	for i, checked := range []bool{false, true} {
 		r := a.requests[i]
-		if len(r.Definitions) != 1 || r.Definitions[0].Name != "comets.example.com" || r.Checked != checked {
-			t.Errorf("%d: %v, checked: %v", i, r.Definitions, r.Checked)
+		if len(r.Definitions) != 1 || r.Definitions[0].Name != "comets.example.com" || r.Validated != checked {
+			t.Errorf("%d: %v, checked: %v", i, r.Definitions, r.Validated)
 		}
 	}
 }

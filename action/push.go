@@ -72,7 +72,7 @@ func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil, &ChartNotFoundError{Ref: path}
 	}
-	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
+	if kind, ok := errors.AsType[*file.KindError](err); ok && kind.Kind.IsDir() {
 		return a, nil, hint.With(fmt.Errorf("cannot push directory, must provide chart archive (.tgz): %s is a directory",
 			path), fmt.Sprintf("helm package %s makes one", path))
 	}
@@ -98,7 +98,7 @@ func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return a, nil, err
 	}
-	prov, err := provenance.Beside(path)
+	prov, err := provenance.ReadForArchive(path)
 	if err != nil && !errors.As(err, new(*provenance.UnsignedError)) {
 		return a, nil, err
 	}
@@ -106,12 +106,12 @@ func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 		Created: info.ModTime()}, archive, nil
 }
 
-// redactRemote returns a remote for messages, without a password.
+// redactRemote returns a remote for messages, without credentials. It may have no scheme.
 func redactRemote(remote string) string {
 	if strings.Contains(remote, "://") {
-		return fetch.Clean(remote)
+		return fetch.RedactURL(remote)
 	}
-	return strings.TrimPrefix(fetch.Clean(registry.Scheme+remote), registry.Scheme)
+	return strings.TrimPrefix(fetch.RedactURL(registry.Scheme+remote), registry.Scheme)
 }
 
 // A RemoteError is returned if charts cannot be pushed to a remote.

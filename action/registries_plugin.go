@@ -37,7 +37,7 @@ func (r *Registries) PullPlugin(ctx context.Context, ref, version string, host f
 		}
 		parsed.Tag = registry.TagOf(chosen)
 	} else if version != "" && parsed.Tag != "" && registry.VersionOf(parsed.Tag) != version {
-		return plugin.Pulled{}, fmt.Errorf("the reference %s has a tag, which is not the version %s", parsed, version)
+		return plugin.Pulled{}, fmt.Errorf("version %s differs from the tag of %s", version, parsed)
 	}
 	report, done := r.Transfer(parsed.Name())
 	defer done()

@@ -79,7 +79,7 @@ func (r *Repositories) ByURL(address string) (fetch.Repository, bool) {
 	want := normalizeURL(address)
 	i := slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return normalizeURL(e.URL) == want })
 	if i < 0 && !strings.Contains(want, "?") {
-		i = slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return normalizeURL(redactURL(e.URL)) == want })
+		i = slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return normalizeURL(dependency.RedactURL(e.URL)) == want })
 	}
 	if i < 0 {
 		return fetch.Repository{}, false
@@ -129,7 +129,7 @@ func (r *Repositories) Find(ctx context.Context, repository fetch.Repository, ch
 	}
 	e, err := x.Find(chart, want, devel)
 	if err != nil {
-		return fetch.Entry{}, &ListingError{Repository: repository.Name, URL: fetch.Clean(repository.URL), Chart: chart,
+		return fetch.Entry{}, &ListingError{Repository: repository.Name, URL: fetch.RedactURL(repository.URL), Chart: chart,
 			Err: err}
 	}
 	return fetch.Entry{Name: e.Name, Version: e.Version, URLs: e.URLs, Digest: e.Digest}, nil

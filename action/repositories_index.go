@@ -49,8 +49,8 @@ func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, hav
 		known = append(known, plugins.Schemes()...)
 	}
 	if !slices.Contains(known[2:], scheme) {
-		return fetch.Validator{}, &fetch.SchemeError{URL: fetch.Clean(address), Scheme: scheme, Known: known}
+		return fetch.Validator{}, &fetch.SchemeError{URL: fetch.RedactURL(address), Scheme: scheme, Known: known}
 	}
 	return fetch.Validator{}, plugins.Get(ctx, address, access,
-		&file.LimitWriter{W: w, Left: maxIndex, Err: &fetch.SizeError{URL: fetch.Clean(address), Limit: maxIndex}})
+		&file.LimitWriter{W: w, Left: maxIndex, Err: &fetch.SizeError{URL: fetch.RedactURL(address), Limit: maxIndex}})
 }

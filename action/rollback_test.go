@@ -57,7 +57,7 @@ func TestRollbackSteps(t *testing.T) {
 func TestRollbackTarget(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		story func() *testCase
+		setup func() *testCase
 		asked int
 		want  int // 0 if there is none
 		err   string
@@ -107,7 +107,7 @@ func TestRollbackTarget(t *testing.T) {
 		}, 0, 3, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := test.story()
+			s := test.setup()
 			rel, err := s.runRollback(t, test.asked)
 			if test.want == 0 {
 				if err == nil || !strings.Contains(err.Error(), test.err) || len(s.writes()) > 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// newOperation returns the event.Operation of a command.
+// newOperation returns the event.Operation of a command. caps may be nil, for commands that do not
+// render.
 func newOperation(command string, dryRun bool, rel engine.Release, caps *engine.Capabilities,
 	lookup lookupFunc) *event.Operation {
 	op := &event.Operation{
@@ -48,33 +49,34 @@ func emitLoaded(ctx context.Context, bus *event.Bus, op *event.Operation, c *cha
 	return loaded.Payload, err
 }
 
-// stageFiles prepares to write the chart c with the changes of handlers. Handlers see the
-// resolved tree seen: without disabled dependencies, with aliases, and with one copy of each
-// library. adopt copies the files that handlers have changed to c.
-func stageFiles(c, seen *chart.Chart) (adopt func() error, err error) {
-	if _, err := dependency.Libraries(seen); err != nil {
+// stageFiles prepares c, a chart that will be written, for changes of its files by event handlers.
+// Handlers change resolved, the chart tree that rendering uses: disabled dependencies are removed,
+// aliases are applied, and each library occurs once. adopt copies the changed files to c. It fails
+// if a dependency occurs in resolved under several aliases and was changed differently.
+func stageFiles(c, resolved *chart.Chart) (adopt func() error, err error) {
+	if _, err := dependency.Libraries(resolved); err != nil {
 		return nil, err
 	}
-	written := map[*chart.File]*chart.Chart{}
-	c.Walk(func(c *chart.Chart) { written[firstFile(c)] = c })
-	delete(written, nil) // charts without files cannot be identified
+	targets := map[*chart.File]*chart.Chart{}
+	c.Walk(func(c *chart.Chart) { targets[firstFile(c)] = c })
+	delete(targets, nil) // charts without files cannot be identified
 	var staged []*stagedChart
-	seen.Walk(func(s *chart.Chart) {
-		if to := written[firstFile(s)]; to != nil {
-			staged = append(staged, &stagedChart{chart: s, original: s.Shallow(), target: to})
+	resolved.Walk(func(s *chart.Chart) {
+		if target := targets[firstFile(s)]; target != nil {
+			staged = append(staged, &stagedChart{chart: s, original: s.Shallow(), target: target})
 		}
 	})
 	return func() error {
-		by := map[*chart.Chart]*stagedChart{}
+		changed := map[*chart.Chart]*stagedChart{} // by target
 		for _, s := range staged {
 			if !s.changed() {
 				continue
 			}
-			if other := by[s.target]; other != nil && !other.sameFilesAs(s) {
-				return fmt.Errorf("chart %s is written once, and its scripts have changed it differently as %s and as %s",
-					s.target.Name(), other.chart.Name(), s.chart.Name())
+			if other := changed[s.target]; other != nil && !other.sameFilesAs(s) {
+				return fmt.Errorf("chart %s: scripts changed its files differently under two aliases, %s and %s, "+
+					"but it is written once", s.target.Name(), other.chart.Name(), s.chart.Name())
 			}
-			by[s.target] = s
+			changed[s.target] = s
 			s.target.Templates, s.target.Files, s.target.SchemaYAML = s.chart.Templates, s.chart.Files, s.chart.SchemaYAML
 		}
 		return nil
@@ -92,8 +94,8 @@ func firstFile(c *chart.Chart) *chart.File {
 	return nil
 }
 
-// stagedChart is a chart that handlers see, its original, and the target to copy changed files
-// to.
+// stagedChart is a chart that handlers may change, a copy from before, and the chart to copy changed
+// files to.
 type stagedChart struct{ chart, original, target *chart.Chart }
 
 func (s *stagedChart) changed() bool {

@@ -84,6 +84,7 @@ type ReleaseTree struct {
 }
 
 // Run reads the release and the tree of its objects. If revision is 0, it reads the newest revision.
+// Its errors are those of [Status.Run].
 func (s StatusTree) Run(ctx context.Context, name string, revision int) (*ReleaseTree, error) {
 	rel, objects, err := readObjects(ctx, s.Releases, s.Cluster != nil, name, revision)
 	if err != nil {

@@ -87,7 +87,7 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	w := &testRun{Config: t.Config, req: req, events: t.begin(), before: &event.PreTest{}, out: &Tested{Release: rel}}
 	defer w.events.end()
 	limits := WaitOptions{GiveUpAfter: req.GiveUpAfter}
-	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), grace: limits.grace(),
+	w.hooks = &hookRunner{Config: t.Config, timeout: timeoutOrDefault(req.Timeout), grace: limits.grace(),
 		takeOwnership: req.TakeOwnership}
 	if req.Logs {
 		w.hooks.onFinished = w.readLogs

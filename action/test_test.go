@@ -166,10 +166,10 @@ func TestTestFilters(t *testing.T) {
 		{[]string{"!name=a,!name=b,!name=c"}, ""},
 		{[]string{"name=x,name=y,!name=x"}, `release "web" has no test x, y: its tests are a, b, c`},
 		{[]string{"!name=x"}, `has no test x`},
-		{[]string{"colour=red"}, `"colour=red" is not a filter of tests: it must be name=TEST or !name=TEST`},
-		{[]string{"a"}, `"a" is not a filter`},
-		{[]string{"name="}, `"name=" is not a filter`},
-		{[]string{""}, `"" is not a filter`},
+		{[]string{"colour=red"}, `invalid filter "colour=red": want name=TEST or !name=TEST`},
+		{[]string{"a"}, `invalid filter "a"`},
+		{[]string{"name="}, `invalid filter "name="`},
+		{[]string{""}, `invalid filter ""`},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			d := &callLog{}

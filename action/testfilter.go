@@ -44,8 +44,8 @@ func (w *testRun) selectTests() error {
 	return nil
 }
 
-// testFilters parses filters. It returns the names of the only tests to run, and of the tests
-// not to run.
+// testFilters parses the values of --filter, "name=TEST" and "!name=TEST", several of which may be
+// separated by commas. If only is not empty, no other tests run; excluded tests never run.
 func testFilters(filters []string) (only, excluded []string, err error) {
 	for _, text := range filters {
 		for _, filter := range strings.Split(text, ",") {
@@ -53,7 +53,7 @@ func testFilters(filters []string) (only, excluded []string, err error) {
 			attribute, not := strings.CutPrefix(strings.TrimSpace(attribute), "!")
 			name = strings.TrimSpace(name)
 			if !ok || strings.TrimSpace(attribute) != "name" || name == "" {
-				return nil, nil, fmt.Errorf("%q is not a filter of tests: it must be name=TEST or !name=TEST", filter)
+				return nil, nil, fmt.Errorf("invalid filter %q: want name=TEST or !name=TEST", filter)
 			}
 			if not {
 				excluded = append(excluded, name)

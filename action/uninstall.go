@@ -399,7 +399,7 @@ func (w *uninstallOperation) remove(ctx context.Context) error {
 
 func (w *uninstallOperation) awaitDeletion(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error {
 	w.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are deleted"})
-	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(w.req.Timeout))
 	defer cancel()
 	return w.Cluster.WaitGone(ctx, objects, owner)
 }

@@ -171,7 +171,7 @@ func (e *WaitError) nextHint() string {
 
 // setUndone notes in the *WaitError in the tree of err, if there is one, what was undone.
 func setUndone(err error, u Undone) {
-	if waited := (*WaitError)(nil); errors.As(err, &waited) {
+	if waited, ok := errors.AsType[*WaitError](err); ok {
 		waited.Undone = u
 	}
 }

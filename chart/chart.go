@@ -13,7 +13,7 @@ package chart
 
 import (
 	"path"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -223,7 +223,7 @@ func (c *Chart) CRDs() []CRD {
 			out = append(out, CRD{Name: f.Name, Source: path.Join(c.FullPath(), f.Name), Data: f.Data})
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	slices.SortStableFunc(out, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
 	for _, d := range c.Subcharts() {
 		out = append(out, d.CRDs()...)
 	}

@@ -17,15 +17,34 @@ type custom struct {
 	known map[string]any
 }
 
-// A FunctionError is returned for a function of [Input.Functions] ownerOf name is not valid or
-// is already in use.
+// A FunctionError is returned for a function of [Input.Functions] whose name is not valid or
+// is already in use, and for one of [Input.Replace] that replaces nothing.
 type FunctionError struct {
-	Chart, Name string
-	Problem     string
+	Chart   string // "" for one of Input.Replace
+	Name    string
+	Problem string
 }
 
 func (e *FunctionError) Error() string {
+	if e.Chart == "" {
+		return fmt.Sprintf("cannot replace the template function %q: %s", e.Name, e.Problem)
+	}
 	return fmt.Sprintf("chart %s cannot offer the template function %q: %s", e.Chart, e.Name, e.Problem)
+}
+
+// replace replaces functions of all templates.
+func (e *engine) replace(functions map[string]func(args ...any) (any, error)) error {
+	for _, name := range sortedKeys(functions) {
+		old := e.funcs[name]
+		if old == nil {
+			return &FunctionError{Name: name, Problem: "templates have no function of that name to replace"}
+		}
+		fn := newFunction(name, reflect.ValueOf(functions[name]))
+		fn.limits, fn.parses, fn.pattern = old.limits, old.parses, old.pattern
+		e.funcs[name] = fn
+		e.writes = true // as in customize
+	}
+	return nil
 }
 
 // customize adds the functions for single charts.
@@ -75,7 +94,7 @@ func (e *engine) knownTo(chart string) map[string]any {
 	return e.known
 }
 
-// textOf is the key of a parsed text. Charts ownerOf templates can call different functions do
+// textOf is the key of a parsed text. Charts whose templates can call different functions do
 // not share parsed texts, because a text may be valid for one and an error for another. chart
 // is "" for charts without functions of their own.
 type textOf struct{ chart, text string }
@@ -87,7 +106,7 @@ func (e *engine) textOf(chart, text string) textOf {
 	return textOf{chart, text}
 }
 
-// ownerOf returns the chart ownerOf templates can call the function name of [Input.Functions], or
+// ownerOf returns the chart whose templates can call the function name of [Input.Functions], or
 // "" if there is none.
 func (e *engine) ownerOf(name string) string {
 	for _, chart := range sortedKeys(e.customs) {

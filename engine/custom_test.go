@@ -152,3 +152,22 @@ func TestInputFunctionsCallOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestInputReplace(t *testing.T) {
+	c := tree(t, "web", map[string]string{"templates/a.yaml": `{{ now }} {{ tpl "{{ now | upper }}" . }}`})
+	in := input(t, c)
+	in.Replace = functionsOf{"": {"now": says("noon")}}[""]
+	out, err := Render(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.Files[0].Content, "noon[] NOON[]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	in.Replace = functionsOf{"": {"nwo": says("noon")}}[""]
+	_, err = Render(context.Background(), in)
+	var e *FunctionError
+	if !errors.As(err, &e) || e.Name != "nwo" {
+		t.Errorf("got %v, want a *FunctionError for nwo", err)
+	}
+}

@@ -65,6 +65,10 @@ type Input struct {
 	// access maps, lists, scalars and the fields of structs, but only methods of the
 	// types that Helm's templates have, such as time.Time.
 	Functions map[string]map[string]func(args ...any) (any, error)
+	// Replace are functions in the place of those that all templates have, by their names.
+	// Their limits are those of the functions they replace. A name of none is a
+	// [*FunctionError].
+	Replace map[string]func(args ...any) (any, error)
 	// Strict makes a missing key of a map an error.
 	Strict bool
 	// Lint lets templates continue after a call of fail or required, and adds the
@@ -105,6 +109,9 @@ func Render(ctx context.Context, in Input) (*Output, error) {
 		in.Values = values.Rounded(in.Values)
 	}
 	e := newEngine(&in)
+	if err := e.replace(in.Replace); err != nil {
+		return nil, err
+	}
 	if err := e.customize(in.Functions); err != nil {
 		return nil, err
 	}

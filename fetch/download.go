@@ -50,7 +50,7 @@ func (c *Client) newDownload(wanted request, w io.Writer) (*download, error) {
 		return nil, err
 	}
 	d := &download{client: c, timeouts: c.timeouts.withDefaults(), request: wanted, target: target, home: target, w: w,
-		name: Clean(wanted.address)}
+		name: RedactURL(wanted.address)}
 	if wanted.home != "" {
 		if d.home, err = parse(wanted.home); err != nil {
 			return nil, err
@@ -93,9 +93,9 @@ func parse(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Clean returns a URL without credentials, for messages: without user, password, query and
+// RedactURL returns a URL without credentials, for messages: without user, password, query and
 // fragment. A query, which may contain a token, is replaced by "?...".
-func Clean(address string) string {
+func RedactURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Opaque != "" {
 		return "a malformed URL"
@@ -268,8 +268,7 @@ func (d *download) receive(body io.Reader, watch *watch) error {
 		if err == io.EOF {
 			return nil
 		}
-		var encoding *EncodingError
-		if errors.As(err, &encoding) {
+		if encoding, ok := errors.AsType[*EncodingError](err); ok {
 			return &EncodingError{URL: d.name, Encoding: encoding.Encoding, Err: encoding.Err}
 		}
 		if err != nil {

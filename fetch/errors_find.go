@@ -94,7 +94,7 @@ func (e *NotArchiveError) Error() string {
 func addURL(err error, address string) error {
 	var d *DigestError
 	if errors.As(err, &d) && d.URL == "" {
-		return &DigestError{URL: Clean(address), Want: d.Want, Got: d.Got}
+		return &DigestError{URL: RedactURL(address), Want: d.Want, Got: d.Got}
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (f *Finder) fetchArchive(ctx context.Context, s source, ref Ref) (a *Archiv
 		}
 	}
 	if s.chart != "" && ctx.Err() == nil {
-		err = &EntryError{Repository: Clean(s.home), Chart: s.chart, Version: s.version, Err: err}
+		err = &EntryError{Repository: RedactURL(s.home), Chart: s.chart, Version: s.version, Err: err}
 	}
 	return nil, "", err
 }
@@ -93,7 +93,7 @@ func (f *Finder) download(ctx context.Context, s source, address string, prov bo
 		return f.pull(ctx, s, address, access, prov)
 	case scheme == "http" || scheme == "https" || f.hasPlugin(scheme):
 		path, digest, err := f.Cache.add(cacheExt, s.digest, func(w io.Writer) error {
-			only := &archiveOnly{w: w, url: Clean(address)}
+			only := &archiveOnly{w: w, url: RedactURL(address)}
 			if err := f.get(ctx, address, s.home, s.access, s.fileName(address), MaxArchive, only); err != nil {
 				return err
 			}
@@ -124,14 +124,14 @@ func (f *Finder) get(ctx context.Context, address, home string, a HostOptions, t
 		return client.fetch(ctx, request{address: address, home: home, access: a, limit: limit, packed: true, text: text}, w)
 	}
 	f.Progress.Send(progress.Event{Kind: progress.Download, Text: text})
-	bounded := &file.LimitWriter{W: w, Left: limit, Err: &SizeError{URL: Clean(address), Limit: limit}}
+	bounded := &file.LimitWriter{W: w, Left: limit, Err: &SizeError{URL: RedactURL(address), Limit: limit}}
 	err := f.Plugins.Get(ctx, address, a.For(address, home), bounded)
 	f.Progress.Send(progress.Event{Kind: progress.Fetched, Text: text, Done: limit - bounded.Left})
 	if bounded.Exceeded {
 		return bounded.Err
 	}
 	if err != nil {
-		return fmt.Errorf("fetch %s: %w", Clean(address), err)
+		return fmt.Errorf("fetch %s: %w", RedactURL(address), err)
 	}
 	return nil
 }
@@ -146,6 +146,6 @@ func (f *Finder) Text(ctx context.Context, location string) ([]byte, error) {
 		return nil, f.schemeError(location, "http", "https")
 	}
 	var b bytes.Buffer
-	err := f.get(ctx, location, "", HostOptions{}, path.Base(Clean(location)), MaxText, &b)
+	err := f.get(ctx, location, "", HostOptions{}, path.Base(RedactURL(location)), MaxText, &b)
 	return b.Bytes(), err
 }

@@ -45,7 +45,7 @@ func (f *flights) join(ctx context.Context, key flight, fn func() (Archive, erro
 		f.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			return Archive{}, &InterruptedError{URL: Clean(key.url), Err: ctx.Err()}
+			return Archive{}, &InterruptedError{URL: RedactURL(key.url), Err: ctx.Err()}
 		case <-l.done:
 		}
 		if l.err == nil || ctx.Err() == nil && !isInterrupted(l.err) {

@@ -53,7 +53,7 @@ func (f *Finder) locateImage(ctx context.Context, ref Ref) (source, error) {
 	_, inexact := semver.StrictNewVersion(strings.TrimPrefix(ref.Version, "v"))
 	switch {
 	case f.Registry == nil:
-		return s, fmt.Errorf("find %s: no registry client is configured", Clean(ref.Name))
+		return s, fmt.Errorf("find %s: no registry client is configured", RedactURL(ref.Name))
 	case i.tag == "" && i.digest == "" && inexact == nil:
 		i.tag = ref.Version
 	case i.tag == "" && i.digest == "":
@@ -66,11 +66,11 @@ func (f *Finder) locateImage(ctx context.Context, ref Ref) (source, error) {
 			return s, err
 		}
 		if i.tag, err = dependency.Version(tags, ref.Version, ref.Devel); err != nil {
-			return s, fmt.Errorf("%s: %w", Clean(i.name), err)
+			return s, fmt.Errorf("%s: %w", RedactURL(i.name), err)
 		}
 	case i.tag != "" && ref.Version != "":
 		if _, err := dependency.Version([]string{strings.ReplaceAll(i.tag, "_", "+")}, ref.Version, ref.Devel); err != nil {
-			return s, &VersionError{Ref: Clean(ref.Name), Version: i.tag, Want: ref.Version}
+			return s, &VersionError{Ref: RedactURL(ref.Name), Version: i.tag, Want: ref.Version}
 		}
 	}
 	s.urls = []string{i.String()}
@@ -87,7 +87,7 @@ var errHave = errors.New("it is in the cache")
 // pull returns a chart of a registry, from the cache or the registry.
 func (f *Finder) pull(ctx context.Context, s source, address string, a HostOptions, prov bool) (Archive, error) {
 	if f.Registry == nil {
-		return Archive{}, fmt.Errorf("fetch %s: no registry client is configured", Clean(address))
+		return Archive{}, fmt.Errorf("fetch %s: no registry client is configured", RedactURL(address))
 	}
 	i := parseImage(address)
 	pulled, path := f.cachedImage(i.digest, prov)
@@ -100,11 +100,11 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a HostOptio
 		}
 	}
 	if i.digest != "" && pulled.Manifest != i.digest {
-		return Archive{}, &DigestError{URL: Clean(address), Want: hexDigest(i.digest), Got: hexDigest(pulled.Manifest)}
+		return Archive{}, &DigestError{URL: RedactURL(address), Want: hexDigest(i.digest), Got: hexDigest(pulled.Manifest)}
 	}
 	if s.want != "" {
 		if _, err := dependency.Version([]string{pulled.Metadata.Version}, s.want, true); err != nil {
-			return Archive{}, &VersionError{Ref: Clean(address), Version: pulled.Metadata.Version, Want: s.want}
+			return Archive{}, &VersionError{Ref: RedactURL(address), Version: pulled.Metadata.Version, Want: s.want}
 		}
 	}
 	s.setName(i, pulled)
@@ -141,7 +141,7 @@ func (f *Finder) pullImage(ctx context.Context, s source, address string, a Host
 		return ok
 	}
 	path, digest, err := f.Cache.add(cacheExt, s.digest, func(w io.Writer) (err error) {
-		bounded := &file.LimitWriter{W: w, Left: MaxArchive, Err: &SizeError{URL: Clean(address), Limit: MaxArchive}}
+		bounded := &file.LimitWriter{W: w, Left: MaxArchive, Err: &SizeError{URL: RedactURL(address), Limit: MaxArchive}}
 		pulled, err = f.Registry.Pull(ctx, address, a, bounded, registry.PullOptions{Provenance: prov, Have: have})
 		switch {
 		case bounded.Exceeded:

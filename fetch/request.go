@@ -158,8 +158,7 @@ func (d *download) requestError(ctx context.Context, hop *url.URL, err error) er
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	var file *CertificateError
-	if errors.As(err, &file) {
+	if _, ok := errors.AsType[*CertificateError](err); ok {
 		return err
 	}
 	if isUntrusted(err) {
@@ -189,8 +188,7 @@ func (d *download) callerError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return &InterruptedError{URL: d.name, Err: ctx.Err()}
 	}
-	var again *temporaryError
-	if errors.As(err, &again) {
+	if again, ok := errors.AsType[*temporaryError](err); ok {
 		err = again.err
 	}
 	return err

@@ -89,13 +89,13 @@ func (f *Finder) locateEntry(ctx context.Context, r Repository, chart string, re
 	s := source{home: r.URL, access: r.Host, chart: entry.Name, version: entry.Version}
 	s.digest = strings.ToLower(strings.TrimPrefix(entry.Digest, "sha256:"))
 	if s.digest != "" && cachePath(s.digest, "") == "" {
-		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version,
+		return source{}, &EntryError{Repository: RedactURL(r.URL), Chart: entry.Name, Version: entry.Version,
 			Problem: fmt.Sprintf("its digest %q is not a SHA-256", entry.Digest)}
 	}
 	for _, u := range entry.URLs {
 		full, err := resolveURL(r.URL, u)
 		if err != nil {
-			return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version,
+			return source{}, &EntryError{Repository: RedactURL(r.URL), Chart: entry.Name, Version: entry.Version,
 				Problem: "its URL is malformed"}
 		}
 		if scheme := schemeOf(full); scheme == "oci" && !strings.Contains(path.Base(full), ":") {
@@ -104,7 +104,7 @@ func (f *Finder) locateEntry(ctx context.Context, r Repository, chart string, re
 		s.urls = append(s.urls, full)
 	}
 	if len(s.urls) == 0 {
-		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version,
+		return source{}, &EntryError{Repository: RedactURL(r.URL), Chart: entry.Name, Version: entry.Version,
 			Problem: "it has no URL to download it from"}
 	}
 	return s, nil
@@ -173,7 +173,7 @@ func (f *Finder) hasPlugin(scheme string) bool {
 
 // schemeError returns the error for a URL whose scheme is not supported.
 func (f *Finder) schemeError(address string, supported ...string) error {
-	e := &SchemeError{URL: Clean(address), Scheme: schemeOf(address), Known: supported}
+	e := &SchemeError{URL: RedactURL(address), Scheme: schemeOf(address), Known: supported}
 	if f.Plugins != nil {
 		e.Known = append(e.Known, f.Plugins.Schemes()...)
 	}
@@ -182,7 +182,7 @@ func (f *Finder) schemeError(address string, supported ...string) error {
 
 // archive returns the Archive for a file that was fetched from address.
 func (s source) archive(file, digest, address string) *Archive {
-	return &Archive{Path: file, Name: s.fileName(address), URL: Clean(address), Version: s.version, Digest: digest}
+	return &Archive{Path: file, Name: s.fileName(address), URL: RedactURL(address), Version: s.version, Digest: digest}
 }
 
 // fileName returns the file name of an archive: the last element of its URL, which

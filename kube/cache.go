@@ -76,18 +76,8 @@ func (c *Client) SaveCache(prefix string, text []byte) {
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".cache-*")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
+	_ = file.WriteAtomic(path, 0o600, func(f *os.File) error {
+		_, err := f.Write(text)
+		return err
+	})
 }

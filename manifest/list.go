@@ -25,20 +25,20 @@ func Flatten(objs []*Object) ([]*Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		items, list, err := listItems(m)
+		items, isList, err := listItems(m)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", o.Source, o.Kind, err)
 		}
-		if !list {
+		if !isList {
 			out = append(out, o)
 			continue
 		}
 		for i, item := range items {
-			part, err := itemOf(o, item)
+			object, err := newItem(o, item)
 			if err != nil {
 				return nil, fmt.Errorf("%s: items[%d] of %s: %w", o.Source, i, o.Kind, err)
 			}
-			out = append(out, part)
+			out = append(out, object)
 		}
 	}
 	return out, nil
@@ -48,7 +48,7 @@ const listSuffix = "List"
 
 // listItems returns the objects in a list, including those of nested lists, and reports
 // whether m is a list: its kind ends in "List", and it has items.
-func listItems(m map[string]any) (objects []map[string]any, list bool, err error) {
+func listItems(m map[string]any) (objects []map[string]any, isList bool, err error) {
 	kind, _ := m["kind"].(string)
 	items, ok := m["items"].([]any)
 	if !ok || !strings.HasSuffix(kind, listSuffix) {
@@ -62,21 +62,21 @@ func listItems(m map[string]any) (objects []map[string]any, list bool, err error
 		if !ok {
 			return nil, true, fmt.Errorf("items[%d] must be an object, it is %s", i, describe(item))
 		}
-		object = typed(object, m)
-		inner, list, err := listItems(object)
+		object = withListType(object, m)
+		nested, isList, err := listItems(object)
 		if err != nil {
 			return nil, true, fmt.Errorf("items[%d]: %w", i, err)
 		}
-		if !list {
-			inner = []map[string]any{object}
+		if !isList {
+			nested = []map[string]any{object}
 		}
-		objects = append(objects, inner...)
+		objects = append(objects, nested...)
 	}
 	return objects, true, nil
 }
 
-// typed returns an item of a list, with a missing kind and apiVersion set from the list.
-func typed(item, list map[string]any) map[string]any {
+// withListType returns an item of a list, with a missing kind and apiVersion set from the list.
+func withListType(item, list map[string]any) map[string]any {
 	listKind, _ := list["kind"].(string)
 	kind := strings.TrimSuffix(listKind, listSuffix)
 	if kind == "" {
@@ -91,7 +91,8 @@ func typed(item, list map[string]any) map[string]any {
 	return item
 }
 
-func itemOf(list *Object, item map[string]any) (*Object, error) {
+// newItem returns an item of a list as an object. Its Raw is the item encoded as YAML.
+func newItem(list *Object, item map[string]any) (*Object, error) {
 	raw, err := Encode(item)
 	if err != nil {
 		return nil, err

@@ -14,10 +14,10 @@ import (
 
 // Compare compares two manifests without a cluster: an object of the old one is used as the
 // live object. Objects without a namespace belong to the given one. An object that only
-// changes its API version is updated. The steps have no patches. They are in the order of now,
+// changes its API version is updated. The steps have no patches. They are in the order of current,
 // followed by deletions in the order of [manifest.SortUninstall]. Compare returns an error if
 // an object is not a YAML map.
-func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
+func Compare(old, current []*manifest.Object, namespace string) ([]Step, error) {
 	former := map[Ref]*manifest.Object{}
 	for _, o := range old {
 		if !o.Empty {
@@ -26,7 +26,7 @@ func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 	}
 	var steps []Step
 	seen := map[Ref]bool{}
-	for _, o := range now {
+	for _, o := range current {
 		key := identity(o, namespace)
 		if o.Empty || seen[key] {
 			continue

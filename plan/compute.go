@@ -375,7 +375,7 @@ func newError(item Item, err error) error {
 	if e.Source == "" && item.Object != nil {
 		e.Source = item.Object.Source
 	}
-	if p := (*problem)(nil); errors.As(err, &p) {
+	if p, ok := errors.AsType[*problem](err); ok {
 		e.Path, e.Text = p.path, p.text
 	}
 	return e

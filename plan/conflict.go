@@ -31,7 +31,7 @@ func formatPath(p []pathStep) string {
 		if s.item {
 			path += "[" + s.name + "]"
 		} else {
-			path = join(path, s.name)
+			path = FieldPath(path, s.name)
 		}
 	}
 	return path

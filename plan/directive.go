@@ -70,7 +70,7 @@ func directiveIn(path string, v any) string {
 			if isDirective(key) {
 				return strings.TrimPrefix(path+"."+key, ".")
 			}
-			if found := directiveIn(join(path, key), v[key]); found != "" {
+			if found := directiveIn(FieldPath(path, key), v[key]); found != "" {
 				return found
 			}
 		}

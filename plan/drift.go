@@ -72,7 +72,7 @@ func walkPatch(out *[]Difference, path string, n *node, patch, live map[string]a
 			walkOrder(out, path, key, n, patch, live)
 			continue
 		}
-		here, f, have := join(path, key), n.field(key), live[key]
+		here, f, have := FieldPath(path, key), n.field(key), live[key]
 		w, isMap := want.(map[string]any)
 		h, wasMap := have.(map[string]any)
 		if isMap && wasMap && !f.replace {
@@ -108,7 +108,9 @@ func walkOrder(out *[]Difference, path, key string, n *node, patch, live map[str
 		}
 		return keys
 	}
-	*out = append(*out, Difference{Path: join(path, list) + " (order)", Want: order(patch[key]), Have: order(live[list])})
+	*out = append(*out, Difference{
+		Path: FieldPath(path, list) + " (order)", Want: order(patch[key]), Have: order(live[list]),
+	})
 }
 
 func walkItems(out *[]Difference, path string, f field, items, live []any) {
@@ -137,8 +139,9 @@ func walkItems(out *[]Difference, path string, f field, items, live []any) {
 	}
 }
 
-// join appends a key to a path, in brackets if it contains characters of paths.
-func join(path, key string) string {
+// FieldPath returns the path of a key of the map at path, in the form of [Difference]: the key is in brackets if it
+// contains a character that paths use.
+func FieldPath(path, key string) string {
 	switch {
 	case strings.ContainsAny(key, "./[]"):
 		return path + "[" + key + "]"

@@ -9,7 +9,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 
@@ -101,7 +100,7 @@ func generateKinds() string {
 		gvks = append(gvks, name)
 		byName[name] = typ
 	}
-	sort.Strings(gvks)
+	slices.Sort(gvks)
 	for _, name := range gvks {
 		gv, kind, _ := strings.Cut(name, " ")
 		tt.addNames(byName[name])
@@ -144,7 +143,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	for k := range m {
 		keys = append(keys, k)
 	}
-	sort.Strings(keys)
+	slices.Sort(keys)
 	return keys
 }
 

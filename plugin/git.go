@@ -127,8 +127,7 @@ func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, er
 	}
 	p, err := Load(dir)
 	if err != nil {
-		var bad *LoadError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*LoadError](err); ok {
 			bad.Path = filepath.Join(req.Source.String(), ManifestFile)
 		}
 		return nil, err

@@ -193,8 +193,7 @@ func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp s
 		return nil, err
 	}
 	if s.plugin, err = Load(s.dir); err != nil {
-		var bad *LoadError
-		if errors.As(err, &bad) { // the directory is temporary
+		if bad, ok := errors.AsType[*LoadError](err); ok { // the directory is temporary
 			bad.Path = filepath.Join(name, ManifestFile)
 		}
 		return nil, err

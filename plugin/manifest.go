@@ -137,8 +137,7 @@ func decode(data []byte, strict bool, into any) error {
 	if errors.Is(err, io.EOF) {
 		return ErrEmpty
 	}
-	var typed *yaml.TypeError
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
 		for i, line := range typed.Errors {
 			for _, before := range []string{" in type ", " into "} { // remove the Go types
 				line, _, _ = strings.Cut(line, before)

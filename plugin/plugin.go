@@ -21,7 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/file"
@@ -105,7 +105,7 @@ func hasLua(dir string) error {
 		return fmt.Errorf("%s is missing, which the runtime %s needs", LuaFile, Lua)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", LuaFile, withoutPath(err))
+		return fmt.Errorf("%s: %w", LuaFile, file.WithoutPath(err))
 	}
 	return f.Close()
 }
@@ -125,19 +125,10 @@ func openOwn(dir, name string) (*os.File, error) {
 func readOwn(dir, name string) ([]byte, error) {
 	if exists(filepath.Join(dir, ".git")) {
 		data, err := file.ReadIn(dir, name, maxManifest)
-		return data, withoutPath(err)
+		return data, file.WithoutPath(err)
 	}
 	data, err := file.Read(filepath.Join(dir, name), maxManifest)
-	return data, withoutPath(err)
-}
-
-// withoutPath returns err without its path, for errors that contain it already.
-func withoutPath(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
+	return data, file.WithoutPath(err)
 }
 
 // Find loads the plugins in a list of directories in the format of PATH: each subdirectory of
@@ -177,7 +168,7 @@ func Find(paths string) ([]*Plugin, []error) {
 			found = append(found, p)
 		}
 	}
-	sort.Slice(found, func(i, j int) bool { return found[i].Name < found[j].Name })
+	slices.SortFunc(found, func(a, b *Plugin) int { return strings.Compare(a.Name, b.Name) })
 	return found, errs
 }
 

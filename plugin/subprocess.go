@@ -53,8 +53,7 @@ func Hook(ctx context.Context, name string, inv Invocation) error {
 		return nil
 	}
 	err := start(ctx, inv, list, name+" hook")
-	var none *NoProgramError
-	if errors.As(err, &none) {
+	if _, ok := errors.AsType[*NoProgramError](err); ok {
 		return nil // the hook is for other platforms
 	}
 	if err != nil {
@@ -70,8 +69,7 @@ type HookError struct {
 }
 
 func (e *HookError) Error() string {
-	var exit *ExitError
-	if errors.As(e.Err, &exit) {
+	if exit, ok := errors.AsType[*ExitError](e.Err); ok {
 		return fmt.Sprintf("plugin %s hook for %q exited with error (code %d)", e.Hook, e.Plugin, exit.Code)
 	}
 	return fmt.Sprintf("plugin %s hook for %q: %v", e.Hook, e.Plugin, e.Err)

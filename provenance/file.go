@@ -20,9 +20,9 @@ func (e *UnsignedError) Error() string {
 		e.Archive)
 }
 
-// Beside reads the provenance file of an archive, which is the path of the archive with the
+// ReadForArchive reads the provenance file of an archive, which is the path of the archive with the
 // suffix ".prov". If there is none, the error is an [*UnsignedError].
-func Beside(archive string) ([]byte, error) {
+func ReadForArchive(archive string) ([]byte, error) {
 	prov, err := ReadFile(archive + ".prov")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -40,14 +40,14 @@ func Beside(archive string) ([]byte, error) {
 // error is an [*UnsignedError]. A directory cannot be verified.
 func VerifyFile(path string, w io.Writer, keys func() (*Keyring, error)) (*Signature, error) {
 	f, err := file.Open(path)
-	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
+	if kind, ok := errors.AsType[*file.KindError](err); ok && kind.Kind.IsDir() {
 		return nil, fmt.Errorf("unpacked charts cannot be verified: %s is a directory, and only archives are signed", path)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	prov, err := Beside(path)
+	prov, err := ReadForArchive(path)
 	if err != nil {
 		return nil, err
 	}

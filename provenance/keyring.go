@@ -189,8 +189,7 @@ func (e *KeyringError) Error() string {
 	case errors.Is(e.Err, fs.ErrPermission):
 		return fmt.Sprintf("keyring %s: permission denied", e.Path)
 	}
-	var pathErr *fs.PathError
-	if errors.As(e.Err, &pathErr) { // the message has the path already
+	if pathErr, ok := errors.AsType[*fs.PathError](e.Err); ok { // the message has the path already
 		return fmt.Sprintf("keyring %s: %v", e.Path, pathErr.Err)
 	}
 	return fmt.Sprintf("keyring %s: %v", e.Path, e.Err)

@@ -10,7 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +69,7 @@ func (k *Keyring) verify(name string, archive io.Reader, prov []byte) (*Signatur
 	}
 	entry, ok := files[name]
 	if !ok {
-		return nil, &NotListedError{Name: name, Listed: sortedKeys(files)}
+		return nil, &NotListedError{Name: name, Listed: slices.Sorted(maps.Keys(files))}
 	}
 	want, err := sha256Of(entry)
 	if err != nil {
@@ -91,15 +92,6 @@ func digest(archive io.Reader) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-func sortedKeys(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
 }
 
 // strong reports whether a hash function is collision-resistant.
@@ -197,7 +189,7 @@ func userIDs(e *openpgp.Entity) []string {
 			names = append(names, name)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	if primary != nil {
 		names = append([]string{primary.Name}, names...)
 	}

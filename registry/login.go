@@ -28,8 +28,7 @@ func (c *Client) Login(ctx context.Context, ref Ref) error {
 	resp, err := call.do(asking, request{method: http.MethodGet})
 	if err != nil {
 		err = call.callerError(asking, err)
-		var missing *NotFoundError
-		if errors.As(err, &missing) {
+		if _, ok := errors.AsType[*NotFoundError](err); ok {
 			return &StatusError{Ref: ref.Host, Code: http.StatusNotFound, Message: "there is no registry at that address"}
 		}
 		return err

@@ -133,11 +133,10 @@ func (c *call) upload(ctx context.Context, desc descriptor, from io.Reader, tell
 	// Every request asks for push permission; otherwise a second token would be needed
 	// after one for pulling.
 	resp, err := c.do(ctx, request{method: http.MethodHead, path: "blobs/" + desc.Digest, write: true})
-	var missing *NotFoundError
 	if err == nil {
 		return resp.Body.Close()
 	}
-	if !errors.As(err, &missing) {
+	if _, ok := errors.AsType[*NotFoundError](err); !ok {
 		return err
 	}
 	resp, err = c.do(ctx, request{method: http.MethodPost, path: "blobs/uploads/", write: true})

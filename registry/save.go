@@ -163,29 +163,11 @@ func (c *Credentials) edit(change func(document) error) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, text)
-}
-
-// replaceFile writes a file atomically, with mode 0600.
-func replaceFile(path string, data []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".config-*.json") // mode 0600
-	if err != nil {
+	return file.WriteAtomic(path, 0o600, func(f *os.File) error {
+		_, err := f.Write(text)
 		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	})
 }

@@ -47,11 +47,10 @@ func supported(name string, status Status) error {
 // unsupportedFormat returns an [*UnsupportedError] if data is not a JSON object or has a
 // field of another type, and err otherwise, such as for truncated data.
 func unsupportedFormat(data []byte, err error) error {
-	var other *json.UnmarshalTypeError
 	if text := bytes.TrimSpace(data); err != nil && len(text) > 0 && text[0] != '{' {
 		return &UnsupportedError{"has data in a format"}
 	}
-	if errors.As(err, &other) {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return &UnsupportedError{fmt.Sprintf("has a field in a format (%s)", err)}
 	}
 	return err

@@ -48,7 +48,7 @@ func (c Cache) Index(name string) (*index.Index, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(path); err != nil {
-		return nil, &UncachedError{Name: name, Err: withoutPath(err)}
+		return nil, &UncachedError{Name: name, Err: file.WithoutPath(err)}
 	}
 	x, err := index.Open(path)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c Cache) commit(name, temp string, charts []string, mode fs.FileMode) erro
 	if err := os.Rename(temp, to); err != nil {
 		return err
 	}
-	return writeFile(names, mode, strings.NewReader(chartLines(charts)))
+	return writeFile(names, mode, []byte(chartLines(charts)))
 }
 
 // protect sets the mode of a repository's files, if possible. Helm and old versions of

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/repo/index"
 )
@@ -103,7 +104,7 @@ func invalid(e Entry, err error) error {
 	case errors.Is(err, context.Canceled):
 		return context.Canceled // nothing was changed
 	}
-	return &InvalidError{URL: e.Shown(), Err: err}
+	return &InvalidError{URL: e.RedactedURL(), Err: err}
 }
 
 // has reports whether the file has a repository like e. It returns an error if the name is
@@ -254,7 +255,7 @@ func (c Collection) isRemoved(e Entry) bool {
 func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 	dir, err := os.MkdirTemp("", "moonhelm-index-")
 	if err != nil {
-		return nil, fmt.Errorf("fetch the index of %s: %w", e.Shown(), err)
+		return nil, fmt.Errorf("fetch the index of %s: %w", e.RedactedURL(), err)
 	}
 	defer os.RemoveAll(dir)
 	c.Cache = Cache{Dir: dir}
@@ -264,7 +265,7 @@ func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 	}
 	data, err := os.ReadFile(got.path) // not Open: Windows cannot remove an open file
 	if err != nil {
-		return nil, fmt.Errorf("read the index of %s: %w", e.Shown(), err)
+		return nil, fmt.Errorf("read the index of %s: %w", e.RedactedURL(), err)
 	}
 	x, err := index.Parse(data)
 	if err != nil {
@@ -303,7 +304,7 @@ func (g *fetched) check() error {
 	sum := sha256.Sum256(text)
 	g.hash = hex.EncodeToString(sum[:])
 	if err := os.WriteFile(g.path, text, 0o600); err != nil {
-		return &CacheError{Dir: filepath.Dir(g.path), Err: withoutPath(err)}
+		return &CacheError{Dir: filepath.Dir(g.path), Err: file.WithoutPath(err)}
 	}
 	return nil
 }

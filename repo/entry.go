@@ -34,10 +34,11 @@ func (e Entry) Same(other Entry) bool {
 	return a == b
 }
 
-// Shown returns the URL without a password, for messages.
-func (e Entry) Shown() string { return shown(e.URL) }
+// RedactedURL returns the URL for messages: without a password, and with "..." instead of a query, which
+// may contain a token.
+func (e Entry) RedactedURL() string { return redactURL(e.URL) }
 
-func shown(address string) string {
+func redactURL(address string) string {
 	if u, err := url.Parse(address); err == nil {
 		if u.RawQuery != "" {
 			u.RawQuery = "..." // may contain a token
@@ -54,7 +55,7 @@ func shown(address string) string {
 func (e Entry) IndexURL() (string, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Scheme == "" {
-		return "", &URLError{Name: e.Name, URL: e.Shown(), Problem: notURL}
+		return "", &URLError{Name: e.Name, URL: e.RedactedURL(), Problem: notURL}
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u.JoinPath("index.yaml").String(), nil
@@ -90,9 +91,9 @@ func (e Entry) check() error {
 	u, err := url.Parse(e.URL)
 	switch {
 	case err != nil || u.Scheme == "":
-		return &URLError{Name: e.Name, URL: e.Shown(), Problem: notURL}
+		return &URLError{Name: e.Name, URL: e.RedactedURL(), Problem: notURL}
 	case strings.EqualFold(u.Scheme, "oci"):
-		return &RegistryError{URL: e.Shown()}
+		return &RegistryError{URL: e.RedactedURL()}
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func TestShownHidesPassword(t *testing.T) {
 		"a host":                    "a%20host",
 	} {
 		t.Run(address, func(t *testing.T) {
-			if got := (Entry{URL: address}).Shown(); got != want {
+			if got := (Entry{URL: address}).RedactedURL(); got != want {
 				t.Errorf("%s: %s", address, got)
 			}
 		})

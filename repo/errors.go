@@ -110,7 +110,7 @@ type UpdateError struct{ Failed []Result }
 func (e *UpdateError) Error() string {
 	urls := make([]string, len(e.Failed))
 	for i, r := range e.Failed {
-		urls[i] = r.Entry.Shown()
+		urls[i] = r.Entry.RedactedURL()
 	}
 	return fmt.Sprintf("failed to update the following repositories: [%s]", strings.Join(urls, " "))
 }

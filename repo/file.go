@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,18 +64,9 @@ func load(path string) (*File, error) {
 func read(path string) ([]byte, error) {
 	data, err := file.Read(path, maxFile)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, file.WithoutPath(err)
 	}
 	return data, nil
-}
-
-// withoutPath returns err without its path, for errors that contain it already.
-func withoutPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // parse parses repositories.yaml. Duplicate keys are an error: it is ambiguous which of two
@@ -195,8 +185,8 @@ func (f *File) Save(path string) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := writeFile(path, mode, bytes.NewReader(text)); err != nil {
-		return fmt.Errorf("write %s: %w", path, withoutPath(err))
+	if err := writeFile(path, mode, text); err != nil {
+		return fmt.Errorf("write %s: %w", path, file.WithoutPath(err))
 	}
 	return nil
 }
@@ -268,27 +258,12 @@ func keys(f fields) (map[string]any, error) {
 	return m, json.Unmarshal(text, &m)
 }
 
-// writeFile writes the content of r to path, atomically.
-func writeFile(path string, mode fs.FileMode, r io.Reader) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.part")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(tmp, r)
-	if err == nil {
-		err = tmp.Chmod(mode)
-	}
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
+// writeFile writes text to path, atomically.
+func writeFile(path string, mode fs.FileMode, text []byte) error {
+	return file.WriteAtomic(path, mode, func(f *os.File) error {
+		if _, err := f.Write(text); err != nil {
+			return err
+		}
+		return f.Sync()
+	})
 }

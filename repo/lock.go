@@ -61,10 +61,10 @@ func (w lockWait) take(ctx context.Context, path string) (*flock.Flock, error) {
 	// Opening a file that is not regular, such as a pipe, could block.
 	made, err := file.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("lock %s: %w", path, file.WithoutPath(err))
 	}
 	if err := made.Close(); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("lock %s: %w", path, file.WithoutPath(err))
 	}
 	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_RDONLY|os.O_CREATE|file.NonBlock))
 	waiting, cancel := context.WithTimeoutCause(ctx, w.most, &LockedError{Path: path})
@@ -82,7 +82,7 @@ func (w lockWait) take(ctx context.Context, path string) (*flock.Flock, error) {
 		if cause := context.Cause(waiting); cause != nil {
 			return nil, cause
 		}
-		return nil, fmt.Errorf("lock %s: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("lock %s: %w", path, file.WithoutPath(err))
 	}
 	return lock, nil
 }

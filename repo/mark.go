@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
@@ -76,7 +75,7 @@ func (c Collection) saveValidator(e Entry, got *fetched) {
 	}
 	text, err := json.Marshal(cachedValidator{From: sourceHash(e), SHA256: got.hash, Validator: got.validator})
 	if err == nil {
-		_ = writeFile(path, e.cacheMode(), strings.NewReader(string(text)+"\n"))
+		_ = writeFile(path, e.cacheMode(), append(text, '\n'))
 	}
 }
 
@@ -96,7 +95,7 @@ func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator)
 	}
 	f, err := c.Cache.createTemp(e.Name)
 	if err != nil {
-		return nil, &CacheError{Dir: c.Cache.Dir, Err: withoutPath(err)}
+		return nil, &CacheError{Dir: c.Cache.Dir, Err: file.WithoutPath(err)}
 	}
 	got := &fetched{path: f.Name()}
 	hash := sha256.New()
@@ -106,8 +105,7 @@ func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator)
 	}
 	if err != nil {
 		got.discard()
-		var late *TimeoutError
-		if errors.As(context.Cause(ctx), &late) {
+		if late, ok := errors.AsType[*TimeoutError](context.Cause(ctx)); ok {
 			return nil, late // in preference to other errors
 		}
 		var local *fs.PathError

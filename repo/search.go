@@ -5,7 +5,6 @@ package repo
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,14 +42,14 @@ type Found struct {
 
 // Query is a compiled [Search]. It is safe for concurrent use.
 type Query struct {
-	search Search
-	word   string
-	expr   *regexp.Regexp
-	within *semver.Constraints // for Versions
+	search     Search
+	word       string // in lower case
+	expr       *regexp.Regexp
+	constraint *semver.Constraints // for Versions
 }
 
 // Query compiles the search. The error is that of an invalid regular expression, or a
-// *[dependency.WantError].
+// [*dependency.VersionError].
 func (s Search) Query() (*Query, error) {
 	q := &Query{search: s, word: strings.ToLower(s.Word)}
 	if s.Regexp {
@@ -60,24 +59,10 @@ func (s Search) Query() (*Query, error) {
 		}
 		q.expr = expr
 	}
-	if _, err := dependency.Version(nil, s.Want, s.Devel); err != nil {
-		var want *dependency.VersionError
-		if errors.As(err, &want) && want.Problem != "" {
-			return nil, err
-		}
+	var err error
+	if q.constraint, err = dependency.Constraint(s.Want, s.Devel); err != nil {
+		return nil, err
 	}
-	text := s.Want
-	switch {
-	case text == "" && s.Devel:
-		text = ">=0.0.0-0"
-	case text == "":
-		text = "*"
-	}
-	within, err := semver.NewConstraint(text)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", text, err)
-	}
-	q.within = within
 	return q, nil
 }
 
@@ -86,9 +71,9 @@ func (s Search) Query() (*Query, error) {
 func (q *Query) In(repository string, x *index.Index) ([]Found, error) {
 	var found []Found
 	for e, err := range x.Select(q.Choose) {
-		var unusable *index.EntryError
+		var invalid *index.EntryError
 		switch {
-		case errors.As(err, &unusable):
+		case errors.As(err, &invalid):
 			continue
 		case err != nil:
 			return nil, err
@@ -104,13 +89,13 @@ func (q *Query) In(repository string, x *index.Index) ([]Found, error) {
 	return found, nil
 }
 
-// Choose returns the versions of a chart that may match, in the order of have, which it may
-// change.
+// Choose returns those of the versions have of one chart that may match: the newest, or all if
+// Versions is set. It reuses the memory of have.
 func (q *Query) Choose(have []string) []string {
 	if q.search.Versions {
 		return slices.DeleteFunc(have, func(v string) bool {
 			parsed := version(v)
-			return parsed == nil || !q.within.Check(parsed)
+			return parsed == nil || !q.constraint.Check(parsed)
 		})
 	}
 	v, err := dependency.Version(have, q.search.Want, q.search.Devel)

@@ -50,7 +50,7 @@ func (c *Cluster) writeHeartbeat(ctx context.Context, k Key, seen objectMeta, ne
 	if !c.noPatch.Load() {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"resourceVersion": seen.Version, "uid": seen.UID,
-			"annotations": map[string]string{annotationBeat: next.Token, annotationHolder: next.Holder},
+			"annotations": map[string]string{annotationHeartbeat: next.Token, annotationHolder: next.Holder},
 		}})
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func (c *Cluster) writeHeartbeat(ctx context.Context, k Key, seen objectMeta, ne
 		annotations = map[string]any{}
 		meta["annotations"] = annotations
 	}
-	annotations[annotationBeat], annotations[annotationHolder] = next.Token, next.Holder
+	annotations[annotationHeartbeat], annotations[annotationHolder] = next.Token, next.Holder
 	if body, err = json.Marshal(whole); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ const clockSkew = time.Minute
 func (c *Cluster) heartbeatOf(m objectMeta) Heartbeat {
 	p := Heartbeat{
 		Status: release.Status(m.Labels[labelStatus]),
-		Holder: m.Annotations[annotationHolder], Token: m.Annotations[annotationBeat],
+		Holder: m.Annotations[annotationHolder], Token: m.Annotations[annotationHeartbeat],
 	}
 	now := c.now()
 	if m.Created != nil {

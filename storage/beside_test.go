@@ -103,7 +103,7 @@ func TestUpdateKeepsForeignAnnotations(t *testing.T) {
 			if got["backup.example.com/last"] != "monday" {
 				t.Errorf("annotations after two updates: %q, want the foreign one kept", got)
 			}
-			if got[annotationHolder] != "" || got[annotationBeat] != "" || !strings.Contains(got[annotation], "superseded") {
+			if got[annotationHolder] != "" || got[annotationHeartbeat] != "" || !strings.Contains(got[annotation], "superseded") {
 				t.Errorf("annotations after two updates: %q, want no holder, and the summary of now", got)
 			}
 		})

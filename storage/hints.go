@@ -19,7 +19,7 @@ func (e *NotFoundError) Hint() string {
 
 // Hint returns advice for the user of the command line.
 func (e *UnreadableError) Hint() string {
-	if generation := (*release.UnsupportedError)(nil); errors.As(e.Err, &generation) {
+	if _, ok := errors.AsType[*release.UnsupportedError](e.Err); ok {
 		return fmt.Sprintf("a client of another generation has written it, and it was left as it is: use that "+
 			"client for release %[1]s, "+
 			"or restore a record of this generation from a backup; helm history %[1]s shows which revisions are meant", e.Name)

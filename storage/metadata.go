@@ -26,8 +26,8 @@ const maxSummary = 8 << 10
 
 // The annotations with the holder of a pending revision and its heartbeat.
 const (
-	annotationHolder = "moonhelm.github.io/holder"
-	annotationBeat   = "moonhelm.github.io/beat"
+	annotationHolder    = "moonhelm.github.io/holder"
+	annotationHeartbeat = "moonhelm.github.io/beat"
 )
 
 type metadataList struct {
@@ -65,7 +65,7 @@ func annotations(r Record, b annotationData, now time.Time) map[string]string {
 	}
 	if r.Holder != "" && r.Status.InProgress() {
 		out[annotationHolder] = r.Holder
-		out[annotationBeat] = now.UTC().Format(time.RFC3339Nano)
+		out[annotationHeartbeat] = now.UTC().Format(time.RFC3339Nano)
 	}
 	return out
 }
@@ -82,7 +82,7 @@ func foreignAnnotations(all map[string]string) map[string]string {
 	size := 0
 	for k, v := range all {
 		switch k {
-		case annotation, annotationParts, annotationHolder, annotationBeat:
+		case annotation, annotationParts, annotationHolder, annotationHeartbeat:
 		default:
 			if out == nil {
 				out = map[string]string{}

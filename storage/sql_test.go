@@ -205,7 +205,7 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 		t.Error(err)
 	}
 	if after, err := db.Heartbeat(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Token == before.Token {
-		t.Errorf("a beat on a record of someone else's: %+v, %v", after, err)
+		t.Errorf("a heartbeat on a record of another holder: %+v, %v", after, err)
 	}
 	// A time in the future counts as the current time, and keeps that value.
 	server.Run(t, postgres.Name(connection), "UPDATE releases_v1 SET createdat = 2000000000, modifiedat = 2100000000")
@@ -253,25 +253,25 @@ func testLongNames(t *testing.T, server *postgres.Server) {
 }
 
 func testDatabaseErrors(t *testing.T, server *postgres.Server) {
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := nobody.Addr().String()
-	nobody.Close()
+	refused := closed.Addr().String()
+	closed.Close()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never responds
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
 	plain := noTLS(t)
-	server.Run(t, "postgres", "CREATE ROLE stranger LOGIN PASSWORD 'stranger'", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+	server.Run(t, "postgres", "CREATE ROLE reader LOGIN PASSWORD 'reader'", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
 	t.Setenv("PGHOST", "/nonexistent")
 	const secret = "s3cr3t"
 	for connection, want := range map[string][]string{
 		server.URL("postgres", "postgres", secret):                         {"list releases: PostgreSQL on ", `user "postgres"`, "password authentication failed", "check user and password"},
 		server.URL("nowhere", "postgres", "se/cr:et"):                      {`database "nowhere" does not exist`, "create it"},
-		server.URL("postgres", "stranger", "stranger"):                     {"permission denied", "must belong to the user"},
+		server.URL("postgres", "reader", "reader"):                         {"permission denied", "must belong to the user"},
 		"postgresql://u:" + secret + "@" + refused + "/db?sslmode=disable": {"PostgreSQL on " + refused, "connection refused"},
 		"": {"PostgreSQL on /nonexistent", "no connection string is set"},
 		"host=/nonexistent user=u password=" + secret:                                       {"PostgreSQL on /nonexistent", "no such file"},

@@ -104,8 +104,7 @@ func codeHint(code string) string {
 // repeat the address.
 func rootCause(err error) string {
 	for {
-		var op *net.OpError
-		if errors.As(err, &op) {
+		if op, ok := errors.AsType[*net.OpError](err); ok {
 			return op.Err.Error()
 		}
 		next := errors.Unwrap(err)

@@ -313,8 +313,7 @@ func compareRevisions(a, b Record) int {
 // damagedSummary returns the summary of a record that cannot be read.
 func (r Record) damagedSummary(why error) release.Summary {
 	description := "damaged: " + why.Error()
-	var other *release.UnsupportedError
-	if errors.As(why, &other) {
+	if other, ok := errors.AsType[*release.UnsupportedError](why); ok {
 		description = "of another generation: it " + other.Error()
 	}
 	return release.Summary{

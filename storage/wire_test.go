@@ -156,9 +156,9 @@ func TestInvalidKeys(t *testing.T) {
 		_, read := d.Read(t.Context(), k, "")
 		_, created := d.Create(t.Context(), Record{Key: k})
 		_, updated := d.Update(t.Context(), Record{Key: k})
-		_, beat := d.RenewHeartbeat(t.Context(), k, Heartbeat{}, "")
+		_, renewed := d.RenewHeartbeat(t.Context(), k, Heartbeat{}, "")
 		for verb, err := range map[string]error{
-			"read": read, "created": created, "updated": updated, "deleted": d.Delete(t.Context(), k, ""), "beat": beat,
+			"read": read, "created": created, "updated": updated, "deleted": d.Delete(t.Context(), k, ""), "renewed": renewed,
 		} {
 			if err == nil {
 				t.Errorf("%+v was %s", k, verb)

@@ -3,7 +3,7 @@
 #
 # deps.sh [callers|site|release|systems]: installs the programs that tests need and Go does
 # not bring, as Debian's packages: PostgreSQL for the sql driver, GnuPG for provenance,
-# curl, wget and dash for the installer; with a name those of make callers, site-tests,
+# curl, wget and dash for the installer, Neovim for helm lsp; with a name those of make callers, site-tests,
 # release-check or systems. Where it may not install (it needs root and apt-get) it says
 # what is missing and fails. Tests whose programs are missing are
 # skipped and say so; with MOONHELM_REQUIRE_DEPS set, as in CI, they fail.
@@ -36,6 +36,7 @@ else
 	has curl curl
 	has wget wget
 	has dash dash
+	has nvim neovim
 fi
 if [ "${#missing[@]}" = 0 ]; then
 	echo "deps.sh: everything is there"

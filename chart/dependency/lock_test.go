@@ -282,13 +282,13 @@ func FuzzParseLock(f *testing.F) {
 	})
 }
 
-func TestShown(t *testing.T) {
+func TestRedactURL(t *testing.T) {
 	for repository, want := range map[string]string{
 		"@st": "@st", "alias:st": "alias:st", "": "", "https://h/x": "https://h/x", "file://../x": "file://../x", "oci://h:5000/x": "oci://h:5000/x",
 		"https://ana:hunter2@h/x?token=hunter2": "https://h/x", "https://ana:hunter2@h:x/": "https://...", "https://ana:hunter2%zz@h/": "https://...",
 	} {
 		t.Run(repository, func(t *testing.T) {
-			if got := dependency.Shown(repository); got != want {
+			if got := dependency.RedactURL(repository); got != want {
 				t.Errorf("%s: got %s", repository, got)
 			}
 		})

@@ -167,8 +167,7 @@ func (s *search) rank(name string) ([]*chart.Chart, error) {
 		versions[i] = c.Version()
 	}
 	ranked, err := s.matcher.rank(s.requirements[name], versions)
-	var conflict *ConflictError
-	if errors.As(err, &conflict) {
+	if _, ok := errors.AsType[*ConflictError](err); ok {
 		err = s.conflict(name)
 	}
 	if err != nil {

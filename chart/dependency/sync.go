@@ -95,7 +95,7 @@ func differences(lists string, want []*chart.Dependency, have []*Locked) []strin
 			add(w.Name, "%s wants %s, the lock has %s", lists, w.Version, h.Version)
 		case !sameRepository(w.Repository, h.Repository):
 			add(w.Name, "%s says the repository is %q, the lock has it from %q", lists,
-				Shown(w.Repository), Shown(h.Repository))
+				RedactURL(w.Repository), RedactURL(h.Repository))
 		}
 	}
 	for _, h := range have {
@@ -121,9 +121,9 @@ func sameRepository(a, b string) bool {
 	return isRepositoryName(a) || isRepositoryName(b) || strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// Shown returns a repository's URL without credentials: without the user, the password and
+// RedactURL returns a repository's URL without credentials: without the user, the password and
 // the query.
-func Shown(repository string) string {
+func RedactURL(repository string) string {
 	u, err := url.Parse(repository)
 	if err != nil {
 		scheme, rest, ok := strings.Cut(repository, "://")

@@ -36,17 +36,9 @@ func Version(list []string, want string, devel bool) (string, error) {
 			return list[i], nil
 		}
 	}
-	text := want
-	switch {
-	case want == "" && devel:
-		text = ">0.0.0-0"
-	case want == "":
-		text = "*"
-	}
-	c, err := semver.NewConstraint(text)
+	c, err := Constraint(want, devel)
 	if err != nil {
-		return "", &VersionError{Want: want, Problem: "is neither a version nor a range such as 1.2.3, " +
-			"^1.2, ~1.2, 1.x or >=1 <3"}
+		return "", err
 	}
 	sorted := parseAll(list)
 	if v, err := semver.StrictNewVersion(strings.TrimPrefix(want, "v")); err == nil {
@@ -62,6 +54,25 @@ func Version(list []string, want string, devel bool) (string, error) {
 		}
 	}
 	return "", &VersionError{Want: want, Have: originals(sorted)}
+}
+
+// Constraint parses a version range. If want is "", all releases satisfy it, and all versions if devel
+// is set. Errors are of type [*VersionError].
+func Constraint(want string, devel bool) (*semver.Constraints, error) {
+	want = strings.TrimSpace(want)
+	text := want
+	switch {
+	case want == "" && devel:
+		text = ">0.0.0-0"
+	case want == "":
+		text = "*"
+	}
+	c, err := semver.NewConstraint(text)
+	if err != nil {
+		return nil, &VersionError{Want: want, Problem: "is neither a version nor a range such as 1.2.3, " +
+			"^1.2, ~1.2, 1.x or >=1 <3"}
+	}
+	return c, nil
 }
 
 // A VersionError is returned if no version satisfies Want, or if Want is not valid.

@@ -199,7 +199,7 @@ func isSubchartArchive(name string) bool {
 // total before it reads the file.
 func readBounded(path string, limit int64, name string, total *budget, shared *contents) ([]byte, error) {
 	f, err := file.Open(path)
-	if kind := (*file.KindError)(nil); errors.As(err, &kind) {
+	if _, ok := errors.AsType[*file.KindError](err); ok {
 		return nil, &EntryError{Entry: name, Problem: "is not a regular file"}
 	}
 	if err != nil {

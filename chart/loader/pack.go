@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
@@ -54,7 +55,7 @@ func flatten(c *chart.Chart, top string, opts Options) ([]*chart.File, error) {
 	for name, data := range p.files {
 		out = append(out, &chart.File{Name: name, Data: data})
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	slices.SortFunc(out, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

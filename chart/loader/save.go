@@ -70,7 +70,7 @@ func Save(c *chart.Chart, dir string, opts Options) (string, error) {
 		write = func(w io.Writer) error { return writeSigned(w, c, m, target, opts) }
 	}
 	err = replaceFile(target, write)
-	if unsigned := (*SignError)(nil); errors.As(err, &unsigned) {
+	if unsigned, ok := errors.AsType[*SignError](err); ok {
 		return "", unsigned
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,7 +27,7 @@ func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
 		}
 	}
 	c, err := t.build(files, "", 0)
-	sort.Strings(t.warnings)
+	slices.Sort(t.warnings)
 	return c, t.warnings, err
 }
 
@@ -256,10 +256,10 @@ func (t *tree) subcharts(c *chart.Chart, p fileGroups) []*group {
 			c.Files = append(c.Files, f)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].location() < out[j].location() })
+	slices.SortFunc(out, func(a, b *group) int { return strings.Compare(a.location(), b.location()) })
 	if len(p.library) > 0 {
-		sort.SliceStable(c.Files, func(i, j int) bool { return c.Files[i].Name < c.Files[j].Name })
-		sort.SliceStable(c.Raw, func(i, j int) bool { return c.Raw[i].Name < c.Raw[j].Name })
+		slices.SortStableFunc(c.Files, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(c.Raw, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +70,7 @@ func listed(t testing.TB, root string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return strings.Join(out, " ")
 }
 
@@ -113,7 +113,7 @@ func TestOpenDirectoryInvalidSubcharts(t *testing.T) {
 		got = append(got, text)
 	}
 	want := "charts/README! charts/bad! charts/db=db0.1.0 charts/none! charts/ok-1.0.0.tgz=ok1.0.0 charts/torn-1.0.0.tgz! library/common-1.0.0.tgz=common1.0.0 library/common=db0.1.0"
-	sort.Strings(got)
+	slices.Sort(got)
 	if strings.Join(got, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
 	}

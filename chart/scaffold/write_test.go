@@ -87,7 +87,7 @@ func TestWriteAtomic(t *testing.T) {
 
 func TestWriteOverwrites(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("links need rights there")
+		t.Skip("symbolic links need a privilege there")
 	}
 	dir := t.TempDir()
 	filetest.Write(t, dir, map[string]string{"web/values.yaml": "mine: 1\n", "web/own.txt": "mine",

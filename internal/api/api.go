@@ -17,7 +17,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -49,7 +49,7 @@ func Packages(root string) ([]string, error) {
 	for pkg := range found {
 		out = append(out, pkg)
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return out, err
 }
 

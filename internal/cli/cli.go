@@ -29,10 +29,12 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/install"
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
 	"github.com/moonhelm/moonhelm/internal/cli/list"
+	lspcmd "github.com/moonhelm/moonhelm/internal/cli/lsp"
 	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
 	"github.com/moonhelm/moonhelm/internal/cli/plugin"
 	"github.com/moonhelm/moonhelm/internal/cli/pull"
 	"github.com/moonhelm/moonhelm/internal/cli/push"
+	readmecmd "github.com/moonhelm/moonhelm/internal/cli/readme"
 	"github.com/moonhelm/moonhelm/internal/cli/registry"
 	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
@@ -93,8 +95,7 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		return 1
 	}
 	if cmd, err := root.ExecuteContextC(ctx); err != nil {
-		var exit *cmdutil.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok {
 			return exit.Code
 		}
 		err = withNearby(ctx, f, err)
@@ -151,14 +152,14 @@ func commands() []command {
 		{"dag", graph.NewDAG, true}, {"dependency", dependency.New, false}, {"diff", diff.New, true},
 		{"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
-		{"lint", lint.New, false}, {"list", list.New, false},
+		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
-		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
-			schema.New, true},
-		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
-			false},
-		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
-		{"values", valuescmd.New, true}, {"verify", verify.New, false}, {"version", version.New, false},
+		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false},
+		{"rollback", rollback.New, false}, {"schema", schema.New, true},
+		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
+		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
+		{"upgrade", upgrade.New, false}, {"values", valuescmd.New, true}, {"verify", verify.New, false},
+		{"version", version.New, false},
 	}
 }
 
@@ -223,7 +224,7 @@ follow the XDG base directories; "helm env" prints all variables.`,
 	root.SetUsageFunc(help.ShowUsage)
 	root.SetHelpCommand(help.New(f, root, func(word string, near []string) error {
 		err := unknownCommand(root, word)
-		if e := (*unknownCommandError)(nil); errors.As(err, &e) && e.Instead == "" && len(e.Similar) == 0 && len(near) > 0 {
+		if e, ok := errors.AsType[*unknownCommandError](err); ok && e.Instead == "" && len(e.Similar) == 0 && len(near) > 0 {
 			e.Similar = []string{"help " + near[0]}
 		}
 		return err

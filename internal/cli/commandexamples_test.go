@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -109,6 +108,7 @@ var exampleOutputs = map[string][]string{
 	"helm install":               {`NAME: blog`, `NAME: shop`, `NAME: news`, `NAMESPACE: prod`, `NAME: mychart-\d+`, `NAME: demo`},
 	"helm lint":                  {`0 chart\(s\) failed`},
 	"helm list":                  {`web .*deployed`, `web-staging`, `"name":"web"`},
+	"helm lsp":                   {`^$`},
 	"helm package":               {`mychart-0.1.0.tgz`, `dist/mychart-1.2.3.tgz`},
 	"helm plugin install":        {`my-plugin`, `greet`, `other`, `hello`},
 	"helm plugin list":           {`my-plugin`},
@@ -123,6 +123,7 @@ var exampleOutputs = map[string][]string{
 	"helm repo remove":           {`"example" has been removed`},
 	"helm repo update":           {`example`},
 	"helm rollback":              {`Rollback was a success`},
+	"helm readme":                {`\| replicaCount \| int`},
 	"helm schema":                {`replicaCount`},
 	"helm values":                {`tag: 2 # --set image.tag=2`},
 	"helm search":                {`example/web`, `artifacthub`},
@@ -268,12 +269,7 @@ func (u *exampleUser) run(t *testing.T, line string, exit int) string {
 	return out.String()
 }
 
-// environment returns the variables of a user with that directory.
+// environment returns the environment of a user whose files are in dir.
 func (s *exampleSite) environment(dir string) []string {
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb",
-		"KUBECONFIG=" + filepath.Join(dir, "kubeconfig"), "PASSPHRASE=secret", "TOKEN=hunter2",
-		"HTTPS_PROXY=" + s.proxy, "SSL_CERT_FILE=" + s.authority, "GIT_SSL_CAINFO=" + s.authority,
-		"GIT_CONFIG_NOSYSTEM=1",
-	}
+	return exampleEnv(dir, append(s.hosts, "PASSPHRASE=secret", "TOKEN=hunter2", "GIT_CONFIG_NOSYSTEM=1")...)
 }

@@ -116,7 +116,7 @@ func untouched(err error) bool {
 	if errors.As(err, &harmless) {
 		return true
 	}
-	if failed := (*cmdutil.FailedError)(nil); errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*cmdutil.FailedError](err); ok {
 		err = failed.Err
 	}
 	if !errors.As(err, &handler) {

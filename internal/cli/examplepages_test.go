@@ -5,8 +5,10 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"go/format"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -16,8 +18,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/filetest"
@@ -27,9 +32,7 @@ import (
 
 // otherTests are the pages of docs/ whose examples other tests run.
 var otherTests = map[string]string{
-	"five-minutes.md":       "TestFiveMinutes",
 	"pipelines.md":          "TestPipelines",
-	"plugins.md":            "TestPluginGuide has the chapter on Lua, TestExamplePages the rest",
 	"schema.md":             "TestGuideExamples of chart/schema has the schemas, TestExamplePages the commands",
 	"scripts.md":            "TestGuide",
 	"template-functions.md": "TestTemplateFunctions of engine",
@@ -44,6 +47,7 @@ var drawn = []string{"bars", "boxes", "steps"}
 //   - a block "console" whose first line begins with "$ " holds commands and what they print, standard error
 //     included; "..." stands for anything, alone on a line for any lines, and blanks count once. Without "$ "
 //     it is a script, of which each command must succeed;
+//   - a block after a line with only a file's name in backquotes is written to that file;
 //   - a comment before a block says what else it is: <!-- file: PATH --> is written to that file,
 //     <!-- append: PATH --> added to it, <!-- shows: COMMAND --> is what that command prints, and
 //     <!-- not run: REASON --> cannot be run here; its syntax is checked;
@@ -65,7 +69,7 @@ func TestExamplePages(t *testing.T) {
 			continue
 		}
 		t.Run(strings.TrimSuffix(name, ".md"), func(t *testing.T) {
-			p := parseExamples(withoutChapters(page(t, name)))
+			p := parseExamples(page(t, name))
 			for _, problem := range p.problems {
 				t.Errorf("docs/%s:%s", name, problem)
 			}
@@ -100,22 +104,6 @@ type example struct {
 
 func (e example) runs() bool { return e.kind != "not run" }
 
-// otherChapters are the chapters whose examples TestPluginGuide and TestDiffGuide run.
-var otherChapters = []string{"Plugins in Lua", "The summary"}
-
-// withoutChapters leaves out the lines of chapters that other tests run.
-func withoutChapters(text string) string {
-	for _, title := range otherChapters {
-		before, chapter, ok := strings.Cut(text, "\n## "+title+"\n")
-		if !ok {
-			continue
-		}
-		chapter, after, _ := strings.Cut(chapter, "\n## ")
-		text = before + strings.Repeat("\n", strings.Count(chapter, "\n")+3) + "## " + after
-	}
-	return text
-}
-
 type examplePage struct {
 	needs    string // "cluster", "gpg", "go" or ""
 	examples []example
@@ -128,6 +116,7 @@ var exampleComment = regexp.MustCompile(`(?s)^<!-- (run|file|append|shows|not ru
 func parseExamples(text string) (p examplePage) {
 	lines := strings.Split(text, "\n")
 	var next example
+	file := "" // that the next block is written to
 	for i := 0; i < len(lines); i++ {
 		trimmed := strings.TrimSpace(lines[i])
 		switch {
@@ -150,6 +139,10 @@ func parseExamples(text string) (p examplePage) {
 		case strings.HasPrefix(trimmed, "```"):
 			indent := lines[i][:strings.Index(lines[i], "```")]
 			next.line, next.lang = i+1, trimmed[3:]
+			if next.kind == "" && file != "" {
+				next.kind, next.argument = "file", file
+			}
+			file = ""
 			for i++; i < len(lines) && lines[i] != indent+"```"; i++ {
 				next.lines = append(next.lines, strings.TrimPrefix(lines[i], indent))
 			}
@@ -160,6 +153,8 @@ func parseExamples(text string) (p examplePage) {
 				p.examples = append(p.examples, next)
 			}
 			next = example{}
+		case fileName.MatchString(trimmed):
+			file = fileName.FindStringSubmatch(trimmed)[1]
 		case strings.HasPrefix(lines[i], "    ") && i > 0 && lines[i-1] == "" && next.line == 0:
 			if !regexp.MustCompile(`^ +([-*]|\d+\.) `).MatchString(lines[i]) && !inList(lines[:i]) {
 				p.problems = append(p.problems, fmt.Sprintf("%d: an indented block of code: write a fence with a language", i+1))
@@ -228,8 +223,9 @@ type runner struct {
 func newRunner(t *testing.T, page, needs string) *runner {
 	t.Helper()
 	r := &runner{page: page, dir: t.TempDir(), updates: map[int][]string{}, sizes: map[int]int{}}
-	r.env = append(serveExamples(t, r.dir),
-		"PATH="+os.Getenv("PATH"), "HOME="+filepath.Join(r.dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb", "TOKEN=secret")
+	hosts := serveHosts(t, filepath.Join(r.dir, "home"), &pageHosts{dir: r.dir, registries: map[string]*exampleRegistry{}})
+	writePageKeys(t, r.dir)
+	r.env = exampleEnv(r.dir, append(hosts, "TOKEN=secret")...)
 	switch needs {
 	case "cluster":
 		r.namespace = makeNamespace(t, strings.TrimSuffix(page, ".md"))
@@ -250,8 +246,44 @@ func newRunner(t *testing.T, page, needs string) *runner {
 		paths := strings.Split(strings.TrimSpace(string(out)), "\n")
 		r.env = append(r.env, "ROOT="+root, "GOCACHE="+paths[0], "GOMODCACHE="+paths[1], "GOPROXY="+paths[2])
 	}
-	r.env = append(r.env, "KUBECONFIG="+filepath.Join(r.dir, "no-kubeconfig"))
 	return r
+}
+
+// pageHosts answers for all hosts: registry.* are registries, NAME.example.com has the files of
+// www/NAME.
+type pageHosts struct {
+	dir        string
+	mu         sync.Mutex
+	registries map[string]*exampleRegistry
+}
+
+func (h *pageHosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	host, _, _ := strings.Cut(r.Host, ":")
+	name := strings.TrimSuffix(host, ".example.com")
+	if !strings.HasPrefix(name, "registry") {
+		http.FileServer(http.Dir(filepath.Join(h.dir, "www", name))).ServeHTTP(w, r)
+		return
+	}
+	h.mu.Lock()
+	registry := h.registries[name]
+	if registry == nil {
+		registry = &exampleRegistry{}
+		h.registries[name] = registry
+	}
+	h.mu.Unlock()
+	registry.ServeHTTP(w, r)
+}
+
+// writePageKeys writes key.asc, with the secret keys of maintainers@example.com and
+// releases@example.com without a passphrase, and their public keys in maintainers.asc and
+// releases.asc.
+func writePageKeys(t *testing.T, dir string) {
+	t.Helper()
+	maintainers := newKey(t, "Maintainers", "maintainers@example.com", filepath.Join(dir, "maintainers.asc"))
+	releases := newKey(t, "Releases", "releases@example.com", filepath.Join(dir, "releases.asc"))
+	writeArmor(t, filepath.Join(dir, "key.asc"), openpgp.PrivateKeyType, func(w io.Writer) error {
+		return errors.Join(maintainers.SerializePrivate(w, nil), releases.SerializePrivate(w, nil))
+	})
 }
 
 // gpgHome returns a directory for GnuPG, with a short name, since it makes a socket there.
@@ -387,7 +419,7 @@ func (r *runner) shell(script string) (string, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
-	text := moment.ReplaceAllString(out.String(), "2026-03-01T10:00:00Z")
+	text := took.ReplaceAllString(moment.ReplaceAllString(out.String(), "2026-03-01T10:00:00Z"), " 1ms")
 	if r.namespace != "" {
 		text = strings.ReplaceAll(text, r.namespace, "default")
 	}

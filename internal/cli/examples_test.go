@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	_ "github.com/moonhelm/moonhelm/internal/subprocess" // these tests run charts' scripts with their own binary
 )
 
@@ -75,9 +76,7 @@ func TestScaffoldedScript(t *testing.T) {
 		"web/values/mysql.yaml":   "mysql: {}",
 		"web/templates/said.yaml": `{kind: ConfigMap, apiVersion: v1, metadata: {name: said}, data: {said: {{ shout "hello" }}}}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			block{file: name, lines: []string{text}}.write(t, dir)
-		})
+		filetest.WriteFile(t, filepath.Join(dir, filepath.FromSlash(name)), text+"\n")
 	}
 	out := run("helm template x web -f web/values/mysql.yaml --trace-events")
 	for _, want := range []string{

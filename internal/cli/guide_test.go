@@ -57,39 +57,6 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// TestPluginGuide tests the chapter on Lua plugins in docs/plugins.md in the same way.
-func TestPluginGuide(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes more than a second")
-	}
-	path := filepath.Join("..", "..", "docs", "plugins.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, chapter, ok := strings.Cut(string(text), "\n## Plugins in Lua\n")
-	if !ok {
-		t.Fatal("docs/plugins.md has no chapter on plugins in Lua")
-	}
-	chapter, after, more := strings.Cut(chapter, "\n## ")
-	doc, problems := parseGuide("## Plugins in Lua\n" + chapter)
-	for _, p := range problems {
-		t.Errorf("docs/plugins.md, in the chapter on plugins in Lua:%s", p)
-	}
-	s := &doc.sections[len(doc.sections)-1]
-	s.page = "docs/plugins.md, in the chapter on plugins in Lua"
-	s.run(t, nil)
-	if *update && !t.Failed() {
-		now := before + "\n" + doc.String()
-		if more {
-			now += "\n## " + after
-		}
-		if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // Examples that no command uses are reported.
 func TestGuideIsComplete(t *testing.T) {
 	const start = "## Start\n\n`web/Chart.yaml`\n\n```yaml\nname: web\n```\n\n## Next\n\n"
@@ -262,10 +229,7 @@ func (c shown) run(t *testing.T, dir string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", c.line)
 	cmd.Dir = dir
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb",
-		"KUBECONFIG=" + filepath.Join(dir, "no-kubeconfig"),
-	}
+	cmd.Env = exampleEnv(dir)
 	var out string
 	var err error
 	if m := answered.FindStringSubmatch(c.output); m != nil {

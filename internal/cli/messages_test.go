@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	pathpkg "path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -205,6 +206,19 @@ func receiver(f *ast.FuncDecl) string {
 // eachSource calls visit with the directory of each source file of the program and its syntax.
 func eachSource(t *testing.T, visit func(dir string, file *ast.File)) {
 	t.Helper()
+	eachSourceFile(t, func(path string, text []byte) {
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(pathpkg.Dir(path), file)
+	})
+}
+
+// eachSourceFile calls visit with the path of each source file of the program, relative to the
+// repository and with slashes, and its text.
+func eachSourceFile(t *testing.T, visit func(path string, text []byte)) {
+	t.Helper()
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -221,9 +235,9 @@ func eachSource(t *testing.T, visit func(dir string, file *ast.File)) {
 		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		text, err := os.ReadFile(path)
 		if err == nil {
-			visit(filepath.ToSlash(filepath.Dir(rel)), file)
+			visit(filepath.ToSlash(rel), text)
 		}
 		return err
 	})

@@ -35,7 +35,7 @@ func withNearby(ctx context.Context, f *cmdutil.Factory, err error) error {
 	if len(found) == 0 {
 		return err
 	}
-	if upgrade := (*action.NoReleaseError)(nil); errors.As(err, &upgrade) {
+	if _, ok := errors.AsType[*action.NoReleaseError](err); ok {
 		found = append(found, "to install it as a new release, add --install")
 	}
 	return hint.With(err, strings.Join(found, "\n"))

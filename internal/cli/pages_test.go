@@ -3,9 +3,6 @@
 package cli
 
 import (
-	"fmt"
-	"io/fs"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,31 +84,12 @@ func TestEnvironment(t *testing.T) {
 	text := page(t, "environment.md") + page(t, "diff.md")
 	name := regexp.MustCompile(`\b(HELM_[A-Z_0-9]*[A-Z0-9]|MOONHELM_RELEASES)`)
 	found := map[string]bool{}
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(root, path)
-		if d.IsDir() {
-			switch filepath.ToSlash(rel) {
-			case ".git", "test", "bench", "bin", "tools", "examples", "site":
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		source, err := os.ReadFile(path)
-		for _, m := range regexp.MustCompile(`"(HELM_[A-Z_0-9]+|MOONHELM_RELEASES)"`).FindAllStringSubmatch(string(source), -1) {
+	quoted := regexp.MustCompile(`"(HELM_[A-Z_0-9]+|MOONHELM_RELEASES)"`)
+	eachSourceFile(t, func(_ string, text []byte) {
+		for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
 			found[m[1]] = true
 		}
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for variable := range found {
 		if !slices.Contains(name.FindAllString(text, -1), variable) {
 			t.Errorf("docs/environment.md does not have %s", variable)
@@ -120,46 +98,6 @@ func TestEnvironment(t *testing.T) {
 	for _, variable := range name.FindAllString(page(t, "environment.md"), -1) {
 		if !found[variable] {
 			t.Errorf("docs/environment.md has %s, which is not in the code", variable)
-		}
-	}
-}
-
-// TestFiveMinutes runs the commands of docs/five-minutes.md on the control plane, one after the other. Blanks
-// count once, since columns are as wide as what is in them, and "..." stands for anything: behind other
-// words for the rest of a part of the line, alone for any lines.
-func TestFiveMinutes(t *testing.T) {
-	server := apiserver.Connect(t)
-	namespace := fmt.Sprintf("five-minutes-%d", os.Getpid())
-	body := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": %q}}`, namespace)
-	_, status, err := server.Call(t.Context(), http.MethodPost, "/api/v1/namespaces", "", body)
-	if err != nil || status >= 300 {
-		t.Fatalf("creating the namespace: status %d, %v", status, err)
-	}
-	dir := t.TempDir()
-	doc, problems := parseGuide(page(t, "five-minutes.md"))
-	for _, p := range problems {
-		t.Errorf("docs/five-minutes.md:%s", p)
-	}
-	for _, s := range doc.sections {
-		for _, b := range s.blocks {
-			if b.file != "" {
-				b.write(t, dir)
-				continue
-			}
-			for _, c := range b.commands() {
-				cmd := exec.Command("sh", "-c", c.line)
-				cmd.Dir = dir
-				cmd.Env = []string{
-					"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb",
-					"KUBECONFIG=" + os.Getenv(apiserver.Kubeconfig), "HELM_NAMESPACE=" + namespace,
-				}
-				out, _ := cmd.CombinedOutput() // a command that fails prints what the page does not show
-				got := strings.ReplaceAll(string(out), namespace, "default")
-				if !loosely(c.output).MatchString(squeeze(got)) {
-					t.Fatalf("docs/five-minutes.md:%d: $ %s\nprints\n%s\nnot what the page shows:\n%s",
-						b.line, c.line, got, c.output)
-				}
-			}
 		}
 	}
 }

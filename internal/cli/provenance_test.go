@@ -15,12 +15,12 @@ import (
 // signedStory unpacks a signed package, and returns a command on it.
 func signedStory(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	story, err := txtar.ParseFile(filepath.Join("testdata", "script", "provenance.txtar"))
+	script, err := txtar.ParseFile(filepath.Join("testdata", "script", "provenance.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := txtar.Write(story, dir); err != nil {
+	if err := txtar.Write(script, dir); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("helm", args...)

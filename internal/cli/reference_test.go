@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/script/engine/modules"
 )
 
@@ -99,6 +100,41 @@ func parts(may event.Fields) string {
 		return "nothing"
 	}
 	return strings.Join(out, ", ")
+}
+
+// TestReferenceFields compares the tables of fields and of scripts' own functions with package
+// scriptapi. With -update it writes them.
+func TestReferenceFields(t *testing.T) {
+	path, text := reference(t)
+	want := text
+	for _, c := range scriptapi.Classes() {
+		name := strings.TrimPrefix(strings.TrimPrefix(c.Path, "ctx"), ".")
+		switch c.Path {
+		case "", "ctx.lint": // described by the fields that hold them
+			continue
+		case "ctx":
+			name = "context"
+		}
+		table := "| field | what it is |\n|---|---|\n"
+		for _, f := range c.Fields {
+			table += fmt.Sprintf("| `%s.%s` | %s |\n", c.Path, f.Name, f.Text)
+		}
+		want = fill(t, want, name, table)
+	}
+	table := "| function | what it does |\n|---|---|\n"
+	for _, f := range scriptapi.Functions() {
+		table += fmt.Sprintf("| `%s` | %s |\n", f.Signature, f.Text)
+	}
+	want = fill(t, want, "script functions", table)
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want != text {
+		t.Error("the fields have changed: go test ./internal/cli -run TestReference -update")
+	}
 }
 
 // TestReferenceContext compares contexts, as seen from a script, with the reference.

@@ -92,14 +92,12 @@ func TestSecondHangupIsIgnored(t *testing.T) {
 		"plugin.yaml": "name: ends-slowly\nversion: 0.1.0\nusage: end\ndescription: ends slowly\ncommand: $HELM_PLUGIN_DIR/run.sh\n",
 		"run.sh":      "#!/bin/sh\ntrap 'echo ending; read -r line; echo $line; exit 3' TERM\necho ready\nfor i in $(seq 2000); do sleep 0.05; done\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			if err := os.MkdirAll(plugin, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(plugin, name), []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		})
+		if err := os.MkdirAll(plugin, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(plugin, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -116,19 +114,17 @@ func TestSecondHangupIsIgnored(t *testing.T) {
 	defer late.Stop()
 	lines := bufio.NewScanner(out)
 	for _, want := range []string{"ready", "ending", "done"} {
-		t.Run(want, func(t *testing.T) {
-			if !lines.Scan() || lines.Text() != want {
-				t.Fatalf("got %q, want %q", lines.Text(), want)
+		if !lines.Scan() || lines.Text() != want {
+			t.Fatalf("got %q, want %q", lines.Text(), want)
+		}
+		if want != "done" {
+			if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
 			}
-			if want != "done" {
-				if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want == "ending" {
-				fmt.Fprintln(in, "done")
-			}
-		})
+		}
+		if want == "ending" {
+			fmt.Fprintln(in, "done")
+		}
 	}
 	if err := cmd.Wait(); err == nil || !cmd.ProcessState.Exited() {
 		t.Errorf("got %v, want an exit code", cmd.ProcessState)

@@ -5,35 +5,19 @@ package cli
 import (
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/moonhelm/moonhelm/internal/termtest"
 )
 
 // atTerminal runs cmd in a terminal, types text at prompt, and returns the terminal's output with
 // plain line ends.
 func atTerminal(t *testing.T, cmd *exec.Cmd, prompt, text string) (string, error) {
 	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip("this system lends no terminals:", err)
-	}
-	defer screen.Close()
-	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tty, screen := termtest.Open(t, 0, 0)
 	// A terminal hangs up when its session leader ends, which discards unread output. Therefore the
 	// leader is a shell, which reports when the command has ended, and ends when all output has
 	// been read.

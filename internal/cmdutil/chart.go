@@ -46,10 +46,10 @@ func (f *Factory) Chart(ctx context.Context, ref string, flags *ChartFlags) (*ch
 		}
 	}
 	found, err := f.Finder(flags.Keyring).Find(ctx, flags.Ref(ref))
-	if unknown := (*repo.NotFoundError)(nil); errors.As(err, &unknown) { // ref may have been meant as a path
+	if _, ok := errors.AsType[*repo.NotFoundError](err); ok { // ref may have been meant as a path
 		return nil, fmt.Errorf("%w, and there is no directory or archive %q", err, ref)
 	}
-	if errors.As(err, new(*fetch.NameError)) { // ref can only be a path
+	if _, ok := errors.AsType[*fetch.NameError](err); ok { // ref can only be a path
 		return nil, &action.ChartNotFoundError{Ref: ref, Named: true}
 	}
 	if err != nil {

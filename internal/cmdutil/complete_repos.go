@@ -55,7 +55,7 @@ func (f *Factory) completeChart(toComplete string, files bool) ([]string, cobra.
 	}
 	var words []string
 	for _, r := range added.Added() {
-		words = offer(words, r.Name+"/", toComplete, r.Shown())
+		words = offer(words, r.Name+"/", toComplete, r.RedactedURL())
 	}
 	for _, p := range prefixes() {
 		if files || !p.path {

@@ -107,6 +107,26 @@ func (d *DeployFlags) Prepare() error {
 	return nil
 }
 
+// Load checks the flags and loads the chart that ref names and the values for it. It warns if the
+// chart is deprecated.
+func (d *DeployFlags) Load(ctx context.Context, f *Factory, ref string) (*chart.Chart, map[string]any, error) {
+	if err := d.Prepare(); err != nil {
+		return nil, nil, err
+	}
+	c, err := f.Chart(ctx, ref, &d.Chart)
+	if err != nil {
+		return nil, nil, err
+	}
+	vals, err := d.Values.Build(ctx, f, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.Metadata.Deprecated {
+		fmt.Fprintln(f.Err, "Warning: this chart is deprecated")
+	}
+	return c, vals, nil
+}
+
 // CRDs returns the policy that the flags select.
 func (d *DeployFlags) CRDs() action.CRDPolicy {
 	switch {

@@ -35,8 +35,7 @@ func (f *Factory) confirmHooks(yes bool) func(context.Context, *release.Release,
 		}
 		question += "They run with your permissions, and come from the record, not from a chart that you have named.\n"
 		err := term.Confirm(ctx, f.Ask, question)
-		var declined *term.DeclinedError
-		if errors.As(err, &declined) {
+		if declined, ok := errors.AsType[*term.DeclinedError](err); ok {
 			refused.Problem = declined.Reason
 			return refused
 		}

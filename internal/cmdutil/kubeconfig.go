@@ -210,7 +210,7 @@ func (e *KubeconfigError) Unwrap() error { return e.Err }
 
 // Hint says how to select another kubeconfig, or another context of it.
 func (e *KubeconfigError) Hint() string {
-	if unknown := (*ContextError)(nil); errors.As(e.Err, &unknown) {
+	if unknown, ok := errors.AsType[*ContextError](e.Err); ok {
 		return unknown.Hint()
 	}
 	return "set KUBECONFIG or --kubeconfig to your cluster's file, or select a context with --kube-context"

@@ -91,8 +91,7 @@ type pluginRenderer struct {
 // Run implements postrender.Runner.
 func (r pluginRenderer) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	err := r.plugins.PostRender(ctx, r.plugin, r.args, in, out, stderr)
-	var exit *plugin.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*plugin.ExitError](err); ok {
 		return fmt.Errorf("it failed with exit code %d", exit.Code)
 	}
 	return err

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -266,7 +265,7 @@ func (s *Settings) Vars(namespace string) []Var {
 		{"HELM_REPOSITORY_CACHE", s.RepositoryCache},
 		{"HELM_REPOSITORY_CONFIG", s.RepositoryConfig},
 	}
-	sort.Slice(vars, func(i, j int) bool { return vars[i].Name < vars[j].Name })
+	slices.SortFunc(vars, func(a, b Var) int { return strings.Compare(a.Name, b.Name) })
 	return vars
 }
 

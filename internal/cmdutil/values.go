@@ -102,7 +102,7 @@ func (f *Factory) ReadSource(ctx context.Context, path string) ([]byte, error) {
 		return (&fetch.Finder{HTTP: f.HTTP(), Plugins: f.Plugins(), Progress: f.Report()}).Text(ctx, path)
 	}
 	data, err := file.ReadInput(ctx, path, maxSource)
-	if size := (*file.SizeError)(nil); errors.As(err, &size) {
+	if size, ok := errors.AsType[*file.SizeError](err); ok {
 		return nil, fmt.Errorf("read %s: %w", path, size)
 	}
 	return data, err

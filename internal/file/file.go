@@ -118,7 +118,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 		f, err = root.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	}
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: withoutPath(err)}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: WithoutPath(err)}
 	}
 	return f, nil
 }
@@ -133,10 +133,10 @@ func ReadIn(dir, name string, limit int64) ([]byte, error) {
 	return readAll(f, filepath.Join(dir, name), limit)
 }
 
-// withoutPath returns the Err of a [*fs.PathError].
-func withoutPath(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+// WithoutPath returns the Err of a [*fs.PathError], and other errors as they are: for errors that
+// contain the path already.
+func WithoutPath(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

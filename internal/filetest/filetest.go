@@ -37,6 +37,23 @@ func WriteFile(t testing.TB, path, text string) {
 	}
 }
 
+// Golden compares got with the content of a file, or writes it there if update is set, as by a test's
+// flag -update.
+func Golden(t testing.TB, path, got string, update bool) {
+	t.Helper()
+	if update {
+		WriteFile(t, path, got)
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
 func makeParent(t testing.TB, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -2,26 +2,29 @@
 
 package markdown
 
-// delimiter is a run of asterisks or underscores on the stack of those that may still be part of
-// emphasis.
+// delimiter is a run of asterisks or underscores that may open or close emphasis. Delimiters form
+// the delimiter stack of the CommonMark specification, a doubly linked list whose top is
+// inlineParser.last.
 type delimiter struct {
-	node          *node
+	node          *node // the text node with the characters that are not used yet
 	char          byte
-	length        int // when it was found
-	count         int // without those that are used
+	length        int // the number of characters in the source
+	count         int // the number of characters in node
 	opens, closes bool
-	pos           int
+	pos           int // the position in the source
 	prev, next    *delimiter
 }
 
-// searched identifies closing delimiters for which the search for an opening one has the same result.
-type searched struct {
+// closerKind groups closing delimiters that match the same opening ones.
+type closerKind struct {
 	char  byte
 	opens bool
-	mod   int
+	mod   int // length modulo 3, see matches
 }
 
-// emphasize makes emphasis of the delimiters above bottom, and takes them off the stack.
+// emphasize replaces the delimiters above bottom, or all if it is nil, by emphasis and removes them
+// from the stack. It is the procedure "process emphasis" of the CommonMark specification, section
+// "An algorithm for parsing nested emphasis and links"; limits are its openers_bottom.
 func (p *inlineParser) emphasize(bottom *delimiter) {
 	if p.last == bottom {
 		return
@@ -30,13 +33,13 @@ func (p *inlineParser) emphasize(bottom *delimiter) {
 	for first.prev != bottom {
 		first = first.prev
 	}
-	limits := map[searched]int{} // positions up to which there is no opening delimiter
+	limits := map[closerKind]int{} // positions up to which no delimiter matches: keeps the time linear
 	for closer := first; closer != nil; {
 		if !closer.closes {
 			closer = closer.next
 			continue
 		}
-		key := searched{closer.char, closer.opens, closer.length % 3}
+		key := closerKind{closer.char, closer.opens, closer.length % 3}
 		limit, ok := limits[key]
 		if !ok {
 			limit = -1
@@ -59,12 +62,14 @@ func (p *inlineParser) emphasize(bottom *delimiter) {
 		}
 		closer = p.pair(opener, closer)
 	}
-	if p.last = bottom; bottom != nil {
+	p.last = bottom
+	if bottom != nil {
 		bottom.next = nil
 	}
 }
 
-// matches reports whether closer may end emphasis that d starts.
+// matches reports whether closer may end emphasis that d starts. If one of them can both open and
+// close, the specification forbids lengths whose sum is a multiple of 3 unless both are.
 func (d *delimiter) matches(closer *delimiter) bool {
 	if d.char != closer.char || !d.opens {
 		return false
@@ -73,7 +78,8 @@ func (d *delimiter) matches(closer *delimiter) bool {
 	return !both || (d.length+closer.length)%3 != 0 || d.length%3 == 0 && closer.length%3 == 0
 }
 
-// pair makes emphasis of what is between two delimiters, and returns the next one that may close.
+// pair wraps the nodes between two delimiters in emphasis, and returns the next candidate for a
+// closing delimiter.
 func (p *inlineParser) pair(opener, closer *delimiter) *delimiter {
 	n, used := &node{kind: emphasis}, 1
 	if opener.count >= 2 && closer.count >= 2 {
@@ -98,12 +104,13 @@ func (p *inlineParser) pair(opener, closer *delimiter) *delimiter {
 	return next
 }
 
+// use removes n characters, which have become emphasis.
 func (d *delimiter) use(n int) {
 	d.count -= n
 	d.node.text = d.node.text[n:]
 }
 
-// drop takes d off the stack.
+// drop removes d from the stack.
 func (p *inlineParser) drop(d *delimiter) {
 	if d.prev != nil {
 		d.prev.next = d.next

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,7 @@ const (
 	Helm3 = "helm.sh/helm/v3/cmd/helm@v3.22.0"
 	// Diff is the newest version of the helm-diff plugin in the Go module proxy.
 	Diff = "github.com/databus23/helm-diff/v3@v3.9.11"
+	Docs = "github.com/norwoodj/helm-docs@v1.14.2"
 )
 
 // Moonhelm returns the path of the binary under test: MOONHELM_TEST_HELM, or bin/helm of
@@ -65,18 +67,24 @@ func install(module, name string, flags ...string) (string, error) {
 
 // HelmDiff builds the plugin helm-diff and returns its path. This takes about two minutes the
 // first time.
-func HelmDiff() (string, error) {
-	path, version, _ := strings.Cut(Diff, "@")
-	return buildOnce("helm-diff-"+version, "helm-diff", func(fresh string) error {
+func HelmDiff() (string, error) { return buildProgram(Diff, "helm-diff", "") }
+
+// HelmDocs builds helm-docs and returns its path.
+func HelmDocs() (string, error) { return buildProgram(Docs, "helm-docs", "/cmd/helm-docs") }
+
+// buildProgram builds the package at path in a module with its version.
+func buildProgram(versioned, name, path string) (string, error) {
+	module, version, _ := strings.Cut(versioned, "@")
+	return buildOnce(name+"-"+version, name, func(fresh string) error {
 		// "go install" requires the list of versions, which the proxy does not have.
-		module := fmt.Sprintf("module build\n\ngo 1.24\n\nrequire %s %s\n", path, version)
-		if err := os.WriteFile(filepath.Join(fresh, "go.mod"), []byte(module), 0o600); err != nil {
+		text := fmt.Sprintf("module build\n\ngo 1.24\n\nrequire %s %s\n", module, version)
+		if err := os.WriteFile(filepath.Join(fresh, "go.mod"), []byte(text), 0o600); err != nil {
 			return err
 		}
-		build := exec.Command("go", "build", "-o", "helm-diff", path)
+		build := exec.Command("go", "build", "-o", name, module+path)
 		build.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -mod=mod")
 		build.Dir = fresh
-		return runBuild(Diff, build)
+		return runBuild(versioned, build)
 	})
 }
 
@@ -134,4 +142,19 @@ func programDirectory() (string, error) {
 	}
 	dir := filepath.Join(cache, "moonhelm", "peers")
 	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// EnvNumber returns the number in the environment variable name, such as the seed of a test with
+// random cases, or def if it is not set.
+func EnvNumber(t testing.TB, name string, def uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return def
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }

@@ -3,34 +3,13 @@
 package term
 
 import (
-	"os"
-	"strconv"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/moonhelm/moonhelm/internal/termtest"
 )
 
 func TestMovableTerminal(t *testing.T) {
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip("this system lends no terminals:", err)
-	}
-	defer screen.Close()
-	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 7, Col: 33})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tty.Close()
+	tty, _ := termtest.Open(t, 33, 7)
 	for kind, want := range map[string]bool{"xterm-256color": true, "dumb": false, "": false} {
 		s := Streams{Getenv: func(name string) string {
 			if name == "NO_COLOR" {

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -68,24 +69,6 @@ func replay(t *testing.T, b *Board, look func(string)) {
 	synctest.Wait()
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwanted\n%s", got, want)
-	}
-}
-
 // onScreen returns a board on a terminal.
 func onScreen(t *testing.T, columns, rows int) (*Board, *screen) {
 	s := &screen{t: t, columns: columns, rows: rows}
@@ -101,7 +84,7 @@ func TestWaitOnTerminals(t *testing.T) {
 				replay(t, b, func(what string) {
 					fmt.Fprintf(&out, "== %s ==\n%s\n", what, s)
 				})
-				golden(t, fmt.Sprintf("screen-%dx%d.txt", size[0], size[1]), out.String())
+				filetest.Golden(t, filepath.Join("testdata", fmt.Sprintf("screen-%dx%d.txt", size[0], size[1])), out.String(), *update)
 			})
 		})
 	}
@@ -114,7 +97,7 @@ func TestWaitInPipe(t *testing.T) {
 		if strings.Contains(out.String(), "\x1b") {
 			t.Errorf("escape codes in a pipe: %q", out.String())
 		}
-		golden(t, "pipe.txt", out.String())
+		filetest.Golden(t, filepath.Join("testdata", "pipe.txt"), out.String(), *update)
 	})
 }
 

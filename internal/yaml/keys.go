@@ -14,20 +14,20 @@ import (
 // number. A key of any other type is a [*KeyError]. TextKeys returns errors of plain
 // unchanged.
 func TextKeys(m map[any]any, plain func(key string, v any) (any, error)) (map[string]any, error) {
-	won := make(map[string]any, len(m)) // the winning key, by its text
+	chosen := make(map[string]any, len(m)) // of the keys with one text, the one whose value counts
 	for k := range m {
 		s, ok := keyText(k)
 		if !ok {
 			return nil, &KeyError{Key: k}
 		}
-		if other, there := won[s]; !there || compareKeys(k, other) < 0 {
-			won[s] = k
+		if other, there := chosen[s]; !there || compareKeys(k, other) < 0 {
+			chosen[s] = k
 		}
 	}
-	out := make(map[string]any, len(won))
+	out := make(map[string]any, len(chosen))
 	for k, v := range m {
 		s, _ := keyText(k)
-		if compareKeys(k, won[s]) != 0 {
+		if compareKeys(k, chosen[s]) != 0 {
 			continue
 		}
 		p, err := plain(s, v)

@@ -4,7 +4,8 @@ package yamltest
 
 import "strings"
 
-// Samples returns documents of all kinds, valid and invalid.
+// Samples returns YAML documents, valid and invalid, to seed fuzz tests and to compare parsers: the
+// forms that charts use, and those on which parsers have disagreed.
 func Samples() []string {
 	return []string{
 		"", "# only a comment\n", "\n\n", "a: 1\n", "a: 1", "a:\n  b: 2\nc: 3\n",

@@ -42,12 +42,12 @@ type Applier struct {
 // New returns an applier that uses c. If c is a client of [kube.Client.DryRun], all writes are
 // dry runs.
 func New(c *kube.Client, o Options) *Applier {
-	return (&Applier{options: o, schemas: &schemas{}}).On(c)
+	return (&Applier{options: o, schemas: &schemas{}}).WithClient(c)
 }
 
-// On returns an applier with the same options that uses client, which must be of the same
+// WithClient returns an applier with the same options that uses client, which must be of the same
 // cluster. Both share the cached OpenAPI documents, which are megabytes.
-func (c *Applier) On(client *kube.Client) *Applier {
+func (c *Applier) WithClient(client *kube.Client) *Applier {
 	b := *c
 	b.api, b.wait = api.Client{Client: client}, wait.New(client, wait.Grace{})
 	return &b

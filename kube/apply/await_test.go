@@ -253,7 +253,7 @@ func TestAwaitTemporaryFailure(t *testing.T) {
 	}
 }
 
-// An upgrade that mends what the revision before broke must not fail because
+// An upgrade that repairs what the previous revision broke must not fail because
 // the old pods still crash.
 func TestAwaitIgnoresOldPods(t *testing.T) {
 	t.Parallel()

@@ -56,8 +56,8 @@ type Request struct {
 	HooksFirst bool
 	// Definitions lists the CRDs that the caller writes before all other objects.
 	Definitions []*manifest.Object
-	// Checked is set if the objects were already validated against their schemas.
-	Checked bool
+	// Validated is set if the objects were already validated against their schemas.
+	Validated bool
 	// Permissions lists permissions that the operation needs in addition to those for the
 	// objects.
 	Permissions []Permission

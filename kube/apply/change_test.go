@@ -21,8 +21,8 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// story is a release that is changed repeatedly.
-type story struct {
+// releaseCase is a release that a test changes repeatedly.
+type releaseCase struct {
 	*testing.T
 	c   *Client
 	rec *apitest.Recorder
@@ -30,14 +30,14 @@ type story struct {
 	Request
 }
 
-func tell(t *testing.T) *story {
+func newReleaseCase(t *testing.T) *releaseCase {
 	c, rec := client(t)
 	ns := namespace(t, c)
-	return &story{T: t, c: c, rec: rec, ns: ns, Request: Request{Owner: kube.Owner{Release: "web", Namespace: ns}}}
+	return &releaseCase{T: t, c: c, rec: rec, ns: ns, Request: Request{Owner: kube.Owner{Release: "web", Namespace: ns}}}
 }
 
 // plan returns the sorted actions of the plan: "create ConfigMap/a".
-func (s *story) plan(text string) (*plan.Plan, string) {
+func (s *releaseCase) plan(text string) (*plan.Plan, string) {
 	s.Helper()
 	s.New = manifest.ApplyOrder(apitest.Parse(s, text))
 	p, err := s.c.Plan(s.Context(), s.Request)
@@ -53,7 +53,7 @@ func (s *story) plan(text string) (*plan.Plan, string) {
 }
 
 // to changes the release and returns the actions.
-func (s *story) to(text string) string {
+func (s *releaseCase) to(text string) string {
 	s.Helper()
 	p, says := s.plan(text)
 	s.rec.Reset()
@@ -65,7 +65,7 @@ func (s *story) to(text string) string {
 }
 
 // fails changes the release, which must fail, and returns the error.
-func (s *story) fails(text string) error {
+func (s *releaseCase) fails(text string) error {
 	s.Helper()
 	s.New = manifest.ApplyOrder(apitest.Parse(s, text))
 	p, err := s.c.Plan(s.Context(), s.Request)
@@ -78,13 +78,13 @@ func (s *story) fails(text string) error {
 	return err
 }
 
-func (s *story) get(apiVersion, kind, name string) map[string]any {
+func (s *releaseCase) get(apiVersion, kind, name string) map[string]any {
 	s.Helper()
 	return get(s, s.c, apiVersion, kind, s.ns, name)
 }
 
 // versions returns the resource versions of the release's objects.
-func (s *story) versions() string {
+func (s *releaseCase) versions() string {
 	s.Helper()
 	var out []string
 	for _, o := range s.New {
@@ -94,7 +94,7 @@ func (s *story) versions() string {
 }
 
 // rest returns the versions after controllers have stopped changing the objects.
-func (s *story) rest() string {
+func (s *releaseCase) rest() string {
 	s.Helper()
 	before := ""
 	for now := s.versions(); now != before; now = s.versions() {
@@ -105,7 +105,7 @@ func (s *story) rest() string {
 }
 
 // by patches an object like another client.
-func (s *story) by(who, apiVersion, kind, name, patch string) {
+func (s *releaseCase) by(who, apiVersion, kind, name, patch string) {
 	s.Helper()
 	res, err := s.c.Resolve(s.Context(), []kube.Kind{{APIVersion: apiVersion, Kind: kind}})
 	if err != nil {
@@ -155,7 +155,7 @@ stringData: {a: "1", b: "2"}
 `
 
 func TestUpgradeResetsManualScaling(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	three := fmt.Sprintf(web, 3, "2.0.0")
 	apitest.Want(t, "install", s.to(three), "create ConfigMap/web, create Deployment/web, create Secret/web, create Service/web")
 	apitest.Want(t, "created", s.rec.Of(progress.Created), "ConfigMap/web Deployment/web Secret/web Service/web")
@@ -173,7 +173,7 @@ func TestUpgradeResetsManualScaling(t *testing.T) {
 }
 
 func TestUpgradeKeepsInjectedSidecar(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(fmt.Sprintf(web, 1, "2.0.0"))
 	s.by("mesh", "apps/v1", "Deployment", "web", `{"metadata":{"labels":{"mesh":"on"}},"spec":{"template":{"spec":{"containers":[{"name":"my-injected-sidecar","image":"my-cool-mesh:1.0.0"}]}}}}`)
 	s.to(fmt.Sprintf(web, 1, "2.1.0"))
@@ -188,7 +188,7 @@ func TestUpgradeKeepsInjectedSidecar(t *testing.T) {
 func TestUnchangedIsNotWritten(t *testing.T) {
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide = serverSide
 			text := fmt.Sprintf(web, 1, "2.0.0")
 			s.to(text)
@@ -210,7 +210,7 @@ func TestUnchangedIsNotWrittenAllKinds(t *testing.T) {
 	}
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide = serverSide
 			s.to(string(text))
 			for step := range strings.SplitSeq(s.to(string(text)), ", ") {
@@ -228,7 +228,7 @@ func TestUnchangedIsNotWrittenAllKinds(t *testing.T) {
 func TestDroppedObjectsAndFields(t *testing.T) {
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide = serverSide
 			text := fmt.Sprintf(web, 1, "2.0.0")
 			s.to(text)
@@ -242,7 +242,7 @@ func TestDroppedObjectsAndFields(t *testing.T) {
 }
 
 func TestFailedRevisionIsCleanedUp(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(configMapsText("a", "b"))
 	deployed := s.Old[0]
 	s.to(configMapsText("a", "b", "half", "orphan"))
@@ -267,7 +267,7 @@ func configMapsText(names ...string) string {
 }
 
 func TestResourcePolicyKeep(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(configMapsText("plain", "lost", "taken") + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: policy, annotations: {helm.sh/resource-policy: keep}}\n")
 	s.by("other", "v1", "ConfigMap", "taken", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"other"}}}`)
 	s.by("other", "v1", "ConfigMap", "lost", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"annotations":{"meta.helm.sh/release-name":null,"meta.helm.sh/release-namespace":null}}}`)
@@ -289,7 +289,7 @@ func TestResourcePolicyKeep(t *testing.T) {
 }
 
 func TestPlanRejectsForeignObjects(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(configMapsText("a", "b"))
 	s.by("other", "v1", "ConfigMap", "a", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"other"}}}`)
 	if _, err := s.c.CreateHook(t.Context(), apitest.ConfigMaps(t, "plain")[0], s.ns); err != nil {
@@ -307,7 +307,7 @@ func TestPlanRejectsForeignObjects(t *testing.T) {
 }
 
 func TestPlanRejectsDuplicates(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	var twice *DuplicateObjectError
 	err := s.fails(configMapsText("a", "b", "a") + "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
 	if !errors.As(err, &twice) || len(twice.Objects) != 1 || !strings.Contains(err.Error(), "chart/templates/a.yaml") {
@@ -316,7 +316,7 @@ func TestPlanRejectsDuplicates(t *testing.T) {
 }
 
 func TestPlanRemovedVersion(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	const job = "apiVersion: batch/%s\nkind: CronJob\nmetadata: {name: c, annotations: {old: %q}}\nspec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: c}]}}}}}\n---\n"
 	s.to(fmt.Sprintf(job, "v1", "yes"))
 	// The record has a version that the cluster no longer serves, and an unknown kind.
@@ -336,7 +336,7 @@ func TestPlanRemovedVersion(t *testing.T) {
 }
 
 func TestPlanKindMovedBetweenGroups(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	const event = "apiVersion: %s\nkind: Event\nmetadata: {name: e}\nreason: r\ntype: Normal\naction: a\nreportingController: c\n%s\n"
 	core := fmt.Sprintf(event, "v1", "reportingComponent: c\nreportingInstance: i\neventTime: '2024-01-01T00:00:00.000000Z'\ninvolvedObject: {namespace: "+s.ns+"}")
 	core = strings.Replace(core, "reportingController: c\n", "", 1)
@@ -351,7 +351,7 @@ func TestPlanKindMovedBetweenGroups(t *testing.T) {
 }
 
 func TestAnnotationsWithTwoSlashes(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {helm.sh/depends-on/resource-groups: '[\"x\"]', b: c}}\n"
 	s.to(text)
 	apitest.Want(t, "again", s.to(text), "unchanged ConfigMap/a")
@@ -359,7 +359,7 @@ func TestAnnotationsWithTwoSlashes(t *testing.T) {
 }
 
 func TestGeneratedNames(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: gen-}\ndata: {a: %q}\n"
 	s.to(fmt.Sprintf(text, "1"))
 	apitest.Want(t, "again", s.to(fmt.Sprintf(text, "1")), "")
@@ -373,7 +373,7 @@ func TestExecuteChangedSincePlan(t *testing.T) {
 }
 
 func testWhatChanged(t *testing.T, serverSide bool) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerSide = serverSide
 	s.to(configMapsText("a", "b"))
 	next := strings.ReplaceAll(configMapsText("a", "b", "mine", "theirs"), "a: b", "a: c")
@@ -408,7 +408,7 @@ func testWhatChanged(t *testing.T, serverSide bool) {
 }
 
 func TestDeleteChecksUID(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(configMapsText("a", "b"))
 	p, _ := s.plan(configMapsText("a"))
 	if err := s.c.Delete(t.Context(), apitest.ConfigMaps(t, "b"), s.Owner, Background); err != nil {
@@ -421,14 +421,14 @@ func TestDeleteChecksUID(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(s.get("v1", "ConfigMap", "b")) == 0 {
-		t.Error("somebody else's was deleted")
+		t.Error("an object of another owner was deleted")
 	}
 }
 
 func TestTerminatingObjectsAreRecreated(t *testing.T) {
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide = serverSide
 			text := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n"
 			s.to(text)
@@ -484,7 +484,7 @@ spec:
 }
 
 func TestPlanManyObjects(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	first := many(800, "1")
 	for _, step := range []struct{ name, text string }{{"install", first}, {"unchanged", first}, {"unchanged", first}, {"changed", many(800, "2")}, {"gone", configMapsText("a")}} {
 		s.New = manifest.ApplyOrder(apitest.Parse(t, step.text))

@@ -62,8 +62,7 @@ func joinConflicts(err error) error {
 	all := &FieldConflictError{}
 	var others []error
 	for _, e := range joined.Unwrap() {
-		var conflict *FieldConflictError
-		if errors.As(e, &conflict) {
+		if conflict, ok := errors.AsType[*FieldConflictError](e); ok {
 			all.Conflicts = append(all.Conflicts, conflict.Conflicts...)
 		} else {
 			others = append(others, e)

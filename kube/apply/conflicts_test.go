@@ -26,7 +26,7 @@ data: {a: "%s", b: "1"}
 `
 
 func TestYieldedFieldsAreNotWritten(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerSide, s.Conflicts = true, plan.Yield
 	s.to(fmt.Sprintf(contested, "1"))
 	s.by("other", "v1", "ConfigMap", "web", `{"data":{"a":"other"}}`)
@@ -46,19 +46,19 @@ func TestConflictsAfterPlan(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		policy plan.Resolution
-		change func(s *story)
+		change func(s *releaseCase)
 		data   string // "" if it fails
 	}{
 		{"fail", plan.Fail, other, ""},
 		{"yield", plan.Yield, other, "map[a:other b:2]"},
 		{"take", plan.Take, other, "map[a:2 b:2]"},
-		{"yield to one of the same name", plan.Yield, func(s *story) {
+		{"yield to one of the same name", plan.Yield, func(s *releaseCase) {
 			other(s)
 			s.send(http.MethodDelete, "/api/v1/namespaces/"+s.ns+"/configmaps/web", "application/json", "", nil)
 		}, "map[a:2 b:2]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide, s.Conflicts = true, tc.policy
 			s.to(fmt.Sprintf(contested, "1"))
 			if strings.Contains(tc.name, "same name") {
@@ -85,7 +85,7 @@ func TestConflictsAfterPlan(t *testing.T) {
 	}
 }
 
-func other(s *story) { s.by("other", "v1", "ConfigMap", "web", `{"data":{"a":"other"}}`) }
+func other(s *releaseCase) { s.by("other", "v1", "ConfigMap", "web", `{"data":{"a":"other"}}`) }
 
 const scalerV2 = `
 apiVersion: autoscaling/v2
@@ -104,7 +104,7 @@ func TestConflictsInAnotherVersion(t *testing.T) {
 		{plan.Fail, false, ""}, {plan.Fail, true, ""}, {plan.Yield, false, "3"}, {plan.Yield, true, "3"}, {plan.Take, false, "2"},
 	} {
 		t.Run(fmt.Sprint(tc.policy, " ", tc.predict), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide, s.Conflicts, s.ServerDryRun = true, tc.policy, tc.predict
 			s.to(fmt.Sprintf(scalerV2, "1"))
 			s.by("other", "autoscaling/v1", "HorizontalPodAutoscaler", "web", `{"spec":{"minReplicas":3}}`)
@@ -129,7 +129,7 @@ func TestConflictsInAnotherVersion(t *testing.T) {
 
 // A plan of a dry run has the conflicts and fails for none.
 func TestReportedConflicts(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerSide, s.ServerDryRun, s.ReportConflicts = true, true, true
 	s.to(fmt.Sprintf(contested, "1"))
 	other(s)
@@ -142,7 +142,7 @@ func TestReportedConflicts(t *testing.T) {
 
 // Two fields of one object, of which one is taken and one yielded.
 func TestConflictsTakeAndYield(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerSide = true
 	const owners = `metadata: {name: web, annotations: {helm.sh/field-ownership: "{take: [data.a], yield: [data.b]}"}}`
 	text := strings.Replace(fmt.Sprintf(contested, "1"), "metadata: {name: web}", owners, 1)
@@ -163,7 +163,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 `
 	for _, dry := range []bool{false, true} {
 		t.Run(fmt.Sprint("server dry run ", dry), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide, s.ServerDryRun = true, dry
 			s.to(fmt.Sprintf(budget, "1"))
 			s.by("kubectl-edit", "policy/v1", "PodDisruptionBudget", "web", `{"spec":{"minAvailable":null,"maxUnavailable":2}}`)
@@ -182,7 +182,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 // Fields of the chart that kubectl apply has set become the release's and are removed with the
 // chart; the others stay.
 func TestClientSideApplyFieldsAreTakenOver(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerSide = true
 	s.to(fmt.Sprintf(contested, "1"))
 	s.by("kubectl-client-side-apply", "v1", "ConfigMap", "web", `{"data":{"a":"theirs","b":"theirs","c":"theirs"}}`)
@@ -213,7 +213,7 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 // Without a conflict there are no further requests: yielded fields cost none, and a conflict
 // costs one for its object. Autoscalers are read only if they may decide a conflict.
 func TestConflictRequests(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	config, n := apitest.RESTConfig(t), &atomic.Int32{}
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return asked{rt, n} })
 	s.c = newClient(kube.Options{REST: func() (*rest.Config, error) { return config, nil }, Progress: s.rec.Record})

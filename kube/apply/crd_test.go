@@ -35,7 +35,7 @@ spec:
 }
 
 func TestPlanCRDs(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	kind := fmt.Sprintf("Crater%x", rand.Uint32())
 	other := kind + "x"
 	upgrade := func(text string) string {
@@ -60,7 +60,7 @@ func TestPlanCRDs(t *testing.T) {
 	t.Cleanup(func() { discard(s.c, apitest.Parse(t, one)) })
 	apitest.Want(t, "again", upgrade(one), "unchanged")
 	name := strings.ToLower(kind) + "s.moon.example.com"
-	s.by("somebody", "apiextensions.k8s.io/v1", api.CRDKind, name, `{"metadata":{"labels":{"mine":"yes"}}}`)
+	s.by("other", "apiextensions.k8s.io/v1", api.CRDKind, name, `{"metadata":{"labels":{"mine":"yes"}}}`)
 
 	both := versioned(kind, "size: {type: integer}, m: {type: string}", "v2", "v1")
 	apitest.Want(t, "a version more", upgrade(both+"---"+versioned(other, "size: {type: integer}", "v1")), "update create")
@@ -89,7 +89,7 @@ func TestPlanCRDs(t *testing.T) {
 }
 
 func TestCustomResourcesUseJSONMerge(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	kind := fmt.Sprintf("Crater%x", rand.Uint32())
 	defs := apitest.Parse(t, versioned(kind, "keep: {type: string}, drop: {type: string}, others: {type: string}, list: {type: array, items: {type: object, properties: {name: {type: string}, v: {type: integer}}}}", "v1"))
 	if err := s.c.InstallCRDs(t.Context(), defs); err != nil {

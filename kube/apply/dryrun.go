@@ -39,7 +39,7 @@ func (c *Applier) dryRunConflicts(ctx context.Context, p *plan.Plan, r Request) 
 }
 
 func (c *Applier) dryRunSteps(ctx context.Context, p *plan.Plan, r Request, which func(*plan.Step) bool) error {
-	dry := c.On(c.api.DryRun())
+	dry := c.WithClient(c.api.DryRun())
 	var steps []plan.Step
 	var at []*plan.Step
 	for i := range p.Steps {
@@ -138,8 +138,7 @@ func isPrerequisiteError(err error, created map[string]bool) bool {
 	case apierrors.IsBadRequest(err):
 		return strings.Contains(err.Error(), "dry run") // a webhook with side effects
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		var forbidden *kube.ForbiddenError
-		if errors.As(err, &forbidden) {
+		if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 			return false
 		}
 		// The message may begin with the requested object: "namespaces \"x\" not

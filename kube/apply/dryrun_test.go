@@ -14,7 +14,7 @@ import (
 )
 
 func TestServerDryRun(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: %IMAGE, resources: {limits: {cpu: %CPU}}}]}}}\n"
 	text := func(image, cpu string) string {
 		return strings.NewReplacer("%IMAGE", image, "%CPU", cpu).Replace(deployment)
@@ -48,7 +48,7 @@ func TestServerDryRun(t *testing.T) {
 }
 
 func TestServerDryRunMissingPrerequisites(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerDryRun = true
 	other := s.ns + "-new"
 	text := `
@@ -90,7 +90,7 @@ spec: {serviceAccountName: sa, priorityClassName: ` + other + `, containers: [{n
 
 // Order: Helm's order of kinds, then the deletions in reverse order.
 func TestExecuteOrder(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\n" + configMapsText("b", "a") + "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 1}]}\n")
 	s.New = manifest.ApplyOrder(apitest.Parse(t, "apiVersion: v1\nkind: Service\nmetadata: {name: new}\nspec: {ports: [{port: 1}]}\n---\n"+configMapsText("new")+"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: new}\n"))
 	p, err := s.c.Plan(t.Context(), s.Request)

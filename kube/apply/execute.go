@@ -299,7 +299,7 @@ func (c *Applier) replace(ctx context.Context, j *job) error {
 	if err != nil {
 		return j.Fail("encode", err)
 	}
-	err = c.On(c.api.WithProgress(nil).DryRun()).create(ctx, j.Target, body)
+	err = c.WithClient(c.api.WithProgress(nil).DryRun()).create(ctx, j.Target, body)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return c.reject(ctx, j, "replace", err)
 	}

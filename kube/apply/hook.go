@@ -50,8 +50,7 @@ func (c *Applier) CreateHook(ctx context.Context, o *manifest.Object, namespace 
 // that does not exist, or has another UID, is not an error.
 func (c *Applier) DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error {
 	t, err := c.api.Single(ctx, o, namespace)
-	var noMatch *kube.NoMatchError
-	if errors.As(err, &noMatch) {
+	if noMatch, ok := errors.AsType[*kube.NoMatchError](err); ok {
 		c.api.WarnNotServed(noMatch)
 		return nil
 	}

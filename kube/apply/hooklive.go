@@ -31,8 +31,7 @@ type HookPlace struct {
 // PlaceHook returns the REST mapping of o, a single object.
 func (c *Applier) PlaceHook(ctx context.Context, o *manifest.Object, namespace string) (HookPlace, error) {
 	t, err := c.api.Single(ctx, o, namespace)
-	var noMatch *kube.NoMatchError
-	if errors.As(err, &noMatch) {
+	if _, ok := errors.AsType[*kube.NoMatchError](err); ok {
 		return HookPlace{}, nil
 	}
 	if err != nil {
@@ -45,8 +44,7 @@ func (c *Applier) PlaceHook(ctx context.Context, o *manifest.Object, namespace s
 // the cluster does not serve its kind.
 func (c *Applier) LiveHook(ctx context.Context, o *manifest.Object, namespace string) (map[string]any, error) {
 	t, err := c.api.Single(ctx, o, namespace)
-	var noMatch *kube.NoMatchError
-	if errors.As(err, &noMatch) {
+	if _, ok := errors.AsType[*kube.NoMatchError](err); ok {
 		return nil, nil // creating it returns an error with more details
 	}
 	if err != nil || t.Name == "" {

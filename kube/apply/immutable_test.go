@@ -50,7 +50,7 @@ func TestImmutableFields(t *testing.T) {
 		for _, serverSide := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s server side %v", f.kind, serverSide), func(t *testing.T) {
 				t.Parallel()
-				s := tell(t)
+				s := newReleaseCase(t)
 				s.ServerSide = serverSide
 				from, to := strings.Replace(f.from, "NS", s.ns, 1), strings.Replace(f.to, "NS", s.ns, 1)
 				s.to(from)
@@ -78,7 +78,7 @@ func TestImmutableFields(t *testing.T) {
 
 // replaces requires that an object is deleted and recreated, with the flag or, if data would be
 // lost, only with its annotation.
-func replaces(t *testing.T, s *story, kind, to string) {
+func replaces(t *testing.T, s *releaseCase, kind, to string) {
 	s.ForceReplace = true
 	name := "x"
 	if strings.Contains(to, "{name: "+s.ns) {
@@ -111,7 +111,7 @@ func replaces(t *testing.T, s *story, kind, to string) {
 }
 
 func TestInvalidObjectsAreNotReplaced(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ForceReplace = true
 	s.to(fixed[0].from)
 	before := s.versions()

@@ -22,7 +22,7 @@ import (
 )
 
 // send sends a request that must succeed.
-func (s *story) send(method, path, contentType, body string, query url.Values) {
+func (s *releaseCase) send(method, path, contentType, body string, query url.Values) {
 	s.Helper()
 	if _, err := s.c.Call(s.Context(), method, path, query, http.Header{"Content-Type": {contentType}}, []byte(body)); err != nil {
 		s.Fatalf("%s %s: %v\n%s", method, path, err, body)
@@ -30,13 +30,13 @@ func (s *story) send(method, path, contentType, body string, query url.Values) {
 }
 
 // edit changes an object like another client, with a JSON merge patch.
-func (s *story) edit(path, patch string) {
+func (s *releaseCase) edit(path, patch string) {
 	s.Helper()
 	s.send(http.MethodPatch, path, "application/merge-patch+json", patch, url.Values{"fieldManager": {"other"}})
 }
 
 // applyRaw is a plain server-side apply by helm's manager.
-func (s *story) applyRaw(path, object string) {
+func (s *releaseCase) applyRaw(path, object string) {
 	s.Helper()
 	s.send(http.MethodPatch, path, applyPatch, object, url.Values{"fieldManager": {"helm"}, "force": {"true"}})
 }
@@ -122,7 +122,7 @@ func (k keyed) list(object map[string]any) map[string]any {
 // For generated charts and edits, an upgrade merges lists whose items have two keys like
 // server-side apply.
 func TestMergeListsWithTwoKeys(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	for _, k := range keyedKinds {
 		t.Run(k.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(11, uint64(len(k.name))))
@@ -159,7 +159,7 @@ func TestMergeListsWithTwoKeys(t *testing.T) {
 func TestMergeAtomicListsWithConcurrentChanges(t *testing.T) {
 	const service = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web},
 		ports: [{name: tcp, port: 53, targetPort: %d}, {name: udp, port: 53, protocol: UDP}]}}`
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(fmt.Sprintf(service, 53))
 	p, _ := s.plan(fmt.Sprintf(service, 5353))
 	s.edit("/api/v1/namespaces/"+s.ns+"/services/web", `{"spec":{"ports":[{"name":"tcp","port":53},{"name":"udp","port":53,"protocol":"UDP"},{"name":"ops","port":9}]}}`)
@@ -230,7 +230,7 @@ spec:
 `
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprintf("server side %v", serverSide), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide = serverSide
 			s.to(objects)
 			for _, f := range []struct {
@@ -284,7 +284,7 @@ spec:
 
 // An object that the server can never apply is sent once.
 func TestMergeDuplicateItems(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerSide = true
 	err := s.fails(`
 apiVersion: v1
@@ -299,7 +299,7 @@ spec: {containers: [{name: a, image: a, env: [{name: A, value: "1"}, {name: A, v
 }
 
 // define creates a kind of custom resource with the given schema of spec.
-func (s *story) define(kind, schema string) {
+func (s *releaseCase) define(kind, schema string) {
 	s.Helper()
 	objects := apitest.Parse(s, fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
@@ -319,7 +319,7 @@ spec:
 }
 
 func TestMergeEmptyLabelsOfCustomResource(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	kind := fmt.Sprintf("Moon%x", rand.Uint32())
 	s.define(kind, "{type: object, x-kubernetes-preserve-unknown-fields: true}")
 	moon := func(spec string) string {
@@ -409,7 +409,7 @@ func TestMergeUnion(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.to(tc.manifest)
 			s.edit(fmt.Sprintf(tc.path, s.ns), tc.edit)
 			s.to(tc.manifest)
@@ -550,7 +550,7 @@ spec: {schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy:
 
 // Objects that are certainly applied are not sent; the server does not change others.
 func TestServerSideApplyUnchanged(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerSide = true
 	s.to(everyKind)
 	before := s.rest()
@@ -612,7 +612,7 @@ func TestServerSideApplyOwnsAtomicMaps(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide = true
 			if strings.Contains(tc.manifest, kind) {
 				s.define(kind, "{type: object, properties: {selector: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: string}}}}")

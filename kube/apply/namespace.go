@@ -29,8 +29,7 @@ func (c *Applier) CreateNamespace(ctx context.Context, name string) error {
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		return nil
 	}
-	var forbidden *kube.ForbiddenError
-	if errors.As(err, &forbidden) {
+	if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 		if _, gerr := c.api.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+name, nil,
 			http.Header{"Accept": {api.AcceptMeta}}, nil); gerr == nil {
 			return nil

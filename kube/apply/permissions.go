@@ -108,7 +108,7 @@ type ruleSet struct {
 // newReview returns a review that loads the rules of the permissions' namespaces in the
 // background.
 func (c *Applier) newReview(ctx context.Context, permissions []Permission) *review {
-	v := &review{client: c.On(c.api.WithoutRetry().WithProgress(nil)), done: make(chan struct{}),
+	v := &review{client: c.WithClient(c.api.WithoutRetry().WithProgress(nil)), done: make(chan struct{}),
 		rules: map[string]*ruleSet{}}
 	for _, r := range permissions {
 		if r.Namespace != "" {

@@ -16,7 +16,7 @@ import (
 )
 
 func TestPlanChecksPermissions(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(configMapsText("a", "gone") + "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n")
 	old := s.Old
 	next := strings.Replace(configMapsText("a", "new"), "a: b", "a: c", 1) +
@@ -72,7 +72,7 @@ func TestPlanChecksPermissions(t *testing.T) {
 }
 
 // allowCluster lets the restricted user read cluster-scoped objects.
-func (s *story) allowCluster(admin *Client) {
+func (s *releaseCase) allowCluster(admin *Client) {
 	s.Helper()
 	name := "read-" + s.ns
 	objects := apitest.Parse(s, fmt.Sprintf(`
@@ -96,7 +96,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: moon-%[2]s}]
 }
 
 func TestCheckPermissionsOfUninstall(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	poor := as(t, s.c, s.ns, `[{apiGroups: [""], resources: [configmaps], verbs: [delete]}]`)
 	objects := append(apitest.ConfigMaps(t, "a", "b"), apitest.Parse(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: no/v1\nkind: No\nmetadata: {name: x}")...)
 	var permissions *PermissionError

@@ -35,7 +35,7 @@ spec:
 `
 
 func TestReplaceRemovesForeignFields(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(replaced)
 	uid := func(apiVersion, kind string) string {
 		return api.String(s.get(apiVersion, kind, "web"), "metadata", "uid")
@@ -77,7 +77,7 @@ func TestReplaceRemovesForeignFields(t *testing.T) {
 }
 
 func TestReplaceDryRun(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(replaced)
 	s.by("ops", "v1", "ConfigMap", "web", `{"data":{"b":"2"}}`)
 	versions := s.rest()
@@ -93,7 +93,7 @@ func TestReplaceDryRun(t *testing.T) {
 }
 
 func TestReplaceChangedSincePlan(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.to(replaced)
 	s.ForceReplace = true
 	p, _ := s.plan(replaced)
@@ -121,7 +121,7 @@ func TestReplaceFallsBackToMerge(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.to(test.from)
 			o := s.New[0]
 			uid := api.String(s.get(o.APIVersion, o.Kind, "x"), "metadata", "uid")
@@ -139,7 +139,7 @@ func TestReplaceFallsBackToMerge(t *testing.T) {
 }
 
 func TestReplaceCustomResource(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	kind := "Comet" + strings.ReplaceAll(s.ns, "-", "")
 	open := strings.ReplaceAll(definition, "KIND", kind)
 	open = strings.ReplaceAll(open, "PLURAL", strings.ToLower(kind)+"s")

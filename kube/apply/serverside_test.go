@@ -16,7 +16,7 @@ import (
 )
 
 // managers returns the managers of an object: "helm Apply, kubectl Update".
-func managers(s *story, apiVersion, kind, name string) string {
+func managers(s *releaseCase, apiVersion, kind, name string) string {
 	s.Helper()
 	entries, _ := s.get(apiVersion, kind, name)["metadata"].(map[string]any)["managedFields"].([]any)
 	var out []string
@@ -30,7 +30,7 @@ func managers(s *story, apiVersion, kind, name string) string {
 }
 
 func TestFieldConflictError(t *testing.T) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerSide = true
 	s.to(fmt.Sprintf(web, 1, "2.0.0"))
 	s.by("kubectl-edit", "apps/v1", "Deployment", "web", `{"spec":{"replicas":5,"template":{"spec":{"containers":[{"name":"server","image":"nginx:mine"}]}}}}`)
@@ -73,7 +73,7 @@ func TestSwitchBetweenClientAndServerSide(t *testing.T) {
 }
 
 func move(t *testing.T, predict bool) {
-	s := tell(t)
+	s := newReleaseCase(t)
 	s.ServerDryRun = predict
 	first := fmt.Sprintf(web, 2, "2.0.0")
 	s.to(first)
@@ -148,7 +148,7 @@ func TestSecretAppliedByHelm4(t *testing.T) {
 func TestObjectsWithoutManagedFields(t *testing.T) {
 	for _, predict := range []bool{false, true} {
 		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide, s.ServerDryRun = true, predict
 			const text = `apiVersion: v1
 kind: ConfigMap
@@ -199,7 +199,7 @@ spec:
 `
 	for _, predict := range []bool{false, true} {
 		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
-			s := tell(t)
+			s := newReleaseCase(t)
 			s.ServerSide, s.ServerDryRun = true, predict
 			s.to(text)
 			s.by("hand", "policy/v1", "PodDisruptionBudget", "web", `{"spec":{"minAvailable":null,"maxUnavailable":1}}`)

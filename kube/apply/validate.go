@@ -90,7 +90,7 @@ type candidate struct {
 // startValidation starts to validate the objects that p writes, and returns a function that
 // waits for the result.
 func (c *Applier) startValidation(ctx context.Context, p *plan.Plan, r Request) func() error {
-	if c.options.NoSchemaValidation || r.Checked {
+	if c.options.NoSchemaValidation || r.Validated {
 		return func() error { return nil }
 	}
 	var err error
@@ -173,7 +173,7 @@ func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace 
 	if _, _, err := c.api.ResolveTargets(ctx, targets, namespace); err != nil {
 		return err
 	}
-	dry := c.On(c.api.WithProgress(nil).DryRun())
+	dry := c.WithClient(c.api.WithProgress(nil).DryRun())
 	refused := make([]bool, len(suspects))
 	indexes := make([]int, len(suspects))
 	for i := range indexes {

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,7 +117,7 @@ func distinct(lists [][]LiveObject) []LiveObject {
 			}
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	slices.SortStableFunc(out, func(a, b LiveObject) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -135,8 +135,7 @@ func (c *Reader) readRows(ctx context.Context, place api.Collection, members []*
 				found(t, r)
 			}
 		})
-		var forbidden *kube.ForbiddenError
-		if !errors.As(err, &forbidden) {
+		if _, ok := errors.AsType[*kube.ForbiddenError](err); !ok {
 			return err
 		}
 	}
@@ -161,8 +160,7 @@ func (c *Reader) podsOf(ctx context.Context, t *api.Target) ([]LiveObject, error
 		r.Related = true
 		out = append(out, r)
 	})
-	var forbidden *kube.ForbiddenError
-	if errors.As(err, &forbidden) {
+	if _, ok := errors.AsType[*kube.ForbiddenError](err); ok {
 		return nil, nil // pods are optional
 	}
 	return out, t.Fail("list the pods of", err)

@@ -18,18 +18,13 @@ func (c *Waiter) Finish(ctx context.Context, r Request) error {
 	if c.api.IsDryRun() {
 		return nil
 	}
-	targets, err := c.api.Targets(ctx, r.Objects, r.Namespace)
-	if err != nil {
-		return err
-	}
-	custom, err := expressionsOf(targets)
+	targets, w, err := c.prepare(ctx, r)
 	if err != nil {
 		return err
 	}
 	targets = api.Filter(targets,
-		func(t *api.Target) bool { return t.Is("batch", "Job") || t.IsPod() || custom[t] != nil })
-	w := c.newWaiting(r)
-	w.ready, w.custom = isFinished, custom
+		func(t *api.Target) bool { return t.Is("batch", "Job") || t.IsPod() || w.custom[t] != nil })
+	w.ready = isFinished
 	return c.wait(ctx, targets, w)
 }
 

@@ -93,7 +93,7 @@ func referenceReason(res *kstatus.Result, other string) string {
 // compareWithReference fails the test if the verdict on o differs from that of kstatus.
 func compareWithReference(t testing.TB, o map[string]any) {
 	t.Helper()
-	got, want := judge(o), reference(t, o).String()
+	got, want := verdictOn(o), reference(t, o).String()
 	if got == want {
 		return
 	}
@@ -104,7 +104,7 @@ func compareWithReference(t testing.TB, o map[string]any) {
 	t.Fatalf("got %q, kstatus says %q of:\n%s", got, want, text)
 }
 
-func judge(o map[string]any) string {
+func verdictOn(o map[string]any) string {
 	tg := api.NewTarget("a.yaml", o)
 	tg.Resource = &kube.Resource{Kind: tg.Kind, APIVersion: api.String(o, "apiVersion")}
 	return rollout{jobs: true}.evaluate(tg, o).String()
@@ -124,7 +124,7 @@ func TestStatusOfObjectsFromClusters(t *testing.T) {
 		}
 		tg, o := living(t, doc)
 		t.Run(fmt.Sprintf("%d %s", i+1, tg.Kind), func(t *testing.T) {
-			if got := judge(o); got != want {
+			if got := verdictOn(o); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 			if got := reference(t, o).String(); got != kstatusWant {

@@ -63,7 +63,7 @@ func TestReadinessRules(t *testing.T) {
 		name, object     string
 		watching, legacy string
 	}{
-		{"a deployment that nobody has seen", dep + "status: {}", notObserved, same},
+		{"a deployment that no controller has observed", dep + "status: {}", notObserved, same},
 		{"a deployment seen before its change", dep + "spec: {replicas: 1}\nstatus: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, " + rolling + "}", notObserved, same},
 		{"a deployment without pods", dep + "spec: {replicas: 3, progressDeadlineSeconds: 600}\nstatus: {observedGeneration: 2}", "0 of 3 pods created", "0 of 3 pods ready"},
 		{"a deployment that misses one of four, as it may", dep + "spec: {replicas: 4, progressDeadlineSeconds: 600, strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 25%, maxSurge: 25%}}}\nstatus: {observedGeneration: 2, replicas: 4, updatedReplicas: 4, readyReplicas: 3, availableReplicas: 3, " + rolling + "}", "3 of 4 pods available", "ready"},

@@ -42,20 +42,15 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 	if c.api.IsDryRun() {
 		return nil
 	}
-	targets, err := c.api.Targets(ctx, r.Objects, r.Namespace)
+	targets, w, err := c.prepare(ctx, r)
 	if err != nil {
 		return err
 	}
-	custom, err := expressionsOf(targets)
-	if err != nil {
-		return err
-	}
-	w := c.newWaiting(r)
-	w.existence, w.polls, w.custom = true, r.Legacy, custom
+	w.existence, w.polls = true, r.Legacy
 	rules := rollout{jobs: r.Jobs, silence: w.grace.Silence, begun: time.Now()}
-	w.judge = rules.evaluate
+	w.readiness = rules.evaluate
 	if r.Legacy {
-		w.judge = rules.legacy
+		w.readiness = rules.legacy
 	}
 	return c.wait(ctx, targets, w)
 }
@@ -66,6 +61,17 @@ func (c *Waiter) Established(ctx context.Context, definitions []*api.Target) err
 	w := c.newWaiting(Request{})
 	w.ready = isEstablished
 	return c.wait(ctx, definitions, w)
+}
+
+// prepare returns the targets of a request and the state of a wait for them that has not begun.
+func (c *Waiter) prepare(ctx context.Context, r Request) ([]*api.Target, *waiting, error) {
+	targets, err := c.api.Targets(ctx, r.Objects, r.Namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := c.newWaiting(r)
+	w.custom, err = expressionsOf(targets)
+	return targets, w, err
 }
 
 // newWaiting returns the state of a wait that has not begun.
@@ -85,8 +91,8 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	wctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group, gctx := errgroup.WithContext(wctx)
-	var beside sync.WaitGroup
-	w.stop, w.background = stop, func(fn func(context.Context)) { beside.Go(func() { fn(gctx) }) }
+	var background sync.WaitGroup
+	w.stop, w.background = stop, func(fn func(context.Context)) { background.Go(func() { fn(gctx) }) }
 	w.begin(targets)
 	passive := func(t *api.Target) bool { return w.existence && w.custom[t] == nil && isPassive(t) }
 	for place, members := range api.ByCollection(api.Filter(targets, func(t *api.Target) bool { return !passive(t) })) {
@@ -97,7 +103,7 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	}
 	err := group.Wait()
 	w.end()
-	beside.Wait()
+	background.Wait()
 	defer c.api.Progress().Send(progress.Event{Kind: progress.Settled})
 	switch {
 	case w.failed != nil:

@@ -101,8 +101,7 @@ func (c *Waiter) WaitHookGone(ctx context.Context, o *manifest.Object, namespace
 		return nil
 	}
 	t, err := c.api.Single(ctx, o, namespace)
-	var noMatch *kube.NoMatchError
-	if errors.As(err, &noMatch) {
+	if _, ok := errors.AsType[*kube.NoMatchError](err); ok {
 		return nil // deleted with its CRD
 	}
 	if err != nil {

@@ -33,9 +33,9 @@ type waiting struct {
 	// pending contains the targets that are not ready, with their missing state.
 	pending map[*api.Target]string
 	report  progress.Func
-	// judge is the readiness rule; ready is a simpler form.
-	judge func(*api.Target, map[string]any) verdict
-	ready func(*api.Target, map[string]any) (ok bool, missing string, err error)
+	// readiness is the rule for the state of an object; ready is a simpler form.
+	readiness func(*api.Target, map[string]any) verdict
+	ready     func(*api.Target, map[string]any) (ok bool, missing string, err error)
 	// existence is set if passive kinds are ready when they exist.
 	existence bool
 	// polls is set to poll instead of watching.
@@ -209,12 +209,12 @@ func (w *waiting) handleAbsent(a *awaited) {
 // rule evaluates the object's own expressions or the rules for its kind.
 func (w *waiting) rule(a *awaited) verdict {
 	usual := func() verdict {
-		if w.judge != nil {
-			return withReadyPods(a.Target, a.live, w.judge(a.Target, a.live))
+		if w.readiness != nil {
+			return withReadyPods(a.Target, a.live, w.readiness(a.Target, a.live))
 		}
 		ok, missing, err := w.ready(a.Target, a.live)
 		v := verdict{ready: ok, missing: missing}
-		if failed := (*FailedError)(nil); errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*FailedError](err); ok {
 			v.failed = failed.Reason
 		} else if err != nil {
 			v.failed = err.Error()

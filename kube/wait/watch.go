@@ -87,8 +87,7 @@ func (o *outage) backOff(ctx context.Context) error {
 
 // isTemporary reports whether an error may be temporary.
 func isTemporary(err error) bool {
-	var unreachable *kube.UnreachableError
-	if errors.As(err, &unreachable) {
+	if _, ok := errors.AsType[*kube.UnreachableError](err); ok {
 		return true
 	}
 	var status apierrors.APIStatus

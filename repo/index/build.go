@@ -136,16 +136,16 @@ func place(below *url.URL, base, file string) string {
 func describe(path string) (*Entry, error) {
 	f, err := file.Open(path)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, file.WithoutPath(err)
 	}
 	defer f.Close()
 	digest := sha256.New()
 	meta, requirements, err := readMetadata(io.TeeReader(f, digest))
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, file.WithoutPath(err)
 	}
 	if _, err := io.Copy(digest, f); err != nil {
-		return nil, withoutPath(err)
+		return nil, file.WithoutPath(err)
 	}
 	m, err := chart.ParseMetadata(chart.FileMetadata, meta)
 	if err != nil {
@@ -162,14 +162,6 @@ func describe(path string) (*Entry, error) {
 		return nil, err
 	}
 	return &Entry{Metadata: *m, Digest: hex.EncodeToString(digest.Sum(nil))}, nil
-}
-
-// withoutPath returns err without the path, which an [ArchiveError] contains already.
-func withoutPath(err error) error {
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }
 
 // Merge adds the entries of an index whose name and version are not listed yet. If an archive

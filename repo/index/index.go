@@ -189,7 +189,7 @@ func versions(items []item) []string {
 
 // Find returns the entry with the version that [dependency.Version] selects for want and devel.
 // It skips invalid entries; if there is no valid one, the error is the [*EntryError] of one.
-// Other errors are a [*NotFoundError], a [*dependency.WantError] (wrapped), or an error of the
+// Other errors are a [*NotFoundError], a [*dependency.VersionError] (wrapped), or an error of the
 // index.
 func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
 	i, ok := x.place[name]

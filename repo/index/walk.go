@@ -121,7 +121,7 @@ func (x *Index) Unusable() (unusable []*EntryError, err error) {
 		wg.Go(func() {
 			r := reader{block: x.body}
 			for i := int(next.Add(1)) - 1; i < len(x.sorted); i = int(next.Add(1)) - 1 {
-				found, err := x.survey(&r, x.sorted[i])
+				found, err := x.invalidEntries(&r, x.sorted[i])
 				mu.Lock()
 				unusable = append(unusable, found...)
 				if err != nil {
@@ -144,7 +144,8 @@ func (x *Index) Unusable() (unusable []*EntryError, err error) {
 	return unusable, nil
 }
 
-func (x *Index) survey(r *reader, name string) (unusable []*EntryError, err error) {
+// invalidEntries returns the entries of a chart that cannot be used.
+func (x *Index) invalidEntries(r *reader, name string) (unusable []*EntryError, err error) {
 	items, err := x.body.items(x.place[name])
 	if err != nil {
 		return asEntry(nil, err)

@@ -15,14 +15,14 @@ import (
 
 // A record of another client, and the client that waits for it.
 func TestAbandoned(t *testing.T) {
-	stranger := func(guard string) string {
+	otherHolder := func(guard string) string {
 		return Holder{Version: 1, Guard: guard, ID: "x", Who: "bob@ci", Doing: "upgrade", Since: time.Unix(1e9, 0)}.String()
 	}
 	for name, c := range map[string]struct {
 		status   release.Status
 		holder   string
 		doing    string // the default is "upgrade"
-		beat     string
+		token    string // of the heartbeat
 		noLease  bool
 		age      time.Duration
 		after    func(*records) // 12 s later
@@ -30,14 +30,14 @@ func TestAbandoned(t *testing.T) {
 		within   time.Duration
 		watching bool
 	}{
-		"it has ended":                           {status: release.Failed, holder: stranger(ByRecord)},
-		"its lease would be in our way":          {status: release.PendingUpgrade, holder: stranger(ByLease)},
-		"one without a lease is watched":         {status: release.PendingUpgrade, holder: stranger(ByRecord), within: abandonedAfter + 2*time.Second, watching: true},
-		"we, without a lease, watch all":         {status: release.PendingUpgrade, holder: stranger(ByLease), noLease: true, within: abandonedAfter + 2*time.Second, watching: true},
-		"an uninstall is work too":               {status: release.Uninstalling, holder: stranger(ByRecord), within: abandonedAfter + 2*time.Second, watching: true},
+		"it has ended":                           {status: release.Failed, holder: otherHolder(ByRecord)},
+		"its lease would be in our way":          {status: release.PendingUpgrade, holder: otherHolder(ByLease)},
+		"one without a lease is watched":         {status: release.PendingUpgrade, holder: otherHolder(ByRecord), within: abandonedAfter + 2*time.Second, watching: true},
+		"we, without a lease, watch all":         {status: release.PendingUpgrade, holder: otherHolder(ByLease), noLease: true, within: abandonedAfter + 2*time.Second, watching: true},
+		"an uninstall is work too":               {status: release.Uninstalling, holder: otherHolder(ByRecord), within: abandonedAfter + 2*time.Second, watching: true},
 		"words that no one understands":          {status: release.PendingUpgrade, holder: "v9", within: abandonedAfter + 2*time.Second, watching: true},
-		"one who is alive stays":                 {status: release.PendingUpgrade, holder: stranger(ByRecord), after: (*records).beat, says: "locked: bob@ci has been upgrading it since 2001-09-09", within: 14 * time.Second, watching: true},
-		"one who ends while watched":             {status: release.PendingUpgrade, holder: stranger(ByRecord), after: func(r *records) { r.set(release.Deployed, "") }, within: 14 * time.Second, watching: true},
+		"one who is alive stays":                 {status: release.PendingUpgrade, holder: otherHolder(ByRecord), after: (*records).renew, says: "locked: bob@ci has been upgrading it since 2001-09-09", within: 14 * time.Second, watching: true},
+		"one who ends while watched":             {status: release.PendingUpgrade, holder: otherHolder(ByRecord), after: func(r *records) { r.set(release.Deployed, "") }, within: 14 * time.Second, watching: true},
 		"Helm's of just now may be alive":        {status: release.PendingUpgrade, says: "another operation (install/upgrade/rollback) is in progress: release \"web\" is locked: revision 3 has been pending-upgrade since ", within: time.Second},
 		"Helm's of 14 minutes ago may be alive":  {status: release.PendingUpgrade, age: 14 * time.Minute, says: "by an unknown client; it counts as abandoned from ", within: time.Second},
 		"an install takes Helm's for alive, too": {status: release.PendingInstall, doing: "install", says: "revision 3 has been pending-install since ", within: time.Second},
@@ -47,12 +47,12 @@ func TestAbandoned(t *testing.T) {
 		"a rollback of Helm's first install":     {status: release.PendingInstall, doing: "rollback"},
 		"a rollback repairs another client's":    {status: release.PendingUpgrade, holder: "{\"name\": \"deployer\"}", doing: "rollback"},
 		"an uninstall, too":                      {status: release.PendingUpgrade, holder: "deployer", doing: "uninstall"},
-		"another client's with a heartbeat": {status: release.PendingUpgrade, holder: "v9", beat: "0", doing: "rollback",
-			after: (*records).beat, says: "release \"web\" is locked", within: 14 * time.Second, watching: true},
-		"a rollback leaves ours alone": {status: release.PendingUpgrade, holder: stranger(ByRecord), doing: "rollback",
-			after: (*records).beat, says: "locked: bob@ci has been upgrading it", within: 14 * time.Second, watching: true},
-		"an uninstall leaves ours alone": {status: release.PendingUpgrade, holder: stranger(ByRecord), doing: "uninstall",
-			after: (*records).beat, says: "locked: bob@ci has been upgrading it", within: 14 * time.Second, watching: true},
+		"another client's with a heartbeat": {status: release.PendingUpgrade, holder: "v9", token: "0", doing: "rollback",
+			after: (*records).renew, says: "release \"web\" is locked", within: 14 * time.Second, watching: true},
+		"a rollback leaves ours alone": {status: release.PendingUpgrade, holder: otherHolder(ByRecord), doing: "rollback",
+			after: (*records).renew, says: "locked: bob@ci has been upgrading it", within: 14 * time.Second, watching: true},
+		"an uninstall leaves ours alone": {status: release.PendingUpgrade, holder: otherHolder(ByRecord), doing: "uninstall",
+			after: (*records).renew, says: "locked: bob@ci has been upgrading it", within: 14 * time.Second, watching: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestAbandoned(t *testing.T) {
 				_, k := New(s, r, "prod", Options{Progress: out.record}).lock(t, cmp.Or(c.doing, "upgrade"))
 				defer k.Unlock()
 				r.set(c.status, c.holder)
-				r.pulse.Token = c.beat
+				r.heartbeat.Token = c.token
 				time.Sleep(c.age)
 				if c.after != nil {
 					time.AfterFunc(12*time.Second, func() { c.after(r) })
@@ -128,7 +128,7 @@ func TestGuardSendsHeartbeats(t *testing.T) {
 		before := first.count()
 		time.Sleep(time.Minute)
 		if got := first.count() - before; got < 5 || got > 6 {
-			t.Errorf("%d beats in a minute", got)
+			t.Errorf("%d heartbeats in a minute", got)
 		}
 		k.Unlock()
 		before = first.count()

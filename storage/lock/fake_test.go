@@ -153,10 +153,10 @@ func forbidding(methods ...string) func(string) error {
 
 // records is one pending record.
 type records struct {
-	mu    sync.Mutex
-	pulse storage.Heartbeat
-	beats int
-	err   error
+	mu        sync.Mutex
+	heartbeat storage.Heartbeat
+	renewals  int
+	err       error
 	// fail is the error of heartbeats, or nil.
 	fail error
 }
@@ -167,18 +167,18 @@ func (r *records) RenewHeartbeat(_ context.Context, _ string, _ int, seen storag
 	switch {
 	case r.fail != nil:
 		return storage.Heartbeat{}, r.fail
-	case seen != r.pulse || !r.pulse.Status.InProgress():
+	case seen != r.heartbeat || !r.heartbeat.Status.InProgress():
 		return storage.Heartbeat{}, storage.ErrChanged
 	}
-	r.beats++
-	r.pulse.Token, r.pulse.Holder = strconv.Itoa(r.beats), holder
-	return r.pulse, nil
+	r.renewals++
+	r.heartbeat.Token, r.heartbeat.Holder = strconv.Itoa(r.renewals), holder
+	return r.heartbeat, nil
 }
 
 func (r *records) Heartbeat(context.Context, string, int) (storage.Heartbeat, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.pulse, r.err
+	return r.heartbeat, r.err
 }
 
 // refuse makes heartbeats fail, and with gone the read of the record too.
@@ -194,13 +194,13 @@ func (r *records) refuse(err error) {
 func (r *records) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.beats
+	return r.renewals
 }
 
 func (r *records) set(status release.Status, holder string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pulse = storage.Heartbeat{Status: status, Holder: holder, Token: "since " + time.Now().Format(time.RFC3339Nano), Changed: time.Now()}
+	r.heartbeat = storage.Heartbeat{Status: status, Holder: holder, Token: "since " + time.Now().Format(time.RFC3339Nano), Changed: time.Now()}
 }
 
 // told records the progress of a Locker.
@@ -251,10 +251,10 @@ func (s *server) disguise() {
 	l.Metadata.Annotations = map[string]string{annotation: h.String()}
 }
 
-// beat sends another client's heartbeat.
-func (r *records) beat() {
+// renew sends another client's heartbeat.
+func (r *records) renew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.beats++
-	r.pulse.Token = strconv.Itoa(r.beats)
+	r.renewals++
+	r.heartbeat.Token = strconv.Itoa(r.renewals)
 }

@@ -147,12 +147,12 @@ func Check(ctx context.Context) error {
 
 func (k *releaseLock) check() error {
 	k.mu.Lock()
-	lost, beats := k.lost, []*heartbeat{k.renewal, k.record}
+	lost, heartbeats := k.lost, []*heartbeat{k.renewal, k.record}
 	k.mu.Unlock()
 	if lost != nil {
 		return lost
 	}
-	for _, h := range beats {
+	for _, h := range heartbeats {
 		if h == nil || !h.isStale() {
 			continue
 		}

@@ -58,9 +58,9 @@ func TestGuardRecordTaken(t *testing.T) {
 				if err := Check(context.WithoutCancel(ctx)); !errors.As(err, &lost) {
 					t.Errorf("it may still write: %v", err)
 				}
-				beats := r.count()
+				before := r.count()
 				time.Sleep(time.Minute)
-				if r.count() != beats {
+				if r.count() != before {
 					t.Error("heartbeats go on although the lock is lost")
 				}
 				k.Unlock()
@@ -216,8 +216,8 @@ func TestAbandonedConcurrently(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}
-		if h, _ := ParseHolder(r.pulse.Holder); h.ID != k.holder.ID {
-			t.Errorf("the record says %q", r.pulse.Holder)
+		if h, _ := ParseHolder(r.heartbeat.Holder); h.ID != k.holder.ID {
+			t.Errorf("the record says %q", r.heartbeat.Holder)
 		}
 		// The first client continues.
 		if err := first.record.send(t.Context(), true); err == nil || !strings.Contains(err.Error(), "taker@ci") {

@@ -168,9 +168,9 @@ func TestLostLeaseCancelsOperation(t *testing.T) {
 				}
 				s.set(nil, nil)
 				synctest.Wait()
-				beats := r.count()
+				before := r.count()
 				time.Sleep(time.Minute)
-				if r.count() != beats {
+				if r.count() != before {
 					t.Error("the record sends heartbeats although the lock is lost")
 				}
 				k.Unlock()

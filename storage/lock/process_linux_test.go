@@ -72,7 +72,7 @@ func TestLockKilledHolderOnSameMachine(t *testing.T) {
 		began := time.Now()
 		_, k := New(s, r, "prod", Options{Progress: out.record}).lock(t, "upgrade")
 		defer k.Unlock()
-		r.pulse.Status, r.pulse.Holder = "pending-install", h.String()
+		r.heartbeat.Status, r.heartbeat.Holder = "pending-install", h.String()
 		if err := k.Abandoned(t.Context(), 1); err != nil || time.Since(began) != 0 {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}

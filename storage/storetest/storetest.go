@@ -2,7 +2,12 @@
 
 // Package storetest contains the tests that an implementation of [storage.Driver] must pass:
 //
-//	storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open { ... })
+//	func TestDriver(t *testing.T) {
+//		storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open {
+//			records := newRecords(t)
+//			return func(namespace string) storage.Driver { return records.driver(namespace) }
+//		})
+//	}
 package storetest
 
 import (
@@ -40,38 +45,38 @@ func RunWithoutSummaries(t *testing.T, a, b string, setup func(t *testing.T) Ope
 	suite{a: a, b: b}.run(t, setup)
 }
 
+type suite struct {
+	a, b      string
+	summaries bool
+}
+
 func (s suite) run(t *testing.T, setup func(t *testing.T) Open) {
 	t.Helper()
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, Open)
 	}{
-		{"a record is read back as it was written", s.roundTrip},
-		{"a key can be taken once", s.createTwice},
-		{"of many creators of one key one wins", s.createRace},
-		{"what is missing is not found", s.missing},
-		{"an update replaces all of a record", s.update},
-		{"a pending record shows who is at work on it", s.heartbeats},
-		{"lists are filtered by name, status and namespace", s.list},
-		{"a store finds the newest and the deployed revision", s.newest},
-		{"a list shows the newest revisions, read singly where need be", s.releases},
-		{"a record that is taken over has another holder", s.takeOver},
-		{"an update replaces the state that was read, and no other", s.guarded},
-		{"a record that was created again is another", s.recreated},
-		{"writers of one record do not mix", s.writers},
-		{"a history tells all of each revision", s.history},
+		{"Read returns what Create wrote", s.roundTrip},
+		{"Create of an existing key fails", s.createTwice},
+		{"one of several concurrent Creates succeeds", s.createRace},
+		{"a missing record is not found", s.missing},
+		{"Update replaces the whole record", s.update},
+		{"a pending record has a holder and a heartbeat", s.heartbeats},
+		{"List filters by name, status and namespace", s.list},
+		{"the newest and the deployed revision are found", s.newest},
+		{"the newest revision of each release is listed", s.releases},
+		{"a takeover changes the holder", s.takeOver},
+		{"Update fails if the record has changed since it was read", s.guarded},
+		{"a record that was deleted and created again has another version", s.recreated},
+		{"concurrent updates do not mix", s.writers},
+		{"History returns every revision with its summary", s.history},
 		{"the oldest revisions are pruned", s.prune},
-		{"a record may be of many megabytes", s.large},
-		{"many records are all listed", s.many},
-		{"a cancelled context ends a call", s.cancelled},
+		{"a record may have many megabytes", s.large},
+		{"List returns many records", s.many},
+		{"a cancelled context ends calls", s.cancelled},
 	} {
 		t.Run(strings.ReplaceAll(test.name, " ", "_"), func(t *testing.T) { test.run(t, setup(t)) })
 	}
-}
-
-type suite struct {
-	a, b      string
-	summaries bool
 }
 
 // holder returns the Holder that the driver is expected to return for name.
@@ -216,11 +221,11 @@ func (s suite) missing(t *testing.T, open Open) {
 	ctx, d := t.Context(), open(s.a)
 	rec := Record(t, Release(s.a, "ghost", 7, release.Deployed), true)
 	_, err := d.Read(ctx, rec.Key, "")
-	_, pulse := d.Heartbeat(ctx, rec.Key)
-	_, beat := d.RenewHeartbeat(ctx, rec.Key, storage.Heartbeat{Status: release.PendingInstall}, "")
+	_, heartbeat := d.Heartbeat(ctx, rec.Key)
+	_, renewal := d.RenewHeartbeat(ctx, rec.Key, storage.Heartbeat{Status: release.PendingInstall}, "")
 	for verb, err := range map[string]error{
-		"Read": err, "Update": Update(ctx, d, rec), "Delete": d.Delete(ctx, rec.Key, ""), "RenewHeartbeat": beat,
-		"Heartbeat": pulse,
+		"Read": err, "Update": Update(ctx, d, rec), "Delete": d.Delete(ctx, rec.Key, ""), "RenewHeartbeat": renewal,
+		"Heartbeat": heartbeat,
 	} {
 		if !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
@@ -260,85 +265,118 @@ func (s suite) update(t *testing.T, open Open) {
 	list, err = d.List(ctx, storage.Query{Name: "web"})
 	must(t, err)
 	if len(list) != 1 || list[0].Summary != nil {
-		t.Errorf("a summary outlived the record it is of: %+v", list)
+		t.Errorf("Update without a summary left the old one: %+v", list)
 	}
 }
 
 func (s suite) heartbeats(t *testing.T, open Open) {
-	ctx, st := t.Context(), storage.New(open(s.a), s.a)
 	r := Release(s.a, "web", 1, release.PendingInstall)
 	r.Holder = "ann@laptop 17"
 	began := time.Now()
-	must(t, st.Create(ctx, r))
-	pulse := func() storage.Heartbeat {
-		p, err := st.Heartbeat(ctx, "web", 1)
-		must(t, err)
-		return p
-	}
-	first := pulse()
+	h := &heartbeatTest{suite: s, t: t, st: storage.New(open(s.a), s.a)}
+	must(t, h.st.Create(t.Context(), r))
+	first := h.current()
 	if first.Status != release.PendingInstall || first.Holder != s.holder(r.Holder) || first.Token == "" ||
 		first.Changed.Before(began.Add(-time.Minute)) || first.Changed.After(time.Now().Add(time.Minute)) {
 		t.Errorf("after Create: %+v", first)
 	}
-	if pulse() != first {
-		t.Error("a look changed the heartbeat")
+	if got := h.current(); got != first {
+		t.Errorf("reading changed the heartbeat: got %+v, want %+v", got, first)
 	}
-	beat := func(seen storage.Heartbeat, holder string) storage.Heartbeat {
-		next, err := st.RenewHeartbeat(ctx, "web", 1, seen, holder)
-		must(t, err)
-		if current := pulse(); current != next {
-			t.Errorf("a heartbeat returned %+v, it is %+v", next, current)
-		}
-		return next
-	}
-	beat(first, r.Holder)
-	second := pulse()
+	second := h.renew(first, r.Holder)
 	if second.Token == first.Token || second.Holder != s.holder(r.Holder) || second.Status != first.Status {
-		t.Errorf("after a beat: %+v, before: %+v", second, first)
+		t.Errorf("after RenewHeartbeat: %+v, before: %+v", second, first)
 	}
+	h.refuseOthers(first, second)
+	h.checkRecord(r)
+	h.otherHolders(second)
+}
+
+// heartbeatTest tests the heartbeat of revision 1 of release web.
+type heartbeatTest struct {
+	suite
+	t  *testing.T
+	st *storage.Storage
+}
+
+func (h *heartbeatTest) current() storage.Heartbeat {
+	h.t.Helper()
+	got, err := h.st.Heartbeat(h.t.Context(), "web", 1)
+	must(h.t, err)
+	return got
+}
+
+func (h *heartbeatTest) renew(seen storage.Heartbeat, holder string) storage.Heartbeat {
+	h.t.Helper()
+	next, err := h.st.RenewHeartbeat(h.t.Context(), "web", 1, seen, holder)
+	must(h.t, err)
+	if current := h.current(); current != next {
+		h.t.Errorf("RenewHeartbeat returned %+v, Heartbeat returns %+v", next, current)
+	}
+	return next
+}
+
+// refuseOthers checks that only a client that has read the current heartbeat can renew it.
+func (h *heartbeatTest) refuseOthers(old, current storage.Heartbeat) {
+	h.t.Helper()
 	for what, seen := range map[string]storage.Heartbeat{
-		"an older heartbeat": first, "another holder": {Status: second.Status, Holder: "eve", Token: second.Token},
-		"another status": {Status: release.PendingUpgrade, Holder: second.Holder, Token: second.Token},
+		"an older heartbeat": old, "another holder": {Status: current.Status, Holder: "eve", Token: current.Token},
+		"another status": {Status: release.PendingUpgrade, Holder: current.Holder, Token: current.Token},
 	} {
-		if _, err := st.RenewHeartbeat(ctx, "web", 1, seen, "eve"); !errors.Is(err, storage.ErrChanged) || pulse() != second {
-			t.Errorf("a heartbeat that has seen %s: %v, it is %+v", what, err, pulse())
+		if _, err := h.st.RenewHeartbeat(h.t.Context(), "web", 1, seen, "eve"); !errors.Is(err, storage.ErrChanged) {
+			h.t.Errorf("RenewHeartbeat of %s: got error %v, want ErrChanged", what, err)
+		}
+		if got := h.current(); got != current {
+			h.t.Errorf("RenewHeartbeat of %s changed %+v to %+v", what, current, got)
 		}
 	}
-	got, err := st.Get(ctx, "web", 1)
-	must(t, err)
-	if got.Holder != s.holder(r.Holder) || got.Manifest != r.Manifest || len(got.Labels) != 0 {
-		t.Errorf("read back %+v", got)
+}
+
+// checkRecord checks that heartbeats leave the record as it is, and the holder out of it.
+func (h *heartbeatTest) checkRecord(r *release.Release) {
+	h.t.Helper()
+	got, err := h.st.Get(h.t.Context(), "web", 1)
+	must(h.t, err)
+	if got.Holder != h.holder(r.Holder) || got.Manifest != r.Manifest || len(got.Labels) != 0 {
+		h.t.Errorf("read back %+v", got)
 	}
 	if text, err := json.Marshal(got); err != nil || bytes.Contains(text, []byte(r.Holder)) {
-		t.Errorf("the holder went into the record: %s, %v", text, err)
+		h.t.Errorf("the record contains the holder: %s, %v", text, err)
 	}
-	if list, err := st.Revisions(ctx, "web"); err != nil || len(list) != 1 || list[0].Holder != s.holder(r.Holder) ||
-		(list[0].Summary != nil) != s.summaries {
-		t.Errorf("listed %+v, %v", list, err)
+	if list, err := h.st.Revisions(h.t.Context(), "web"); err != nil || len(list) != 1 ||
+		list[0].Holder != h.holder(r.Holder) || (list[0].Summary != nil) != h.summaries {
+		h.t.Errorf("listed %+v, %v", list, err)
 	}
-	got.Holder = "bob@desk 18"
-	must(t, st.Update(ctx, got))
-	if third := pulse(); third.Holder != s.holder("bob@desk 18") || third.Token == second.Token {
-		t.Errorf("after someone else's update: %+v, before: %+v", third, second)
+}
+
+// otherHolders checks the heartbeat while another client takes over, uninstalls and finishes.
+func (h *heartbeatTest) otherHolders(before storage.Heartbeat) {
+	h.t.Helper()
+	const holder = "bob@desk 18"
+	ctx, t := h.t.Context(), h.t
+	rec, err := h.st.Get(ctx, "web", 1)
+	must(t, err)
+	rec.Holder = holder
+	must(t, h.st.Update(ctx, rec))
+	if got := h.current(); got.Holder != h.holder(holder) || got.Token == before.Token {
+		t.Errorf("after another client's Update: %+v, before: %+v", got, before)
 	}
-	// An uninstall is in progress as well.
-	got.Info.Status = release.Uninstalling
-	must(t, st.Update(ctx, got))
-	leaving := pulse()
-	beat(leaving, "bob@desk 18")
-	if p := pulse(); p.Holder != s.holder("bob@desk 18") || p.Token == leaving.Token {
-		t.Errorf("an uninstall's heartbeat: %+v after %+v", p, leaving)
+	rec.Info.Status = release.Uninstalling
+	must(t, h.st.Update(ctx, rec))
+	uninstalling := h.current()
+	if got := h.renew(uninstalling, holder); got.Holder != h.holder(holder) || got.Token == uninstalling.Token {
+		t.Errorf("while uninstalling: %+v, before: %+v", got, uninstalling)
 	}
-	got.Info.Status, got.Holder = release.Deployed, ""
-	must(t, st.Update(ctx, got))
-	done := pulse()
-	if _, err := st.RenewHeartbeat(ctx, "web", 1, done, "bob@desk 18"); !errors.Is(err, storage.ErrChanged) {
-		t.Errorf("a heartbeat on a finished record: %v", err)
+	rec.Info.Status, rec.Holder = release.Deployed, ""
+	must(t, h.st.Update(ctx, rec))
+	finished := h.current()
+	if _, err := h.st.RenewHeartbeat(ctx, "web", 1, finished, holder); !errors.Is(err, storage.ErrChanged) {
+		t.Errorf("RenewHeartbeat of a finished record: got error %v, want ErrChanged", err)
 	}
-	if p := pulse(); p != done || p.Holder != "" || p.Status != release.Deployed {
-		t.Errorf("a late beat made %+v of %+v", p, done)
+	if got := h.current(); got != finished || got.Holder != "" || got.Status != release.Deployed {
+		t.Errorf("RenewHeartbeat of a finished record changed %+v to %+v", finished, got)
 	}
-	if got, err := st.Get(ctx, "web", 1); err != nil || got.Holder != "" {
+	if got, err := h.st.Get(ctx, "web", 1); err != nil || got.Holder != "" {
 		t.Errorf("read back %+v, %v", got, err)
 	}
 }

@@ -69,12 +69,12 @@ func (h *helm) with(args []string) []string {
 // check checks the result of an operation, and that later operations succeed.
 func (h *helm) check(t *testing.T, op operation, when string) {
 	t.Helper()
-	h.judge(t, op, when)
+	h.checkResult(t, op, when)
 	h.end(t)
 }
 
-// judge checks the result of an operation.
-func (h *helm) judge(t *testing.T, op operation, when string) {
+// checkResult checks the result of an operation.
+func (h *helm) checkResult(t *testing.T, op operation, when string) {
 	t.Helper()
 	switch {
 	case op.want != nil:

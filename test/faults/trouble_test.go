@@ -37,7 +37,7 @@ func TestResponseLost(t *testing.T) {
 						t.Fatalf("%s: %s\nthe writes were\n    %s", when, r, h.gate.kept())
 					}
 					more = int(h.gate.writes.Load()) >= n
-					h.judge(t, op, when)
+					h.checkResult(t, op, when)
 					h.remove(t)
 				}
 			}
@@ -73,7 +73,7 @@ func TestServerErrors(t *testing.T) {
 				if got := h.runGated(t, r(), args...); got.err != nil {
 					t.Fatalf("%s: %s\nthe writes were\n    %s", op.name, got, h.gate.kept())
 				}
-				h.judge(t, op, op.name)
+				h.checkResult(t, op, op.name)
 				h.remove(t)
 			}
 		})

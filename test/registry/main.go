@@ -13,7 +13,7 @@ import (
 
 func main() {
 	var o Options
-	user := flag.String("user", "", "name:password of who may use it; anybody may if not given")
+	user := flag.String("user", "", "name:password that clients need; without it the registry is open")
 	addr := flag.String("addr", "", "address to listen on, a free port if not given")
 	flag.StringVar(&o.Store, "store", "", "directory for content, memory if not given")
 	loud := flag.Bool("log", false, "print requests")

@@ -72,7 +72,7 @@ func (o listOptions) run(f *cmdutil.Factory) error {
 		if d.Library {
 			name = chart.DirLibrary + "/" + name
 		}
-		rows[i] = []string{name, d.Version, dependency.Shown(d.Repository), string(d.Status)}
+		rows[i] = []string{name, d.Version, dependency.RedactURL(d.Repository), string(d.Status)}
 		if o.given || !output.OnScreen(f.Streams) { // on a terminal, its width is the limit
 			for j, cell := range rows[i] {
 				rows[i][j] = truncate(cell, int(min(o.Width, 1<<20)))

@@ -68,7 +68,7 @@ func (f *upgradeFlags) run(cmd *cobra.Command, factory *cmdutil.Factory, args []
 	}
 	change, err := f.plan(cmd.Context(), factory, args[0], args[1])
 	if err != nil && f.refuses(err) {
-		f.DryRun = cmdutil.DryRunNone // the API server has judged the other changes
+		f.DryRun = cmdutil.DryRunNone // the API server has validated the other changes
 		return f.writeRefused(cmd.Context(), factory, err, func() (*action.Change, error) {
 			return f.plan(cmd.Context(), factory, args[0], args[1])
 		})

@@ -92,7 +92,7 @@ func (n *finder) warn(repository string, err error) {
 	if !n.warned[repository] {
 		n.warned[repository] = true
 		n.factory.Report().Send(progress.Event{Kind: progress.Warning,
-			Text: fmt.Sprintf("the newest versions in %s are not known: %v", dependency.Shown(repository), err)})
+			Text: fmt.Sprintf("the newest versions in %s are not known: %v", dependency.RedactURL(repository), err)})
 	}
 }
 

@@ -77,19 +77,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return hint.With(errors.New("must either provide a name or specify --generate-name"),
 			fmt.Sprintf("helm install NAME %s", o.ChartRef))
 	}
-	if err := o.Prepare(); err != nil {
-		return err
-	}
-	c, err := f.Chart(ctx, o.ChartRef, &o.Chart)
+	c, vals, err := o.Load(ctx, f, o.ChartRef)
 	if err != nil {
 		return err
-	}
-	vals, err := o.Values.Build(ctx, f, c)
-	if err != nil {
-		return err
-	}
-	if c.Metadata.Deprecated {
-		fmt.Fprintln(f.Err, "Warning: this chart is deprecated")
 	}
 	req := o.Request(ctx, f, c, vals, o.Name)
 	req.Replace = o.Replace

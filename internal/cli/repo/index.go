@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo/index"
 )
@@ -84,20 +85,11 @@ func (o *indexOptions) merge(listing *index.Listing) error {
 
 // write writes the index atomically, so that a server of the directory never serves a partial one.
 func (o *indexOptions) write(listing *index.Listing, path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".index-*.part")
-	if err != nil {
-		return err
-	}
 	text := listing.WriteYAML
 	if o.JSON {
 		text = listing.WriteJSON
 	}
-	err = errors.Join(text(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it is incomplete
+	if err := file.WriteAtomic(path, 0o644, func(f *os.File) error { return text(f) }); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -71,7 +71,7 @@ func (o *listOptions) table(f *cmdutil.Factory, entries []repo.Entry) error {
 	for i, r := range entries {
 		rows[i] = []string{r.Name, r.URL}
 		if term.IsTerminal(f.Out) {
-			rows[i][1] = r.Shown()
+			rows[i][1] = r.RedactedURL()
 		}
 	}
 	st := f.Style(f.Out)

@@ -37,7 +37,7 @@ func completeNames(f *cmdutil.Factory) cobra.CompletionFunc {
 		var names []string
 		for _, r := range f.Repositories().Added() {
 			if strings.HasPrefix(r.Name, toComplete) && !slices.Contains(args, r.Name) {
-				names = append(names, r.Name+"\t"+r.Shown())
+				names = append(names, r.Name+"\t"+r.RedactedURL())
 			}
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp

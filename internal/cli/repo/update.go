@@ -53,8 +53,7 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 		return err
 	}
 	entries, err := f.Pick(names...)
-	var none *repo.NoRepositoriesError
-	if errors.As(err, &none) {
+	if _, ok := errors.AsType[*repo.NoRepositoriesError](err); ok {
 		return hint.With(errors.New("no repositories found. You must add one before updating"),
 			"helm repo add NAME URL adds one")
 	}
@@ -69,7 +68,7 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 		}
 		if r.Err != nil {
 			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name,
-				r.Entry.Shown(), term.Safe(r.Err.Error()))
+				r.Entry.RedactedURL(), term.Safe(r.Err.Error()))
 			return
 		}
 		warnUnusable(factory.Report(), r)

@@ -4,7 +4,6 @@
 package schema
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -96,14 +94,17 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if !o.Check {
 		propose(f, c, text)
 	}
+	derived := cmdutil.Derived{
+		Command: "schema", Ref: o.Ref, Output: o.Output, Name: old.name, Old: old.data, Text: text,
+	}
 	switch {
 	case o.Check:
-		return check(f, o, old, text)
+		return derived.Check(f.Out)
 	case o.Output == "":
 		_, err := fmt.Fprint(term.SafeWriter(f.Out), string(text))
 		return err
 	}
-	if err := write(o.Output, text); err != nil {
+	if err := derived.Write(); err != nil {
 		return err
 	}
 	warnTwoSchemas(f, o.Output)
@@ -135,7 +136,7 @@ func (o Options) existing(c *chart.Chart) (schemaFile, error) {
 	if o.Output == "" {
 		return f, nil
 	}
-	data, err := file.Read(o.Output, maxSchema)
+	data, err := file.Read(o.Output, cmdutil.MaxDerived)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return schemaFile{name: o.Output, from: f.from, base: f.base}, nil
@@ -160,55 +161,6 @@ func derive(c *chart.Chart, old schemaFile) ([]byte, error) {
 	return schema.YAML(text)
 }
 
-// check prints the difference between the existing and the derived schema.
-func check(f *cmdutil.Factory, o Options, old schemaFile, text []byte) error {
-	if bytes.Equal(old.data, text) {
-		return nil
-	}
-	shown := diff.Diff(old.name, old.data, old.name+" (derived)", text)
-	if old.data != nil {
-		_, shown, _ = bytes.Cut(shown, []byte("\n")) // drop "diff a b", which repeats the next lines
-		if _, err := term.SafeWriter(f.Out).Write(shown); err != nil {
-			return err
-		}
-	}
-	return &StaleError{File: old.name, Missing: old.data == nil, Ref: o.Ref, Output: o.Output}
-}
-
-// A StaleError is returned by --check if the schema is not up to date.
-type StaleError struct {
-	File    string
-	Missing bool
-	Ref     string // the chart, as in the arguments
-	Output  string // --output, if set
-}
-
-func (e *StaleError) Error() string {
-	problem := "is out of date"
-	if e.Missing {
-		problem = "is missing"
-	}
-	out := e.Output
-	if out == "" {
-		out = filepath.Join(e.Ref, e.File)
-	}
-	return fmt.Sprintf("%s %s; helm schema %s --output %s writes it", e.File, problem, e.Ref, out)
-}
-
-// maxSchema is the size of the largest existing schema, in bytes.
-const maxSchema = 16 << 20
-
-// write replaces a file, unless it contains text already.
-func write(name string, text []byte) error {
-	if old, err := file.Read(name, maxSchema); err == nil && bytes.Equal(old, text) {
-		return nil
-	}
-	if err := os.WriteFile(name, text, 0o644); err != nil {
-		return fmt.Errorf("write the schema: %w", err)
-	}
-	return nil
-}
-
 // warnInvalidValues warns if the chart's own values violate the schema: annotations or hand-written
 // parts of it may be stricter than the defaults.
 func warnInvalidValues(f *cmdutil.Factory, c *chart.Chart, text []byte) {
@@ -218,8 +170,7 @@ func warnInvalidValues(f *cmdutil.Factory, c *chart.Chart, text []byte) {
 	}
 	alone := res.Chart.Shallow()
 	alone.SchemaYAML, alone.Schema = text, nil
-	var bad *schema.Error
-	if errors.As(schema.Validate(alone, values.Rounded(res.Values)), &bad) {
+	if bad, ok := errors.AsType[*schema.Error](schema.Validate(alone, values.Rounded(res.Values))); ok {
 		for _, v := range bad.Violations {
 			warn(f, fmt.Sprintf("the schema rejects the chart's own values: %s", v))
 		}

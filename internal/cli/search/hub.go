@@ -99,7 +99,7 @@ func (o *hubOptions) run(ctx context.Context, f *cmdutil.Factory, word string) e
 		latest := d.Relationships.LatestChartVersion.Data
 		page := d.ArtifactHub.PackageURL
 		if page == "" { // Monocular's path
-			page = strings.TrimSuffix(fetch.Clean(o.Endpoint), "/") + "/charts/" + d.ID
+			page = strings.TrimSuffix(fetch.RedactURL(o.Endpoint), "/") + "/charts/" + d.ID
 		}
 		elements[i] = hubElement{
 			URL: page, Version: latest.Version, AppVersion: latest.AppVersion,
@@ -119,18 +119,18 @@ const maxResponse = 32 << 20
 func (o *hubOptions) ask(ctx context.Context, f *cmdutil.Factory, word string) (*hubResponse, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, fmt.Errorf("--endpoint: %s is not an http or https URL of a hub", fetch.Clean(o.Endpoint))
+		return nil, fmt.Errorf("--endpoint: %s is not an http or https URL of a hub", fetch.RedactURL(o.Endpoint))
 	}
 	u.RawQuery, u.Fragment, u.RawFragment = url.Values{"q": {word}}.Encode(), "", ""
 	var b bytes.Buffer
 	if err := f.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.HostOptions{}, maxResponse,
 		&b); err != nil {
-		return nil, fmt.Errorf("unable to perform search against %q: %w", fetch.Clean(o.Endpoint), err)
+		return nil, fmt.Errorf("unable to perform search against %q: %w", fetch.RedactURL(o.Endpoint), err)
 	}
 	var response hubResponse
 	if err := json.Unmarshal(b.Bytes(), &response); err != nil {
 		return nil, fmt.Errorf("unable to perform search against %q: invalid response of a hub: %w",
-			fetch.Clean(o.Endpoint), err)
+			fetch.RedactURL(o.Endpoint), err)
 	}
 	return &response, nil
 }

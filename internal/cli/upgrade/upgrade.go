@@ -81,19 +81,9 @@ the old ones.`,
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	if err := o.Prepare(); err != nil {
-		return err
-	}
-	c, err := f.Chart(ctx, o.ChartRef, &o.Chart)
+	c, vals, err := o.Load(ctx, f, o.ChartRef)
 	if err != nil {
 		return err
-	}
-	vals, err := o.Values.Build(ctx, f, c)
-	if err != nil {
-		return err
-	}
-	if c.Metadata.Deprecated {
-		fmt.Fprintln(f.Err, "Warning: this chart is deprecated")
 	}
 	err = upgrade(ctx, f, o, c, vals)
 	var missing *action.NoReleaseError

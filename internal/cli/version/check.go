@@ -42,7 +42,7 @@ func latest(ctx context.Context, client *fetch.Client, baseURL string) (*semver.
 	}
 	newest, err := semver.StrictNewVersion(strings.TrimPrefix(strings.TrimSpace(text.String()), "v"))
 	if err != nil {
-		return nil, fmt.Errorf("%s: invalid version in the response: %w", fetch.Clean(address), err)
+		return nil, fmt.Errorf("%s: invalid version in the response: %w", fetch.RedactURL(address), err)
 	}
 	return newest, nil
 }
@@ -56,7 +56,7 @@ func compare(w io.Writer, release string, newest *semver.Version, baseURL string
 	switch {
 	case current.LessThan(newest):
 		_, err = fmt.Fprintf(w, "Moonhelm %s is available, you have %s: %s/tag/v%s\n", newest, current,
-			fetch.Clean(baseURL), newest)
+			fetch.RedactURL(baseURL), newest)
 	case current.GreaterThan(newest):
 		_, err = fmt.Fprintf(w, "Moonhelm %s is newer than the newest release, %s\n", current, newest)
 	default:

@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plan"
@@ -29,24 +29,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "accept what is printed now")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwanted\n%s", got, want)
-	}
-}
 
 // object parses YAML as the API server's objects are parsed.
 func object(t *testing.T, text string) map[string]any {
@@ -171,11 +153,11 @@ func TestFormats(t *testing.T) {
 		{"dyff.txt", Dyff, Options{SuppressKinds: []string{"Service"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			golden(t, test.name, printDiff(t, test.format, "", upgrade(t), test.o))
+			filetest.Golden(t, filepath.Join("testdata", test.name), printDiff(t, test.format, "", upgrade(t), test.o), *update)
 		})
 	}
 	colored := printDiff(t, Text, "always", upgrade(t), Options{Context: 1})
-	golden(t, "text-color.txt", strings.ReplaceAll(colored, "\x1b", "<ESC>"))
+	filetest.Golden(t, filepath.Join("testdata", "text-color.txt"), strings.ReplaceAll(colored, "\x1b", "<ESC>"), *update)
 }
 
 func TestTemplateWithoutText(t *testing.T) {
@@ -206,7 +188,7 @@ func TestWriteDocument(t *testing.T) {
 			if err := json.Indent(&b, []byte(printDocument(t, output.JSON, upgrade(t), o)), "", "  "); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name, b.String())
+			filetest.Golden(t, filepath.Join("testdata", name), b.String(), *update)
 		})
 	}
 	if got := printDocument(t, output.YAML, upgrade(t), Options{}); !strings.Contains(got, "\nrelease: web\n") || !strings.Contains(got, "path: spec.template.spec.containers[web].image") {

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plan"
@@ -272,7 +274,7 @@ func TestWriteStat(t *testing.T) {
 			if err := WriteStat(term.Streams{Out: &b}, tc.d.refine(tc.o), tc.o); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, tc.file, b.String())
+			filetest.Golden(t, filepath.Join("testdata", tc.file), b.String(), *update)
 			for line := range strings.Lines(b.String()) {
 				if tc.o.Columns > 0 && len(line) > tc.o.Columns {
 					t.Errorf("%q is wider than %d columns", line, tc.o.Columns)
@@ -324,7 +326,7 @@ func TestWriteStatDocument(t *testing.T) {
 	if err := json.Indent(&indented, b.Bytes(), "", "  "); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "stat.json", indented.String())
+	filetest.Golden(t, filepath.Join("testdata", "stat.json"), indented.String(), *update)
 }
 
 func TestTotalPods(t *testing.T) {

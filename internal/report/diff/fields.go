@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/plan"
 )
 
 // fieldChange is a field with its values before and after, which are absent if the field is not
@@ -27,7 +29,7 @@ func (p location) String() string {
 	if strings.HasPrefix(p.field, "[") {
 		return p.parent + p.field
 	}
-	return joinPath(p.parent, p.field)
+	return plan.FieldPath(p.parent, p.field)
 }
 
 // fieldChanges returns the fields that differ, sorted by name. List items are identified by name if
@@ -130,17 +132,6 @@ func keys(a, b map[string]any) []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// joinPath appends a key to a path, in the format of [plan.Drift].
-func joinPath(path, key string) string {
-	switch {
-	case strings.ContainsAny(key, "./[]"):
-		return path + "[" + key + "]"
-	case path == "":
-		return key
-	}
-	return path + "." + key
 }
 
 // sameNumber reports whether two values are the same number, possibly of different Go types.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/kube"
@@ -134,6 +133,6 @@ func PodSelector(kind string, object map[string]any) string {
 	for k, v := range labels {
 		parts = append(parts, fmt.Sprintf("%s=%v", k, v))
 	}
-	sort.Strings(parts)
+	slices.Sort(parts)
 	return strings.Join(parts, ",")
 }

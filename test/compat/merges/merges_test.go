@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,19 +19,6 @@ import (
 	"github.com/moonhelm/moonhelm/internal/peertest"
 	"github.com/moonhelm/moonhelm/test/compat/mutated"
 )
-
-func number(t *testing.T, name string, def uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return def
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
 
 // arena connects to the control plane and creates the definition of Widgets.
 func arena(t *testing.T) *Arena {
@@ -221,7 +207,7 @@ const size = 24
 // by default.
 func TestUpgrades(t *testing.T) {
 	a := arena(t)
-	seed, from, count := number(t, "MOONHELM_MERGE_SEED", 21), uint64(0), number(t, "MOONHELM_MERGES", 3*size)
+	seed, from, count := peertest.EnvNumber(t, "MOONHELM_MERGE_SEED", 21), uint64(0), peertest.EnvNumber(t, "MOONHELM_MERGES", 3*size)
 	if one := os.Getenv("MOONHELM_MERGE"); one != "" {
 		if _, err := fmt.Sscanf(one, "%d/%d", &seed, &from); err != nil {
 			t.Fatalf("MOONHELM_MERGE: %v; want SEED/NUMBER", err)

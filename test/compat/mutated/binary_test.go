@@ -30,7 +30,7 @@ func TestInProcessReference(t *testing.T) {
 	k := &Checker{Dir: t.TempDir(), Peer: NewPeer(peerProgram(t))}
 	defer k.Peer.Close()
 	const seed = 12
-	for n := range number(t, "MOONHELM_MUTATION_SAMPLE", 52) {
+	for n := range peertest.EnvNumber(t, "MOONHELM_MUTATION_SAMPLE", 52) {
 		c := Generate(charts, nil, seed, n)
 		call, err := c.call(n)
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,20 +15,6 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/peertest"
 )
-
-// number returns the value of an environment variable, or def.
-func number(t *testing.T, name string, def uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return def
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
 
 // corpus returns the charts of the corpus.
 func corpus(t *testing.T) []*Source {
@@ -73,8 +58,8 @@ type finding struct {
 	charts map[string]bool
 }
 
-// tally counts the results of cases.
-type tally struct {
+// summary counts the results of cases.
+type summary struct {
 	sync.Mutex
 	cases, equal, fail, differ, gone, random int
 	decided                                  map[string]int
@@ -82,7 +67,7 @@ type tally struct {
 	classes                                  map[string]*finding
 }
 
-func (a *tally) add(t *testing.T, c *Case, n uint64, v *Verdict) {
+func (a *summary) add(t *testing.T, c *Case, n uint64, v *Verdict) {
 	a.Lock()
 	defer a.Unlock()
 	if a.cases++; a.cases%2000 == 0 {
@@ -125,7 +110,7 @@ const shown = 200
 // MOONHELM_MUTATIONS cases, or a few hundred by default.
 func TestMutatedValues(t *testing.T) {
 	charts, bin := corpus(t), peerProgram(t)
-	seed, from, count := number(t, "MOONHELM_MUTATION_SEED", 11), uint64(0), number(t, "MOONHELM_MUTATIONS", 312)
+	seed, from, count := peertest.EnvNumber(t, "MOONHELM_MUTATION_SEED", 11), uint64(0), peertest.EnvNumber(t, "MOONHELM_MUTATIONS", 312)
 	dir := os.Getenv("MOONHELM_MUTATION_CHARTS") // keeps the generated charts
 	if dir == "" {
 		dir = t.TempDir()
@@ -141,7 +126,7 @@ func TestMutatedValues(t *testing.T) {
 		}
 		count = 1
 	}
-	all := &tally{decided: map[string]int{}, refused: map[string]int{}, tried: map[string]int{},
+	all := &summary{decided: map[string]int{}, refused: map[string]int{}, tried: map[string]int{},
 		classes: map[string]*finding{}}
 	numbers := make(chan uint64)
 	var workers sync.WaitGroup
@@ -176,7 +161,7 @@ func TestMutatedValues(t *testing.T) {
 }
 
 // report reduces the first case of each class of differences and fails the test with it.
-func report(t *testing.T, all *tally, generate func(uint64) *Case, seed uint64, bin string) {
+func report(t *testing.T, all *summary, generate func(uint64) *Case, seed uint64, bin string) {
 	k := &Checker{Dir: t.TempDir(), Peer: NewPeer(bin)}
 	defer k.Peer.Close()
 	classes := make([]string, 0, len(all.classes))

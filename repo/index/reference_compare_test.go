@@ -110,9 +110,9 @@ func (t tape) sub(i int) tape {
 	return out
 }
 
-// judge compares the reader's result for text, and for its canonical form, with the full
+// compareWithReference compares the reader's result for text, and for its canonical form, with the full
 // parser. It reports whether text is read without conversion.
-func judge(t *testing.T, text string) (usual bool) {
+func compareWithReference(t *testing.T, text string) (usual bool) {
 	t.Helper()
 	keys, want, wantErr := reference(text)
 	x, err := Parse([]byte(text))
@@ -227,7 +227,7 @@ func shapes() []string {
 func TestQuicklyMatchesFullParser(t *testing.T) {
 	taken := 0
 	for _, text := range shapes() {
-		if judge(t, text) {
+		if compareWithReference(t, text) {
 			taken++
 		}
 	}
@@ -240,7 +240,7 @@ func FuzzIndex(f *testing.F) {
 	for _, s := range shapes() {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, text string) { judge(t, text) })
+	f.Fuzz(func(t *testing.T, text string) { compareWithReference(t, text) })
 }
 
 // Reading a file in pieces has the same result as reading it from memory.
