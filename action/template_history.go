@@ -50,7 +50,8 @@ func (h *history) past(ctx context.Context, records Storage, o TemplateHistory, 
 			return nil, err
 		}
 		past := engine.PastRelease{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision,
-			Status: string(rel.Info.Status), Chart: meta, FirstDeployed: rel.Info.FirstDeployed, LastDeployed: rel.Info.LastDeployed}
+			Status: string(rel.Info.Status), Chart: meta, FirstDeployed: rel.Info.FirstDeployed,
+			LastDeployed: rel.Info.LastDeployed}
 		if rel.Info.Status.InProgress() { // it was interrupted: it is about to be recorded as failed
 			past.Status = string(release.Failed)
 		}
