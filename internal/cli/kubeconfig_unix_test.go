@@ -59,6 +59,7 @@ var commandUses = map[string]struct {
 	"get metadata":          {cluster, "a"},
 	"get notes":             {cluster, "a"},
 	"get values":            {cluster, "a"},
+	"dag":                   {namespace, "chart"},
 	"graph chart":           {offline, "chart"},
 	"graph release":         {cluster, "a"},
 	"help":                  {offline, "install"},
