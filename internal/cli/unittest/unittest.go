@@ -85,8 +85,9 @@ answer, and looks at what came of it:
     expect(out.values.adminPort).equals(81)
   end)
 
-With --coverage, it shows which lines and branches of the templates, and
-which lines of the scripts, the tests run; --coverage-file writes that for other tools: as HTML, for lcov, or for Cobertura.`,
+With --coverage, it shows which lines and branches of the templates, and which
+lines of the scripts, the tests run; --coverage-file writes that for other tools:
+as HTML, for lcov, or for Cobertura.`,
 		Example: `  helm unittest ./mychart
   helm unittest -f 'tests/unit/*_test.yaml' ./mychart
   helm unittest ./mychart --update-snapshot
@@ -112,8 +113,8 @@ which lines of the scripts, the tests run; --coverage-file writes that for other
 
 func (o *Options) bind(cmd *cobra.Command, f *cmdutil.Factory) {
 	fs := cmd.Flags()
-	fs.StringArrayVarP(&o.Files, "file", "f", []string{"tests/*_test.yaml", "tests/*_test.lua"},
-		"pattern of the files with suites, from the chart's directory (may be repeated)")
+	fs.StringArrayVarP(&o.Files, "file", "f", nil, "pattern of the files with suites, from the chart's directory "+
+		"(may be repeated); without it tests/*_test.yaml and tests/*_test.lua")
 	fs.Var((*listFlag)(&o.Values), "values",
 		"values file, or a pattern of values files, that override those of the suites (-v; may be repeated)")
 	fs.VarP((*listFlag)(&o.Values), "v", "v", "the same as --values, as in helm-unittest")
@@ -193,6 +194,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 }
 
 func (o *Options) check() error {
+	if len(o.Files) == 0 {
+		o.Files = []string{"tests/*_test.yaml", "tests/*_test.lua"}
+	}
 	if _, err := report.ParseFormat(o.OutputType); err != nil {
 		return fmt.Errorf("--output-type: %w", err)
 	}
@@ -276,20 +280,6 @@ func (o *Options) open(ctx context.Context, f *cmdutil.Factory, path string,
 		out.Suites = append(out.Suites, scripts...)
 	}
 	return c, out
-}
-
-// findSuites returns the suites of a chart, of all kinds.
-func (o *Options) findSuites(ctx context.Context, c *suites.Chart) ([]unittest.Suite, error) {
-	find := c.Find
-	if o.WithSubcharts {
-		find = c.FindAll
-	}
-	found, err := find(slices.DeleteFunc(slices.Clone(o.Files), isLua))
-	if err != nil || o.ChartTests == "" {
-		return found, err
-	}
-	rendered, err := c.FindRendered(ctx, o.ChartTests)
-	return append(rendered, found...), err
 }
 
 // readValues returns the values of --values.
