@@ -100,6 +100,7 @@ var commandUses = map[string]struct {
 	"template":              {namespace, "a chart"},
 	"test":                  {cluster, "a"},
 	"uninstall":             {cluster, "a"},
+	"unittest":              {offline, "chart"},
 	"upgrade":               {cluster, "a chart"},
 	"values":                {namespace, "chart"},
 	"verify":                {offline, "out/chart-0.1.0.tgz"},
