@@ -197,7 +197,7 @@ func (c *Chart) FindRendered(ctx context.Context, dir string) ([]unittest.Suite,
 				id = fmt.Sprint(i)
 			}
 			if d.Suite == "" {
-				err := &Error{File: file, Err: errors.New("a suite that is rendered needs a name: suite: ...")}
+				err := &Error{File: file, Err: errors.New("a suite that is rendered needs a name, the field suite")}
 				out = append(out, &suite{file: file, err: err})
 				continue
 			}
