@@ -59,6 +59,14 @@ func (r *renderer) render(ctx context.Context, t *test) (*outputs, error) {
 	if err != nil {
 		return nil, err
 	}
+	key := r.key(t, user)
+	if key == "" {
+		return r.renderWith(ctx, t, user)
+	}
+	return r.renderings.do(key, func() (*outputs, error) { return r.renderWith(ctx, t, user) })
+}
+
+func (r *renderer) renderWith(ctx context.Context, t *test, user map[string]any) (*outputs, error) {
 	res, err := values.Resolve(r.Root, user)
 	if err == nil {
 		_, err = dependency.Libraries(res.Chart)
