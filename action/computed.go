@@ -11,12 +11,19 @@ import (
 // ComputedValues returns the values of a release: the user's values merged over the
 // chart's defaults. The chart in a record has no subcharts; its defaults include theirs.
 func ComputedValues(rel *release.Release) (map[string]any, error) {
+	_, vals, err := computedFrom(rel)
+	return vals, err
+}
+
+// computedFrom returns the values of [ComputedValues], and a chart from which values.Resolve
+// computes them, or nil if the record has none.
+func computedFrom(rel *release.Release) (*chart.Chart, map[string]any, error) {
 	c, err := rel.Chart()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c == nil {
-		return rel.Config, nil
+		return nil, rel.Config, nil
 	}
 	// The recorded defaults are already resolved: without the dependencies, Resolve does
 	// not import their values a second time. The user's values are still to be exported.
@@ -31,9 +38,9 @@ func ComputedValues(rel *release.Release) (map[string]any, error) {
 	})
 	res, err := values.ReadLists(rel.Lists).Resolve(c, rel.Config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return res.Values, nil
+	return c, res.Values, nil
 }
 
 // exporters returns the dependencies that values are exported to, without anything else.

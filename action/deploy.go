@@ -4,8 +4,10 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -80,6 +82,8 @@ type deployment struct {
 	partial bool
 	// recorded reports whether the revision has been recorded.
 	recorded bool
+	// begun is when the operation had the lock.
+	begun time.Time
 }
 
 // deploy creates a new revision of a release. An install, an upgrade and a rollback take
@@ -109,17 +113,17 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if !d.recorded {
 		return nil, err
 	}
-	err = d.waitError(err)
+	err = d.waitError(d.config.interrupted(ctx, d.begun, err))
 	if d.undo && !d.undoCancelled && ctx.Err() != nil && !isLockLost(ctx) {
-		err = fmt.Errorf("it was canceled, and the objects that it has written stay: %w", err)
-		d.recordFailure(ctx, d.op.failureDescription(err))
-		return d.release, err
+		const stays = "it was canceled, and the objects that it has written stay: "
+		d.recordFailure(ctx, d.op.failureDescription(errors.New(stays+summaryOf(err))))
+		return d.release, fmt.Errorf(stays+"%w", err)
 	}
 	d.recordFailure(ctx, d.op.failureDescription(err))
 	return d.release, d.op.afterFailure(ctx, err)
 }
 
-// waitError returns err as a [*WaitError] if a wait has failed.
+// waitError returns err as a [*WaitError] if a wait has failed or the operation was interrupted.
 func (d *deployment) waitError(err error) error {
 	if !isWaitFailure(err) {
 		return err
@@ -247,7 +251,7 @@ func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 		}
 		d.hooks = d.config.newHooks(d.noHooks, d.wait, d.applyOptions.TakeOwnership)
 	}
-	d.events = d.config.begin()
+	d.events, d.begun = d.config.begin(), d.config.now()
 	return ctx, nil
 }
 

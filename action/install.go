@@ -38,7 +38,9 @@ type InstallRequest = DeployRequest
 type DeployRequest struct {
 	Chart  *chart.Chart
 	Values map[string]any
-	Name   string
+	// ValueOrigins returns where Values come from, for the record.
+	ValueOrigins OriginsFunc
+	Name         string
 	// Namespace is the namespace of the release, which must be that of Config.Releases; ""
 	// means that namespace.
 	Namespace   string
@@ -162,6 +164,9 @@ func (w *installOperation) prepare(ctx context.Context) error {
 	}
 	w.release = w.newRelease(recorded)
 	w.release.Lists = resolved.Lists.Record(resolved.Values, w.release.Config)
+	if err := w.recordOrigins(); err != nil {
+		return err
+	}
 	return w.persist(w.rendered.Chart)
 }
 

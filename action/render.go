@@ -35,10 +35,14 @@ type Rendered struct {
 	Notes string
 
 	// files are what the templates have rendered. They share their text with Objects.
-	files []engine.File
+	files       []engine.File
+	explanation *Explanation
 	// payload is the payload of the next event. Its Objects include hooks.
 	payload event.Payload
 }
+
+// Explanation returns where the lines of r come from, or nil if the request did not ask for it.
+func (r *Rendered) Explanation() *Explanation { return r.explanation }
 
 // rendering renders a chart, with the events from chart-loaded to post-render. All operations
 // that render use it.
@@ -57,6 +61,9 @@ type rendering struct {
 	subNotes     bool
 	preview      Preview
 	check        valueCheck
+	// explanation is nil unless it is asked for.
+	explanation *Explanation
+	coverage    *engine.Coverage // nil records nothing
 }
 
 // resolveValues merges the user's values over the chart's, removes disabled dependencies, and
@@ -103,6 +110,9 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.explanation != nil {
+		r.explanation.rendered(out, objects)
+	}
 	// The sort is stable: objects that handlers do not change keep their order.
 	objects = append(objects, pre.Objects...)
 	manifest.SortInstall(objects)
@@ -116,7 +126,8 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	}
 	r.warnOfHooks(post.Objects)
 	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values, files: out.Files,
-		Notes: joinNotes(pre.Chart, out.Notes, r.subNotes)}
+		explanation: r.explanation,
+		Notes:       joinNotes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
 	return rendered, nil
 }
@@ -177,6 +188,8 @@ func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender) (*
 		Lookup:       r.lookup,
 		LookupHost:   r.lookupHost,
 		Functions:    pre.Functions,
+		Trace:        r.explanation != nil,
+		Coverage:     r.coverage,
 	})
 }
 

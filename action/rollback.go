@@ -107,6 +107,9 @@ func (w *rollbackOperation) prepare(ctx context.Context) (err error) {
 		Notes:            w.target.Info.Notes,
 		RollbackRevision: w.target.Revision,
 	}
+	if err := restoredOrigins(rel, w.target.Revision); err != nil {
+		return err
+	}
 	w.release = rel
 	if err := w.preparePayload(ctx); err != nil {
 		return err

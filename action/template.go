@@ -17,10 +17,12 @@ type Template struct{ *Config }
 
 // A TemplateRequest is the request to render a chart. Chart is required.
 type TemplateRequest struct {
-	Chart     *chart.Chart
-	Values    map[string]any
-	Name      string
-	Namespace string // "" means the namespace of Config.Releases, if it is set
+	Chart  *chart.Chart
+	Values map[string]any
+	// ValueOrigins returns where Values come from, for explanations.
+	ValueOrigins OriginsFunc
+	Name         string
+	Namespace    string // "" means the namespace of Config.Releases, if it is set
 	// KubeVersion overrides the cluster's version; APIVersions are added to the versions
 	// that it serves.
 	KubeVersion string
@@ -30,6 +32,9 @@ type TemplateRequest struct {
 	// LookupHost implements getHostByName; nil returns "".
 	LookupHost    func(host string) string
 	SubchartNotes bool
+	// Explain has [Template.Run] return an [Explanation] with what it renders. Rendering then takes
+	// several times as long.
+	Explain bool
 	ValueCheck
 }
 
@@ -41,6 +46,11 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 		return nil, err
 	}
 	defer r.events.end()
+	if req.Explain {
+		if r.explanation, err = newExplanation(r, req); err != nil {
+			return nil, err
+		}
+	}
 	rendered, err := r.run(ctx)
 	if err != nil {
 		return nil, err

@@ -100,6 +100,9 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 	}
 	w.release = w.newRelease(recorded, vals)
 	w.release.Lists = resolved.Lists.Record(resolved.Values, vals)
+	if err := w.recordOrigins(c, history.current()); err != nil {
+		return err
+	}
 	return w.persist(w.rendered.Chart)
 }
 

@@ -136,12 +136,17 @@ func (f *frame) callFunction(dot any, fn *function, n parse.Node, args []parse.N
 	}
 	f.node = n
 	f.charge(fn, argv)
+	var v any
 	if fn.native != nil {
-		return f.bounded(fn, fn.native(f, argv))
+		v = fn.native(f, argv)
+	} else {
+		var err error
+		if v, err = f.invoke(fn, argv); err != nil {
+			f.failCall(fn.name, err)
+		}
 	}
-	v, err := f.invoke(fn, argv)
-	if err != nil {
-		f.failCall(fn.name, err)
+	if f.trace != nil {
+		f.traceFunc(fn, n, argv, v)
 	}
 	return f.bounded(fn, v)
 }
@@ -166,6 +171,9 @@ func (f *frame) arg(dot any, p param, n parse.Node) any {
 	f.node = n
 	switch n := n.(type) {
 	case *parse.DotNode:
+		if f.trace != nil {
+			f.traceValue(dot, f.trace.dot)
+		}
 		return f.check(dot, p)
 	case *parse.FieldNode:
 		return f.check(strictly(f.path(dot, dot, n, n.Ident, nil, operand{}), dot), p)

@@ -21,6 +21,9 @@ func (f *frame) pipeline(dot any, p *parse.PipeNode) any {
 	}
 	var last operand
 	f.enter()
+	if f.trace != nil {
+		f.trace.begin()
+	}
 	for _, cmd := range p.Cmds {
 		v := f.command(dot, cmd, last)
 		if _, ok := v.(nilElement); ok {
@@ -35,6 +38,9 @@ func (f *frame) pipeline(dot any, p *parse.PipeNode) any {
 		} else {
 			f.push(d.Ident[0], last.value)
 		}
+	}
+	if f.trace != nil {
+		f.traceDecl(p)
 	}
 	return last.value
 }
@@ -60,6 +66,9 @@ func (f *frame) command(dot any, cmd *parse.CommandNode, last operand) any {
 	case *parse.BoolNode:
 		return n.True
 	case *parse.DotNode:
+		if f.trace != nil {
+			f.traceValue(dot, f.trace.dot)
+		}
 		return dot
 	case *parse.NumberNode:
 		return f.number(n)
@@ -122,6 +131,9 @@ func (f *frame) variablePath(dot any, n *parse.VariableNode, args []parse.Node, 
 	v := f.variable(n.Ident[0])
 	if len(n.Ident) == 1 {
 		f.noArguments(append([]parse.Node{n}, args...), last)
+		if f.trace != nil {
+			f.traceValue(v, f.traceVar(n.Ident[0]))
+		}
 		return v
 	}
 	return f.path(dot, v, n, n.Ident[1:], args, last)
@@ -131,6 +143,9 @@ func (f *frame) variablePath(dot any, n *parse.VariableNode, args []parse.Node, 
 // called with the arguments.
 func (f *frame) path(dot, v any, n parse.Node, idents []string, args []parse.Node, last operand) any {
 	f.node = n
+	if f.trace != nil {
+		f.traceRead(v, n, idents)
+	}
 	for i, name := range idents {
 		switch m := v.(type) {
 		case map[string]any:

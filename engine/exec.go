@@ -42,6 +42,10 @@ type executor struct {
 	// engine.spent.
 	countedSteps, countedMade int64
 	warnings                  []string
+	// tracer is nil unless Input.Trace is set.
+	tracer *tracer
+	// cover records what runs, if Input.Coverage is set.
+	cover *coverRun
 }
 
 // frame is a running template.
@@ -57,6 +61,8 @@ type frame struct {
 	dot  any
 	vars []variable
 	out  *buffer
+	// trace is nil unless Input.Trace is set.
+	trace *frameTrace
 }
 
 type variable struct {
@@ -89,10 +95,16 @@ func (x *executor) execute(def *definition, set *templateSet, caller *frame, dot
 			caller.failf("templates call each other more than %d deep", maxDepth)
 		}
 	}
+	if x.tracer != nil {
+		f.startTrace(caller)
+	}
 	f.vars = append(f.vars, variable{"$", dot})
 	f.list(dot, def.root)
 	f.checkOutput()
 	text := string(out.data)
+	if f.trace != nil {
+		f.traceResult(text)
+	}
 	out.free()
 	return text
 }
@@ -131,21 +143,31 @@ func (f *frame) list(dot any, l *parse.ListNode) control {
 }
 
 func (f *frame) walk(dot any, n parse.Node) control {
+	if f.cover != nil {
+		f.cover.ran(f.def.src, n)
+	}
 	switch n := n.(type) {
 	case *parse.TextNode:
 		f.allocate(len(n.Text))
 		f.out.data = append(f.out.data, n.Text...)
+		if f.trace != nil {
+			f.traceText(n)
+		}
 	case *parse.ActionNode:
 		f.node = n
 		v := f.pipeline(dot, n.Pipe)
 		if len(n.Pipe.Decl) == 0 {
 			f.node = n
+			from := len(f.out.data)
 			f.write(v)
+			if f.trace != nil {
+				f.tracePrinted(n, v, from)
+			}
 		}
 	case *parse.IfNode:
-		return f.branch(dot, dot, n.Pipe, n.List, n.ElseList, false)
+		return f.branch(dot, n, &n.BranchNode, false)
 	case *parse.WithNode:
-		return f.branch(dot, dot, n.Pipe, n.List, n.ElseList, true)
+		return f.branch(dot, n, &n.BranchNode, true)
 	case *parse.RangeNode:
 		return f.rangeOver(dot, n)
 	case *parse.TemplateNode:
@@ -163,17 +185,28 @@ func (f *frame) walk(dot any, n parse.Node) control {
 	return goOn
 }
 
-func (f *frame) branch(dot, inner any, p *parse.PipeNode, list, elseList *parse.ListNode, with bool) control {
+func (f *frame) branch(dot any, n parse.Node, b *parse.BranchNode, with bool) control {
 	mark := len(f.vars)
-	v := f.pipeline(dot, p)
+	v := f.pipeline(dot, b.Pipe)
+	inner := dot
 	if with {
 		inner = v
 	}
-	c := goOn
-	if truth(v) {
-		c = f.list(inner, list)
-	} else if elseList != nil {
-		c = f.list(dot, elseList)
+	c, yes := goOn, truth(v)
+	if f.cover != nil {
+		f.cover.took(f.def.src, b.Pipe, yes)
+	}
+	var leave func()
+	if f.trace != nil {
+		leave = f.traceBranch(n, yes)
+	}
+	if yes {
+		c = f.list(inner, b.List)
+	} else if b.ElseList != nil {
+		c = f.list(dot, b.ElseList)
+	}
+	if leave != nil {
+		leave()
 	}
 	f.vars = f.vars[:mark]
 	return c
@@ -193,6 +226,9 @@ func (f *frame) template(dot any, n *parse.TemplateNode) {
 		f.failf("templates call each other more than %d deep", maxDepth)
 	}
 	g.vars = append(g.vars, variable{"$", data})
+	if f.trace != nil {
+		f.traceTemplate(g, n)
+	}
 	g.list(data, def.root)
 }
 
@@ -259,6 +295,10 @@ func (f *frame) rangeOver(dot any, n *parse.RangeNode) control {
 	v := unboxed(f.pipeline(dot, n.Pipe))
 	inner := len(f.vars)
 	ran := false
+	var leave func()
+	if f.trace != nil {
+		leave = f.traceBranch(n, true)
+	}
 	// one runs the body once and reports whether to continue.
 	one := func(index, elem any) bool {
 		ran = true
@@ -267,14 +307,26 @@ func (f *frame) rangeOver(dot any, n *parse.RangeNode) control {
 			elem = nilElement{}
 		}
 		f.rangeVars(n.Pipe, index, elem)
+		if f.trace != nil {
+			f.traceElement(v, index, elem, n.Pipe)
+		}
 		c := f.list(elem, n.List)
 		f.vars = f.vars[:inner]
 		return c != breakLoop
 	}
 	f.iterate(v, n, one)
+	if f.cover != nil {
+		f.cover.took(f.def.src, n.Pipe, ran)
+	}
 	c := goOn
 	if !ran {
+		if f.trace != nil {
+			f.trace.when.Else = true
+		}
 		c = f.list(dot, n.ElseList)
+	}
+	if leave != nil {
+		leave()
 	}
 	f.vars = f.vars[:mark]
 	if c == breakLoop {

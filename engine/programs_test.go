@@ -172,12 +172,18 @@ var sharedFunctions = sync.OnceValue(func() *engine { return newEngine(&Input{})
 
 // runOurs runs text with the evaluator of this package.
 func runOurs(text string) (out string, err error) {
+	out, _, err = runTraced(text, nil)
+	return out, err
+}
+
+// runTraced runs text with a tracer, which may be nil, and returns the trace of what it prints.
+func runTraced(text string, t *tracer) (out string, trace *Trace, err error) {
 	shared := sharedFunctions()
 	e := &engine{in: &Input{}, tpl: map[textOf]*parsed{}, funcs: shared.funcs, known: shared.known, stepLimit: maxSteps, ownsValues: true}
 	e.spent.begin()
 	p := parseText(text, e.known, &e.nodes)
 	if p.err != nil {
-		return "", p.err
+		return "", nil, p.err
 	}
 	e.set = &templateSet{defs: map[string]*definition{}}
 	src := &source{file: "x", text: text}
@@ -188,6 +194,7 @@ func runOurs(text string) (out string, err error) {
 		e.set.add(&definition{name: name, root: t, src: src})
 	}
 	x := e.executor(context.Background())
+	x.tracer = t
 	defer func() {
 		if r := recover(); r != nil {
 			failure, ok := r.(*Error)
@@ -197,7 +204,11 @@ func runOurs(text string) (out string, err error) {
 			err = failure
 		}
 	}()
-	return withoutNoValue(x.execute(e.set.find("x"), e.set, nil, programData())), nil
+	out = x.execute(e.set.find("x"), e.set, nil, programData())
+	if t != nil {
+		trace = &Trace{without(t.result, out, noValue)}
+	}
+	return withoutNoValue(out), trace, nil
 }
 
 // programmer generates a program.
@@ -696,7 +707,34 @@ func sameProgram(t *testing.T, data []byte) (failed bool) {
 	case wantErr == nil && addresses.ReplaceAllString(got, "") != addresses.ReplaceAllString(want, ""):
 		t.Errorf("%s\n got %q\nwant %q", text, got, want)
 	}
+	sameTraced(t, text, got, err)
 	return wantErr != nil
+}
+
+// sameTraced runs a program with a tracer. It must print the same, and the pieces must be all of the
+// output, in order.
+func sameTraced(t *testing.T, text, want string, wantErr error) {
+	t.Helper()
+	got, trace, err := runTraced(text, newTracer(nil))
+	switch {
+	case (err == nil) != (wantErr == nil):
+		t.Errorf("%s\nwith a trace: %v, without: %v", text, err, wantErr)
+	case err != nil:
+		return
+	case addresses.ReplaceAllString(got, "") != addresses.ReplaceAllString(want, ""):
+		t.Errorf("%s\nwith a trace %q\nwithout      %q", text, got, want)
+	}
+	at := 0
+	for _, p := range trace.Pieces {
+		if p.Start != at || p.End <= p.Start || p.Site.InFile().Line < 1 {
+			t.Errorf("%s\n%q: a piece is from %d to %d, behind one up to %d: %v", text, got, p.Start, p.End, at, p.Site)
+			return
+		}
+		at = p.End
+	}
+	if at != len(got) {
+		t.Errorf("%s\n%q: the pieces end at %d of %d", text, got, at, len(got))
+	}
 }
 
 // TestPrograms runs programs generated from random bytes: PROGRAMS programs beginning with

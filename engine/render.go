@@ -71,6 +71,13 @@ type Input struct {
 	Replace map[string]func(args ...any) (any, error)
 	// Strict makes a missing key of a map an error.
 	Strict bool
+	// Trace has Render record what rendered each part of the output. It then takes several times
+	// as long.
+	Trace bool
+	// Cache keeps parsed templates for further renderings. It may be nil.
+	Cache *Cache
+	// Coverage records what runs. It may be nil.
+	Coverage *Coverage
 	// Lint lets templates continue after a call of fail or required, and adds the
 	// messages to Warnings.
 	Lint bool
@@ -93,6 +100,8 @@ type Output struct {
 	Notes []File
 	// Warnings are the messages of fail and required if Input.Lint is set.
 	Warnings []string
+	// Traces say what rendered Files and Notes, by their names, if Input.Trace is set.
+	Traces map[string]*Trace
 }
 
 // Render renders all templates of in.Chart and of the charts below it. The error of a
@@ -151,6 +160,7 @@ type job struct {
 	// only defines templates, whatever its name.
 	library int
 	output  string
+	trace   *Trace
 	// warnings are the template's messages if Input.Lint is set.
 	warnings []string
 }
@@ -231,6 +241,9 @@ func output(root *chart.Chart, jobs []job) *Output {
 		out.Warnings = append(out.Warnings, j.warnings...)
 	}
 	for _, j := range jobs {
+		if j.trace != nil {
+			out.trace(j.name, j.trace)
+		}
 		switch {
 		case j.partial():
 		case j.notes():

@@ -40,7 +40,7 @@ func copyInto(jobs, fresh []job) {
 
 func (e *engine) runOnce(ctx context.Context, jobs []job) error {
 	groups, last, ok := apart(jobs)
-	if !ok || len(e.customs) > 0 {
+	if !ok || len(e.customs) > 0 || e.in.Trace {
 		return e.inOrder(ctx, all(jobs))
 	}
 	if err := e.together(ctx, groups); err != nil {
@@ -59,6 +59,9 @@ func all(jobs []job) []*job {
 
 func (e *engine) inOrder(ctx context.Context, jobs []*job) error {
 	x := e.executor(ctx)
+	if e.in.Trace {
+		x.tracer = newTracer(jobs)
+	}
 	for _, j := range jobs {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -62,6 +62,8 @@ type Handler struct {
 	Owner string
 	// Where is the position in the owner's source, "ext/lua/chart.lua:12".
 	Where string
+	// Chart is the path of the chart whose script the handler is in, or "" if it is in none.
+	Chart string
 	// Priority runs from 0 to 1; lower runs first.
 	Priority float64
 	Handle   func(context.Context, Event) error
@@ -96,7 +98,13 @@ type Bus struct {
 	mu       sync.RWMutex
 	handlers map[string][]handler
 	sources  []Source
-	trace    func(Step)
+	observer observer
+}
+
+// observer are the functions that are called after each handler. They may be nil.
+type observer struct {
+	trace func(Step)
+	watch func(Step, Event)
 }
 
 // On registers fn as a handler of events of type E. Go programs use it; scripts are a
@@ -128,7 +136,26 @@ func (b *Bus) Use(s Source) {
 func (b *Bus) Trace(fn func(Step)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.trace = fn
+	b.observer.trace = fn
+}
+
+// Watch sets the function that is called after each handler with its event, whose data it must
+// not change. The [Step] has no Changes. It replaces an earlier one.
+func (b *Bus) Watch(fn func(Step, Event)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.observer.watch = fn
+}
+
+// observe adds the functions of b that o lacks.
+func (b *Bus) observe(o observer) observer {
+	if o.trace == nil {
+		o.trace = b.observer.trace
+	}
+	if o.watch == nil {
+		o.watch = b.observer.watch
+	}
+	return o
 }
 
 // Fork returns a bus with all handlers of b, including those registered with b later.
@@ -169,15 +196,13 @@ func (b *Bus) all() []Source {
 }
 
 // ready returns the handlers of an event in the order in which they run.
-func (b *Bus) ready(event string) (hs []handler, trace func(Step)) {
+func (b *Bus) ready(event string) (hs []handler, o observer) {
 	var fixed []handler
 	for bus := b; bus != nil; bus = bus.parent {
 		bus.mu.RLock()
 		fixed = append(slices.Clone(bus.handlers[event]), fixed...)
 		sources := bus.sources
-		if bus.trace != nil {
-			trace = bus.trace
-		}
+		o = bus.observe(o)
 		bus.mu.RUnlock()
 		for _, s := range sources {
 			for _, h := range s.Handlers(event) {
@@ -187,7 +212,7 @@ func (b *Bus) ready(event string) (hs []handler, trace func(Step)) {
 	}
 	hs = append(hs, fixed...)
 	slices.SortStableFunc(hs, func(a, b handler) int { return cmp.Compare(a.Priority, b.Priority) })
-	return hs, trace
+	return hs, o
 }
 
 // Emit calls the handlers of e in order and stops at the first error, which it returns as
@@ -196,7 +221,7 @@ func (b *Bus) Emit(ctx context.Context, e Event) error {
 	if b == nil {
 		return nil
 	}
-	hs, trace := b.ready(e.Name())
+	hs, o := b.ready(e.Name())
 	owned := false
 	for _, h := range hs {
 		if err := ctx.Err(); err != nil {
@@ -207,7 +232,7 @@ func (b *Bus) Emit(ctx context.Context, e Event) error {
 			e.Data().Values = values.Copy(e.Data().Values)
 			owned = true
 		}
-		if err := run(ctx, h, e, trace, false); err != nil {
+		if err := run(ctx, h, e, o, false); err != nil {
 			return err
 		}
 	}
@@ -220,14 +245,14 @@ func (b *Bus) HandleCore(ctx context.Context, e Event, who CoreHandler, fn func(
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var trace func(Step)
-	for bus := b; bus != nil && trace == nil; bus = bus.parent {
+	var o observer
+	for bus := b; bus != nil; bus = bus.parent {
 		bus.mu.RLock()
-		trace = bus.trace
+		o = bus.observe(o)
 		bus.mu.RUnlock()
 	}
 	h := handler{Handler: Handler{Owner: string(who), Handle: func(ctx context.Context, _ Event) error { return fn(ctx) }}}
-	return run(ctx, h, e, trace, true)
+	return run(ctx, h, e, o, true)
 }
 
 // call calls a handler. It returns a panic of a handler registered with [On] as an error, so
@@ -243,24 +268,26 @@ func (h handler) call(ctx context.Context, e Event) (err error) {
 	return h.Handle(ctx, e)
 }
 
-func run(ctx context.Context, h handler, e Event, trace func(Step), core bool) error {
-	fail := func(err error) error {
-		if err == nil {
-			return nil
-		}
-		return &HandlerError{Event: e.Name(), Owner: h.Owner, Core: core, Err: err}
+func run(ctx context.Context, h handler, e Event, o observer, core bool) error {
+	step := Step{Event: e.Name(), Owner: h.Owner, Where: h.Where, Chart: h.Chart, Priority: h.Priority, Core: core}
+	var before payload
+	if o.trace != nil {
+		before = snapshot(e)
 	}
-	if trace == nil {
-		return fail(h.call(ctx, e))
-	}
-	before := snapshot(e)
 	start := time.Now()
 	err := h.call(ctx, e)
-	trace(Step{
-		Event: e.Name(), Owner: h.Owner, Where: h.Where, Priority: h.Priority, Core: core,
-		Took: time.Since(start), Changes: before.changes(e), Err: err,
-	})
-	return fail(err)
+	step.Took, step.Err = time.Since(start), err
+	if o.watch != nil {
+		o.watch(step, e)
+	}
+	if o.trace != nil {
+		step.Changes = before.changes(e)
+		o.trace(step)
+	}
+	if err != nil {
+		return &HandlerError{Event: e.Name(), Owner: h.Owner, Core: core, Err: err}
+	}
+	return nil
 }
 
 // A HandlerError is returned if a handler fails, which stops the operation.

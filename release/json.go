@@ -15,6 +15,7 @@ import (
 const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
+	keyValueOrigins     = "origins"
 	keyLists            = "lists"
 	keyCompleted        = "completed" // in info
 )
@@ -58,6 +59,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Order != nil {
 		o.raw(keyOrder, r.Order)
+	}
+	if r.ValueOrigins != nil {
+		o.raw(keyValueOrigins, r.ValueOrigins)
 	}
 	if r.Lists != nil {
 		o.raw(keyLists, r.Lists)
@@ -105,6 +109,11 @@ func (r *Release) read(data []byte) error {
 		case keyOrder:
 			if !isNull(value) {
 				r.Order = value
+			}
+			return nil
+		case keyValueOrigins:
+			if !isNull(value) {
+				r.ValueOrigins = value
 			}
 			return nil
 		case keyLists:

@@ -98,6 +98,10 @@ type Release struct {
 	// Order is the order of objects that the charts define (package plan's Order
 	// as JSON), or nil if they define none. The key is "order"; Helm ignores it.
 	Order json.RawMessage
+	// ValueOrigins says where Config and the chart's default values come from (package
+	// chart/values reads and writes it), or is nil if it is not known. The key is "origins"; Helm
+	// ignores it.
+	ValueOrigins json.RawMessage
 	// Lists are the lists of the values that merge (package values' Lists as JSON), or nil if
 	// there are none. The key is "lists"; Helm ignores it.
 	Lists json.RawMessage

@@ -352,3 +352,29 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// The origins of values are kept as they are, and are not written where there are none.
+func TestValueOrigins(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`{"name":"web","origins":{"sources":[{"file":"f"}],"config":[1]}}`, `{"sources":[{"file":"f"}],"config":[1]}`},
+		{`{"name":"web","origins":null}`, ``},
+		{`{"name":"web"}`, ``},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			var r Release
+			if err := json.Unmarshal([]byte(c.text), &r); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(r.ValueOrigins); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			text, err := json.Marshal(&r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if has := strings.Contains(string(text), `"origins":`+c.want); has != (c.want != "") {
+				t.Errorf("got %s", text)
+			}
+		})
+	}
+}

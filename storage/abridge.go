@@ -12,7 +12,8 @@ import (
 // abridge returns a smaller record of at most limit bytes for r. A record that needs several
 // objects (see parts.go) is created with this one first. It remains only if the client dies
 // before the other objects are written, and then nothing has been applied yet. It omits all of
-// the chart but its metadata, then the notes, then the manifest and the hooks, then the values.
+// the chart but its metadata, with the origins of values, then the notes, then the manifest and
+// the hooks, then the values.
 func abridge(r Record, limit int) ([]byte, error) {
 	rel, err := release.Decode(r.Data)
 	if err != nil {
@@ -23,7 +24,7 @@ func abridge(r Record, limit int) ([]byte, error) {
 		return nil, fmt.Errorf("create %s: %w", objectName(r.Key), err)
 	}
 	for _, omit := range []func(){
-		func() { rel.SetChart(&chart.Chart{Metadata: meta}) },
+		func() { rel.SetChart(&chart.Chart{Metadata: meta}); rel.ValueOrigins = nil },
 		func() { rel.Info.Notes = "" },
 		func() { rel.Manifest, rel.Hooks = "", nil },
 		func() { rel.Config = nil },

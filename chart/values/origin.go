@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -14,8 +15,12 @@ import (
 
 // An Origin is a place that sets a value: a line of a values file, a flag, or a script.
 type Origin struct {
-	// File is the name of a values file: as the user gave it, or, for the defaults of a
-	// chart, the chart's path in its tree and values.yaml, as in comments of templates.
+	// Revision is the revision of a release whose record the value was taken from, as by an
+	// upgrade that reuses values, or 0. The other fields are then those of that revision; they are
+	// empty if its record does not have them.
+	Revision int `json:"revision,omitempty"`
+	// File is the name of a values file or script: as the user gave it, or, for a file of a
+	// chart, the chart's path in its tree and the file's name, as in comments of templates.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"` // 0 if unknown
 	// Flag is a flag of the user with its expression, such as "--set image.tag=2".
@@ -27,61 +32,173 @@ type Origin struct {
 	Path string `json:"path,omitempty"`
 }
 
-// String returns the place in one line, such as "prod.yaml:3" or "--set image.tag=2".
+// String returns the place in one line, such as "prod.yaml:3", "--set image.tag=2",
+// "web/ext/lua/chart.lua:5 (script of web)" or "revision 3: prod.yaml:3".
 func (o Origin) String() string {
 	text := clip(o.Flag)
 	switch {
-	case o.Script != "":
-		return "script of " + o.Script
 	case text == "" && o.Line > 0:
 		text = fmt.Sprintf("%s:%d", o.File, o.Line)
 	case text == "":
 		text = o.File
 	}
-	if o.Path != "" {
+	switch {
+	case o.Script != "" && text == "":
+		text = "script of " + o.Script
+	case o.Script != "":
+		text += " (script of " + o.Script + ")"
+	case o.Path != "":
 		text += " (" + o.Path + ")"
 	}
-	return text
+	if o.Revision == 0 {
+		return text
+	}
+	return strings.TrimSuffix(fmt.Sprintf("revision %d: %s", o.Revision, text), ": ")
 }
 
 // Origins are the origins of the values of a chart tree. See [Explain].
 type Origins struct {
 	root  map[string]any
-	lists *Lists
+	lists *Lists // that merge
 }
 
 // Explain returns where the values that [Resolve] returns come from. It merges values whose
 // leaves, scalars and lists, carry their origins, with the same code. It calls read for
 // every file, like [Options.Build]. Explain takes several times the time of Resolve.
 func Explain(c *chart.Chart, o Options, read func(path string) ([]byte, error)) (*Origins, error) {
+	user, err := o.Origins(read)
+	if err != nil {
+		return nil, err
+	}
+	final, _, err := user.Resolve(c, nil)
+	return final, err
+}
+
+// Origins returns where the values that o.Build returns come from.
+func (o Options) Origins(read func(path string) ([]byte, error)) (*Origins, error) {
 	user := map[string]any{}
 	if err := o.build(read, user, true); err != nil {
 		return nil, err
 	}
-	res, err := Resolve(traceChart(c), user)
-	if err != nil {
-		return nil, err
+	return &Origins{user, o.Lists}, nil
+}
+
+// Resolve returns where the values that [Resolve] returns for c and the user's values come from,
+// of which o are the origins, and where the defaults of its root come from, which include those of
+// its subcharts. If defaults is not nil, it has the origins of c.Values; otherwise they are from
+// the chart's values.yaml. o may be nil.
+func (o *Origins) Resolve(c *chart.Chart, defaults *Origins) (final, ofDefaults *Origins, err error) {
+	user, lists := map[string]any{}, (*Lists)(nil)
+	if o != nil {
+		user, lists = o.root, o.lists
 	}
-	return &Origins{res.Values, ListsOf(c)}, nil
+	if lists == nil {
+		lists = ListsOf(c)
+	}
+	c = traceChart(c)
+	if defaults != nil {
+		c.Values = defaults.root
+	}
+	res, err := lists.Resolve(c, user)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Origins{res.Values, lists}, &Origins{res.Chart.Values, lists}, nil
+}
+
+// Override returns the origins of what [Override] returns for the values of o and of over.
+func (o *Origins) Override(over *Origins) *Origins {
+	var under, top map[string]any
+	var lists *Lists
+	if o != nil {
+		under, lists = o.root, o.lists
+	}
+	if over != nil {
+		top = over.root
+		if over.lists != nil {
+			lists = over.lists
+		}
+	}
+	return &Origins{lists.Override(under, top), lists}
+}
+
+// FromRevision returns the origins of values that are taken from a revision of a release, whose
+// record has the origins o.
+func (o *Origins) FromRevision(revision int) *Origins {
+	return &Origins{fromRevision(o.root, revision), o.lists}
+}
+
+func fromRevision(vals map[string]any, revision int) map[string]any {
+	out := make(map[string]any, len(vals))
+	for k, v := range vals {
+		out[k] = valueFromRevision(v, revision)
+	}
+	return out
+}
+
+func valueFromRevision(v any, revision int) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return fromRevision(v, revision)
+	case []any: // a list that merges
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = valueFromRevision(item, revision)
+		}
+		return out
+	case *traced:
+		origins := slices.Clone(v.origins)
+		for i := range origins {
+			if origins[i].Revision == 0 {
+				origins[i].Revision = revision
+			}
+		}
+		if len(origins) == 0 {
+			origins = []Origin{{Revision: revision}}
+		}
+		return &traced{value: v.value, origins: origins}
+	}
+	return v
 }
 
 // Of returns the origins of the value at path, the keys from the root's values down: first the
 // place that set it, then those that it took precedence over, nearest first. It returns nil
-// for tables and for paths without a value. The steps of items are those of [Origins.Items].
+// for tables and for paths without a value. A path may go on into a list: with items as "[0]", or
+// with the steps of [Origins.Items] in a list that merges. The origins of an item of another list
+// are those of the list, with the item's line if that is known. o may be nil.
 func (o *Origins) Of(path ...string) []Origin {
-	v, _ := at(o.root, o.lists, path)
-	leaf, ok := v.(*traced)
-	if !ok {
+	if o == nil {
+		return nil
+	}
+	named, leaf := o.leaf(path)
+	if leaf == nil {
 		return nil
 	}
 	origins := slices.Clone(leaf.origins)
-	whole := "." + joinAll(path)
+	if line := itemLine(leaf.node, path[len(named):]); line > 0 && len(origins) > 0 {
+		origins[0].Line = line
+	}
+	whole := "." + joinAll(named)
 	for i := range origins {
 		if strings.HasSuffix(whole, "."+origins[i].Path) {
 			origins[i].Path = ""
 		}
 	}
 	return origins
+}
+
+// leaf returns the leaf at path, or the list that path leads into, with the path of the leaf.
+func (o *Origins) leaf(path []string) (named []string, leaf *traced) {
+	for i := len(path); i > 0; i-- {
+		if i < len(path) && !isItem(path[i]) {
+			continue
+		}
+		v, _, named := at(o.root, o.lists, path[:i])
+		if leaf, ok := v.(*traced); ok {
+			return named, leaf
+		}
+	}
+	return nil, nil
 }
 
 // Update compares vals with the values of o. It gives those that differ the origin that from
@@ -119,6 +236,28 @@ func equal(a, b any) bool {
 	return reflect.DeepEqual(a, b) || reflect.DeepEqual(wrap(a), wrap(b))
 }
 
+// isItem reports whether an element of a path is an item of a list.
+func isItem(key string) bool { return strings.HasPrefix(key, "[") }
+
+// itemLine returns the line of an item of the list n, or of a value in it, or 0.
+func itemLine(n *yaml.Node, items []string) (line int) {
+	for _, key := range items {
+		n = yaml.Target(n)
+		index, err := strconv.Atoi(strings.Trim(key, "[]"))
+		switch {
+		case n != nil && n.Kind == yaml.SequenceNode && err == nil && index >= 0 && index < len(n.Content):
+			n = n.Content[index]
+			line = n.Line
+		case yaml.Find(n, key, nil) >= 0:
+			i := yaml.Find(n, key, nil)
+			line, n = n.Content[i].Line, n.Content[i+1]
+		default:
+			return line
+		}
+	}
+	return line
+}
+
 func joinAll(path []string) string {
 	text := ""
 	for _, key := range path {
@@ -137,6 +276,8 @@ func joinAll(path []string) string {
 type traced struct {
 	value   any
 	origins []Origin
+	// node is the node of a list in its file, or nil.
+	node *yaml.Node
 }
 
 // over returns t with the origins of old, which it takes precedence over.
@@ -151,7 +292,7 @@ func (t *traced) over(old any) *traced {
 			origins = append(origins, o)
 		}
 	}
-	return &traced{value: t.value, origins: origins}
+	return &traced{value: t.value, origins: origins, node: t.node}
 }
 
 // replace returns the value that is used where v takes precedence over old: v, with its
@@ -210,11 +351,16 @@ func (s source) table(vals map[string]any, n *yaml.Node, line int, path string, 
 		case map[string]any:
 			out[k] = s.table(v, value, at, below, l.field(k))
 		default:
-			if list, ok := v.([]any); ok && l.field(k).list() != nil {
+			t := &traced{value: v, origins: []Origin{{File: s.name, Line: at, Path: below}}}
+			list, ok := v.([]any)
+			if ok && l.field(k).list() != nil {
 				out[k] = s.list(list, value, at, below, l.field(k).list())
 				continue
 			}
-			out[k] = &traced{value: v, origins: []Origin{{File: s.name, Line: at, Path: below}}}
+			if ok {
+				t.node = value
+			}
+			out[k] = t
 		}
 	}
 	return out

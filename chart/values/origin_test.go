@@ -40,7 +40,7 @@ func TestExplain(t *testing.T) {
 		"image:", "  repository: web", `  tag: "1"`, // lines 1 to 3
 		"ports: [80, 443]", "global: {zone: a}", // 4, 5
 		"primary:", "  auth: {user: web}", "  enabled: true", // 6 to 8
-		"off: 1", ""}, "\n"),
+		"off: 1", "hosts:", "- name: a", "- port: 1", "  name: b", ""}, "\n"), // 9 to 13
 		[]*chart.Dependency{
 			{Name: "db", Alias: "primary", Version: "1.0.0", Condition: "primary.enabled", ImportValues: []any{"data"}},
 			{Name: "db", Alias: "second", Version: "1.0.0", Condition: "second.enabled"},
@@ -68,6 +68,9 @@ func TestExplain(t *testing.T) {
 		{"image.repository", []string{"web/values.yaml:2"}},
 		{"image.tag", []string{"--set image.tag=4,ports[1]=8443", "more.yaml:3", "prod.yaml:2", "web/values.yaml:3"}},
 		{"ports", []string{"--set image.tag=4,ports[1]=8443", "web/values.yaml:4"}},
+		{"hosts.[1].name", []string{"web/values.yaml:13"}},
+		{"hosts.[1].other", []string{"web/values.yaml:12"}},
+		{"hosts.[7]", []string{"web/values.yaml:10"}},
 		{"new.key", []string{"--set new.key=x"}},
 		{"off", nil},
 		{"image", nil},

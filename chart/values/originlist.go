@@ -5,6 +5,9 @@ package values
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
@@ -13,7 +16,10 @@ import (
 // lacks a key. It returns nil if there is no list at path, or if the list does not merge: then [Origins.Of]
 // returns the origins of the whole list.
 func (o *Origins) Items(path ...string) []string {
-	v, l := at(o.root, o.lists, path)
+	if o == nil {
+		return nil
+	}
+	v, l, _ := at(o.root, o.lists, path)
 	list, ok := v.([]any)
 	if r := l.list(); ok && r != nil {
 		return r.steps(list)
@@ -33,34 +39,41 @@ func (r *listRule) steps(list []any) []string {
 	return out
 }
 
-// at returns the value at path and its lists, or nil.
-func at(vals map[string]any, l *Lists, path []string) (any, *Lists) {
-	var v any = vals
-	for _, key := range path {
-		switch below := v.(type) {
+// at returns the value at path and its lists, or nil. named is the path with the steps of items for
+// their indexes.
+func at(vals map[string]any, l *Lists, path []string) (v any, below *Lists, named []string) {
+	v, named = vals, slices.Clone(path)
+	for i, key := range path {
+		switch in := v.(type) {
 		case map[string]any:
-			v, l = below[key], l.field(key)
+			v, l = in[key], l.field(key)
 		case []any:
 			r := l.list()
-			v, l = r.item(below, key), r.itemLists()
+			n := r.index(in, key)
+			if n < 0 {
+				return nil, nil, nil
+			}
+			named[i] = r.steps(in)[n]
+			v, l = in[n], r.itemLists()
 		default:
-			return nil, nil
+			return nil, nil, nil
 		}
 	}
-	return v, l
+	return v, l, named
 }
 
-// item returns the item with that step, or nil.
-func (r *listRule) item(list []any, step string) any {
+// index returns the index of the item with that step or index, or -1.
+func (r *listRule) index(list []any, step string) int {
 	if r == nil {
-		return nil
+		return -1
 	}
-	for i, s := range r.steps(list) {
-		if s == step {
-			return list[i]
-		}
+	if i := slices.Index(r.steps(list), step); i >= 0 {
+		return i
 	}
-	return nil
+	if i, err := strconv.Atoi(strings.Trim(step, "[]")); err == nil && i >= 0 && i < len(list) {
+		return i
+	}
+	return -1
 }
 
 // listOf returns v if it is a list. Of a traced list, the items have the origins of the list.

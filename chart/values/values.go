@@ -167,7 +167,7 @@ func (l *Lists) Override(old, over map[string]any) map[string]any {
 				out[k] = table
 			}
 		default:
-			out[k] = v
+			out[k] = replace(v, was)
 		}
 	}
 	return out

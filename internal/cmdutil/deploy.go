@@ -142,7 +142,7 @@ func (d *DeployFlags) CRDs() action.CRDPolicy {
 func (d *DeployFlags) Request(ctx context.Context, f *Factory, c *chart.Chart, vals map[string]any,
 	name string) action.DeployRequest {
 	req := action.DeployRequest{
-		Chart: c, Values: vals, Name: name, Namespace: f.Namespace(),
+		Chart: c, Values: vals, ValueOrigins: d.Values.Origins(ctx, f), Name: name, Namespace: f.Namespace(),
 		Description: d.Description, Labels: d.Labels, CreateNamespace: d.CreateNamespace,
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes, NoHooks: d.NoHooks,
 		WaitOptions: d.Wait.WaitOptions(), ApplyOptions: d.Apply.ApplyOptions(), ServerDryRun: d.DryRun == DryRunServer,

@@ -61,6 +61,11 @@ func (v *ValueFlags) Check(ctx context.Context, f *Factory) action.ValueCheck {
 	}}
 }
 
+// Origins returns a function that returns where the values of Build come from.
+func (v *ValueFlags) Origins(ctx context.Context, f *Factory) action.OriginsFunc {
+	return func() (*values.Origins, error) { return v.Sources().Origins(v.Reader(ctx, f)) }
+}
+
 // Reader returns a function that reads files like [Factory.ReadSource], each once.
 func (v *ValueFlags) Reader(ctx context.Context, f *Factory) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {

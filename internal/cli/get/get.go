@@ -18,6 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -27,6 +28,7 @@ type Options struct {
 	Revision int
 	Output   output.Format
 	All      bool
+	Origin   bool
 	Template string
 }
 
@@ -52,10 +54,12 @@ manifest, hooks, notes or metadata, or all of it.`,
 		leaf(f, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata,
 			withOutput),
 		leaf(f, "notes", "Print the notes", "helm get notes web", printNotes, nil),
-		leaf(f, "values", "Print the user-supplied values", "helm get values web --all", printValues,
+		leaf(f, "values", "Print the user-supplied values",
+			"helm get values web --all\n  helm get values web --revision 2 --origin", printValues,
 			func(c *cobra.Command, o *Options) {
 				withOutput(c, o)
 				c.Flags().BoolVarP(&o.All, "all", "a", false, "print all values, chart defaults included")
+				c.Flags().BoolVar(&o.Origin, "origin", false, "show which file, line or flag set each value")
 			}),
 	)
 	return cmd
@@ -132,7 +136,28 @@ func hooks(rel *release.Release) string {
 	return b.String()
 }
 
+// printOrigins prints values with where they came from.
+func printOrigins(f *cmdutil.Factory, o Options, rel *release.Release) error {
+	vals, origins, err := action.RecordedValues(rel, o.All)
+	if err != nil {
+		return err
+	}
+	if origins == nil && len(vals) > 0 {
+		f.Report().Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s does not record "+
+			"where its values came from: Helm or an older version of Moonhelm wrote the record", rel.Revision, rel.Name)})
+	}
+	return o.Output.Write(f.Out, report.OriginValues(vals, origins), func(w io.Writer) error {
+		if len(vals) == 0 {
+			return output.WriteYAML(w, vals)
+		}
+		return report.WriteOrigins(w, vals, origins)
+	})
+}
+
 func printValues(f *cmdutil.Factory, o Options, rel *release.Release) error {
+	if o.Origin {
+		return printOrigins(f, o, rel)
+	}
 	vals := rel.Config
 	title := "USER-SUPPLIED VALUES:"
 	if o.All {

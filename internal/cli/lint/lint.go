@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
 )
 
 // Options are the flags of `helm lint`.
@@ -75,7 +76,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err != nil {
 		return err
 	}
-	p := printer{out: f.Out, style: f.Style(f.Out), quiet: o.Quiet}
+	p := printer{streams: f.Streams, out: f.Out, style: f.Style(f.Out), quiet: o.Quiet}
 	verb := action.Lint{Progress: f.Report()}
 	if verb.Events, err = f.Events(o.ScriptFlags); err != nil {
 		return err
@@ -140,11 +141,12 @@ func (o Options) paths() ([]string, error) {
 
 // printer writes findings in Helm's format.
 type printer struct {
-	out   io.Writer
-	style term.Style
-	quiet bool
-	shown bool  // something has been printed
-	err   error // first error of writing
+	streams term.Streams
+	out     io.Writer
+	style   term.Style
+	quiet   bool
+	shown   bool  // something has been printed
+	err     error // first error of writing
 
 	errors, warnings, infos int // findings that were printed
 }
@@ -221,7 +223,7 @@ func (p *printer) severity(s lint.Severity) string {
 
 func (p *printer) line(text string) {
 	p.shown = true
-	if _, err := fmt.Fprintln(p.out, text); err != nil && p.err == nil {
+	if _, err := fmt.Fprintln(p.out, ui.Screen(p.streams, p.out, text)); err != nil && p.err == nil {
 		p.err = err
 	}
 }

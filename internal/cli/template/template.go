@@ -38,6 +38,8 @@ type Options struct {
 	SkipSchema   bool
 	SubNotes     bool
 	EnableDNS    bool
+	Explain      string
+	SourceMap    string
 	skippedFlags cmdutil.IgnoredInstallFlags
 	chartFlags   cmdutil.ChartFlags
 	postRender   cmdutil.PostRenderFlags
@@ -55,11 +57,20 @@ have default values, unless --validate or
 --dry-run=server reads them from the cluster; --validate also validates the objects
 with the API server.
 
+With --explain, it prints for each line of the output the line of the template
+that rendered it. --explain=LINE and --explain=PATTERN explain a line of the
+output, or those that a regular expression matches: the line of the template,
+the calls that led there, the values that were read with the file and line or
+the flag that set them, and the if, with and range around it. --source-map
+writes all of it to a file, as JSON.
+
+
 With --wait=ordered, the objects come in the order in which they would be applied,
 those of a resource group between comments that name it (Helm's proposal 25).`,
 		Example: `  helm template blog ./mychart -f production.yaml
   helm template blog example/web --version ^1.2
   helm template blog ./mychart --show-only templates/deployment.yaml
+  helm template blog ./mychart -f production.yaml --explain=image:
   helm template blog ./mychart --kube-version 1.35 --api-versions monitoring.coreos.com/v1`,
 		Args:              cmdutil.NameAndChart,
 		ValidArgsFunction: f.CompleteNameAndChart,
@@ -101,6 +112,11 @@ those of a resource group between comments that name it (Helm's proposal 25).`,
 		"additional API versions in .Capabilities.APIVersions (may be repeated)")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
 	fs.BoolVar(&o.SubNotes, "render-subchart-notes", false, "render the notes of subcharts too")
+	fs.StringVar(&o.Explain, "explain", "", "print where a `line` of the output, the lines that match a pattern, or all come from")
+	fs.Lookup("explain").NoOptDefVal = explainAll
+	fs.StringVar(&o.SourceMap, "source-map", "", "write where each line of the output comes from to this file, as JSON")
+	cmd.MarkFlagsMutuallyExclusive("explain", "output-dir")
+	cmd.MarkFlagsMutuallyExclusive("source-map", "output-dir")
 	fs.BoolVar(&o.EnableDNS, "enable-dns", false, "allow DNS lookups in templates")
 	cmdutil.CompleteChoices(cmd)
 	return cmd
@@ -133,9 +149,10 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	req := action.TemplateRequest{
-		Chart: c, Values: vals, Name: o.Name, Namespace: f.Namespace(),
+		Chart: c, Values: vals, ValueOrigins: o.Origins(ctx, f), Name: o.Name, Namespace: f.Namespace(),
 		KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
 		IsUpgrade: o.IsUpgrade, SkipSchema: o.SkipSchema, SubchartNotes: o.SubNotes,
+		Explain:    o.Explain != "" || o.SourceMap != "",
 		ValueCheck: o.Check(ctx, f),
 	}
 	if o.EnableDNS {
@@ -161,8 +178,25 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 			return err
 		}
 	}
+	if req.Explain {
+		return writeExplained(f, docs, out, o)
+	}
 	if o.OutputDir != "" {
 		return writeFiles(f.Out, docs, o)
+	}
+	return writeDocuments(term.SafeWriter(f.Out), docs)
+}
+
+// writeExplained prints the documents or where their lines come from, and writes the source map.
+func writeExplained(f *cmdutil.Factory, docs []document, out *action.Rendered, o Options) error {
+	e := explain(docs, out)
+	if o.SourceMap != "" {
+		if err := e.writeSourceMap(o.SourceMap); err != nil {
+			return err
+		}
+	}
+	if o.Explain != "" {
+		return e.write(f.Out, o.Explain)
 	}
 	return writeDocuments(term.SafeWriter(f.Out), docs)
 }

@@ -6,23 +6,15 @@ package values
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/unused"
-	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
-	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/internal/yaml"
+	"github.com/moonhelm/moonhelm/internal/report"
 )
 
 // Options are the flags of `helm values`.
@@ -92,31 +84,36 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	req := action.TemplateRequest{
-		Chart: c, Values: user, Name: "release-name", Namespace: f.Namespace(), SkipSchema: o.SkipSchema,
-		ValueCheck: o.Check(ctx, f),
+		Chart: c, Values: user, ValueOrigins: o.Origins(ctx, f), Name: "release-name", Namespace: f.Namespace(),
+		SkipSchema: o.SkipSchema, ValueCheck: o.Check(ctx, f),
 	}
 	if o.Unused {
 		return printUnused(ctx, f, config, req, o.Output)
 	}
-	resolved, vals, err := action.Template{Config: config}.Values(ctx, req)
+	if o.Origin {
+		return printOrigins(ctx, f, config, req, o.Output)
+	}
+	_, vals, err := action.Template{Config: config}.Values(ctx, req)
 	if err != nil {
 		return err
 	}
-	if !o.Origin {
-		if o.Output == output.JSON {
-			return output.WriteJSON(f.Out, vals)
-		}
-		return output.WriteYAML(f.Out, vals)
-	}
-	origins, err := values.Explain(c, o.Sources(), o.Reader(ctx, f))
-	if err != nil {
-		return err
-	}
-	origins.Update(vals, func(path []string) values.Origin { return values.Origin{Script: scripted(resolved, path)} })
 	if o.Output == output.JSON {
-		return output.WriteJSON(f.Out, leaves(vals, origins, nil, []value{}))
+		return output.WriteJSON(f.Out, vals)
 	}
-	return write(f.Out, vals, origins)
+	return output.WriteYAML(f.Out, vals)
+}
+
+// printOrigins prints the values with where they come from.
+func printOrigins(ctx context.Context, f *cmdutil.Factory, config *action.Config, req action.TemplateRequest,
+	format output.Format) error {
+	vals, origins, err := action.Template{Config: config}.ExplainValues(ctx, req)
+	if err != nil {
+		return err
+	}
+	if format == output.JSON {
+		return output.WriteJSON(f.Out, report.OriginValues(vals, origins))
+	}
+	return report.WriteOrigins(f.Out, vals, origins)
 }
 
 // printUnused prints the keys of the given values that nothing reads.
@@ -135,134 +132,4 @@ func printUnused(ctx context.Context, f *cmdutil.Factory, config *action.Config,
 		}
 	}
 	return nil
-}
-
-// scripted returns the name of the chart whose script may have set the value at path: the nearest
-// one that has scripts, from the value's chart up.
-func scripted(c *chart.Chart, path []string) string {
-	for _, key := range path {
-		below := (*chart.Chart)(nil)
-		for _, d := range c.Subcharts() {
-			if d.Name() == key {
-				below = d
-			}
-		}
-		if below == nil {
-			break
-		}
-		c = below
-	}
-	for ; !c.IsRoot() && c.File(chart.FileScript) == nil; c = c.Parent() {
-	}
-	return c.Name()
-}
-
-// value is a value in the JSON output.
-type value struct {
-	Path    []string        `json:"path"`
-	Value   any             `json:"value"`
-	Origins []values.Origin `json:"origins"`
-}
-
-// leaves appends the scalars and lists of vals to out, in the order of their keys.
-func leaves(vals map[string]any, origins *values.Origins, path []string, out []value) []value {
-	for _, key := range slices.Sorted(maps.Keys(vals)) {
-		out = leaf(vals[key], origins, append(path[:len(path):len(path)], key), out)
-	}
-	return out
-}
-
-// leaf appends a value to out: if it is a table or a list that merges, what is in it.
-func leaf(v any, origins *values.Origins, path []string, out []value) []value {
-	if table, ok := v.(map[string]any); ok && len(table) > 0 {
-		return leaves(table, origins, path, out)
-	}
-	if list, ok := v.([]any); ok && len(list) > 0 {
-		if steps := origins.Items(path...); len(steps) == len(list) {
-			for i, step := range steps {
-				out = leaf(list[i], origins, append(path[:len(path):len(path)], step), out)
-			}
-			return out
-		}
-	}
-	of := origins.Of(path...)
-	if of == nil {
-		of = []values.Origin{}
-	}
-	return append(out, value{Path: path, Value: v, Origins: of})
-}
-
-// comment returns the origins of a value in one line, or "" if there are none.
-func comment(origins []values.Origin) string {
-	texts := make([]string, len(origins))
-	for i, o := range origins {
-		texts[i] = term.SafeLine(o.String())
-	}
-	switch len(texts) {
-	case 0:
-		return ""
-	case 1:
-		return texts[0]
-	}
-	return texts[0] + ", over " + strings.Join(texts[1:], ", ")
-}
-
-// write prints vals as YAML with the origins as comments.
-func write(w io.Writer, vals map[string]any, origins *values.Origins) error {
-	node, err := commented(vals, origins, nil)
-	if err != nil {
-		return fmt.Errorf("write values: %w", err)
-	}
-	enc := yaml.NewEncoderV3(term.SafeWriter(w))
-	enc.SetIndent(2)
-	return errors.Join(enc.Encode(node), enc.Close())
-}
-
-// commented returns vals as a node with the origins as comments.
-func commented(vals map[string]any, origins *values.Origins, path []string) (*yaml.Node, error) {
-	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	for _, key := range slices.Sorted(maps.Keys(vals)) {
-		below := append(path[:len(path):len(path)], key)
-		text, err := yaml.Marshal(map[string]any{key: vals[key]}) // as helm get values writes it
-		if err != nil {
-			return nil, err
-		}
-		pair := yaml.Root(text)
-		if pair == nil || len(pair.Content) != 2 {
-			return nil, fmt.Errorf("%s cannot be written as YAML", strings.Join(below, "."))
-		}
-		name, value := pair.Content[0], pair.Content[1]
-		if value, err = commentedValue(vals[key], name, value, origins, below); err != nil {
-			return nil, err
-		}
-		out.Content = append(out.Content, name, value)
-	}
-	return out, nil
-}
-
-// commentedValue returns the node of v with the origins as comments. The comment of a list that does not
-// merge stands at name, the node of its key.
-func commentedValue(v any, name, node *yaml.Node, origins *values.Origins, path []string) (*yaml.Node, error) {
-	if table, ok := v.(map[string]any); ok && len(table) > 0 {
-		return commented(table, origins, path)
-	}
-	list, _ := v.([]any)
-	if steps := origins.Items(path...); len(list) > 0 && len(steps) == len(list) && len(node.Content) == len(list) {
-		for i, step := range steps {
-			var err error
-			below := append(path[:len(path):len(path)], step)
-			if node.Content[i], err = commentedValue(list[i], node.Content[i], node.Content[i], origins, below); err != nil {
-				return nil, err
-			}
-		}
-		return node, nil
-	}
-	if c := comment(origins.Of(path...)); c != "" {
-		if node.Kind == yaml.ScalarNode || len(node.Content) == 0 {
-			node.LineComment = c
-		} else {
-			name.LineComment = c
-		}
-	}
-	return node, nil
 }

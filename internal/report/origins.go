@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/yaml"
+)
+
+// An OriginValue is a value with its origins in JSON.
+type OriginValue struct {
+	Path    []string        `json:"path"`
+	Value   any             `json:"value"`
+	Origins []values.Origin `json:"origins"`
+}
+
+// OriginValues returns the scalars and lists of vals with their origins, in the order of their keys.
+// origins may be nil.
+func OriginValues(vals map[string]any, origins *values.Origins) []OriginValue {
+	return leaves(vals, origins, nil, []OriginValue{})
+}
+
+func leaves(vals map[string]any, origins *values.Origins, path []string, out []OriginValue) []OriginValue {
+	for _, key := range slices.Sorted(maps.Keys(vals)) {
+		out = leaf(vals[key], origins, append(path[:len(path):len(path)], key), out)
+	}
+	return out
+}
+
+// leaf appends a value to out: of a table, or of a list that merges, what is in it.
+func leaf(v any, origins *values.Origins, path []string, out []OriginValue) []OriginValue {
+	if table, ok := v.(map[string]any); ok && len(table) > 0 {
+		return leaves(table, origins, path, out)
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		if steps := origins.Items(path...); len(steps) == len(list) {
+			for i, step := range steps {
+				out = leaf(list[i], origins, append(path[:len(path):len(path)], step), out)
+			}
+			return out
+		}
+	}
+	of := origins.Of(path...)
+	if of == nil {
+		of = []values.Origin{}
+	}
+	return append(out, OriginValue{Path: path, Value: v, Origins: of})
+}
+
+// OriginText returns the origins of a value in one line, or "" if there are none.
+func OriginText(origins []values.Origin) string {
+	texts := make([]string, len(origins))
+	for i, o := range origins {
+		texts[i] = term.SafeLine(o.String())
+	}
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		return texts[0]
+	}
+	return texts[0] + ", over " + strings.Join(texts[1:], ", ")
+}
+
+// WriteOrigins prints vals as YAML with the origins as comments. origins may be nil.
+func WriteOrigins(w io.Writer, vals map[string]any, origins *values.Origins) error {
+	node, err := commented(vals, origins, nil)
+	if err != nil {
+		return fmt.Errorf("write values: %w", err)
+	}
+	enc := yaml.NewEncoderV3(term.SafeWriter(w))
+	enc.SetIndent(2)
+	return errors.Join(enc.Encode(node), enc.Close())
+}
+
+// commented returns vals as a node with the origins as comments.
+func commented(vals map[string]any, origins *values.Origins, path []string) (*yaml.Node, error) {
+	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, key := range slices.Sorted(maps.Keys(vals)) {
+		below := append(path[:len(path):len(path)], key)
+		text, err := yaml.Marshal(map[string]any{key: vals[key]}) // as helm get values writes it
+		if err != nil {
+			return nil, err
+		}
+		pair := yaml.Root(text)
+		if pair == nil || len(pair.Content) != 2 {
+			return nil, fmt.Errorf("%s cannot be written as YAML", strings.Join(below, "."))
+		}
+		name, value := pair.Content[0], pair.Content[1]
+		if value, err = commentedValue(vals[key], name, value, origins, below); err != nil {
+			return nil, err
+		}
+		out.Content = append(out.Content, name, value)
+	}
+	return out, nil
+}
+
+// commentedValue returns the node of v with the origins as comments. The comment of a list that does
+// not merge is at name, the node of its key.
+func commentedValue(v any, name, node *yaml.Node, origins *values.Origins, path []string) (*yaml.Node, error) {
+	if table, ok := v.(map[string]any); ok && len(table) > 0 {
+		return commented(table, origins, path)
+	}
+	list, _ := v.([]any)
+	if steps := origins.Items(path...); len(list) > 0 && len(steps) == len(list) && len(node.Content) == len(list) {
+		for i, step := range steps {
+			var err error
+			below := append(path[:len(path):len(path)], step)
+			item := node.Content[i]
+			if node.Content[i], err = commentedValue(list[i], item, item, origins, below); err != nil {
+				return nil, err
+			}
+		}
+		return node, nil
+	}
+	if c := OriginText(origins.Of(path...)); c != "" {
+		if node.Kind == yaml.ScalarNode || len(node.Content) == 0 {
+			node.LineComment = c
+		} else {
+			name.LineComment = c
+		}
+	}
+	return node, nil
+}
