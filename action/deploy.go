@@ -4,8 +4,10 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -74,10 +76,14 @@ type deployment struct {
 	plan *plan.Plan
 	// batches are the objects in the order that the charts ask for, or nil.
 	batches [][]*manifest.Object
+	// unwritten is the number of batches that are not written yet, while a batch before them is awaited.
+	unwritten int
 	// partial reports whether the plan lacks objects whose CRDs are not written yet.
 	partial bool
 	// recorded reports whether the revision has been recorded.
 	recorded bool
+	// begun is when the operation had the lock.
+	begun time.Time
 }
 
 // deploy creates a new revision of a release. An install, an upgrade and a rollback take
@@ -107,17 +113,17 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if !d.recorded {
 		return nil, err
 	}
-	err = d.waitError(err)
+	err = d.waitError(d.config.interrupted(ctx, d.begun, err))
 	if d.undo && !d.undoCancelled && ctx.Err() != nil && !isLockLost(ctx) {
-		err = fmt.Errorf("it was canceled, and the objects that it has written stay: %w", err)
-		d.recordFailure(ctx, d.op.failureDescription(err))
-		return d.release, err
+		const stays = "it was canceled, and the objects that it has written stay: "
+		d.recordFailure(ctx, d.op.failureDescription(errors.New(stays+summaryOf(err))))
+		return d.release, fmt.Errorf(stays+"%w", err)
 	}
 	d.recordFailure(ctx, d.op.failureDescription(err))
 	return d.release, d.op.afterFailure(ctx, err)
 }
 
-// waitError returns err as a [*WaitError] if a wait has failed.
+// waitError returns err as a [*WaitError] if a wait has failed or the operation was interrupted.
 func (d *deployment) waitError(err error) error {
 	if !isWaitFailure(err) {
 		return err
@@ -125,6 +131,7 @@ func (d *deployment) waitError(err error) error {
 	return &WaitError{
 		Operation: d.doing, Release: d.release.Name, Revision: d.release.Revision,
 		Target: d.release.Info.RollbackRevision, Deployed: d.history.lastSuccessful(), Err: err,
+		Unwritten: d.unwritten, Readiness: d.unwritten > 0 && d.wait.ReadinessTimeout > 0,
 	}
 }
 
@@ -244,7 +251,7 @@ func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 		}
 		d.hooks = d.config.newHooks(d.noHooks, d.wait, d.applyOptions.TakeOwnership)
 	}
-	d.events = d.config.begin()
+	d.events, d.begun = d.config.begin(), d.config.now()
 	return ctx, nil
 }
 

@@ -41,7 +41,10 @@ func (e *NameInUseError) Hint() string {
 	const inUse = "helm cannot reuse a name that is still in use: " // Helm 4's words
 	switch {
 	case e.Deployed && !e.Status.Pending(): // an upgrade goes on from the deployed revision
-	case e.Status == release.Failed, e.Status == release.Uninstalled:
+	case e.Status == release.Failed:
+		return inUse + fmt.Sprintf("helm upgrade --install %[1]s CHART tries again, helm uninstall %[1]s removes what is "+
+			"left of the release; or --replace takes its name over", e.Name)
+	case e.Status == release.Uninstalled:
 		return inUse + fmt.Sprintf("helm uninstall %s removes what is left of the release, or --replace takes its name over",
 			e.Name)
 	case e.Status.Pending():

@@ -146,11 +146,20 @@ func (e *HookError) Error() string { return e.sentence(e.Err.Error()) }
 func (e *HookError) Summary() string { return e.sentence(summaryOf(e.Err)) }
 
 func (e *HookError) sentence(reason string) string {
-	failed := fmt.Sprintf("%s hooks failed", e.Event)
+	return fmt.Sprintf("%s: %s: %s", e.failed(), e.name(), reason)
+}
+
+// failed returns Helm's words for the event.
+func (e *HookError) failed() string {
 	if e.Event == release.PreInstall || e.Event == release.PostInstall {
-		failed = fmt.Sprintf("failed %s", e.Event)
+		return fmt.Sprintf("failed %s", e.Event)
 	}
-	return fmt.Sprintf("%s: %s hook %s/%s (%s): %s", failed, e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path, reason)
+	return fmt.Sprintf("%s hooks failed", e.Event)
+}
+
+// name returns the hook with its event and template.
+func (e *HookError) name() string {
+	return fmt.Sprintf("%s hook %s/%s (%s)", e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path)
 }
 
 func (e *HookError) Unwrap() error { return e.Err }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path"
 	"strconv"
+	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
@@ -15,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -49,9 +51,11 @@ type LintRequest struct {
 	// ChartV3 accepts the experimental apiVersion v3.
 	ChartV3  bool
 	LoadPath string
-	// Repaired is the chart with the valid parts of Chart.yaml if Chart is nil because of
-	// Chart.yaml, else nil. Its values, scripts and templates are checked.
+	// Repaired is the chart with the valid parts of Chart.yaml and values.yaml if Chart is nil
+	// because of them, else nil. Its values, scripts and templates are checked.
 	Repaired *chart.Chart
+	// Lost are the keys of values.yaml that Repaired does not have.
+	Lost []string
 	// Warnings are the warnings of the loader.
 	Warnings []string
 
@@ -93,9 +97,22 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 		}
 	}
 	if req.Repaired != nil && len(w.findings) > known {
-		w.add(lint.Info, chart.FileMetadata, 0, "the templates are checked with its valid fields only")
+		w.repairedInfo()
 	}
 	return lint.Sort(w.findings), nil
+}
+
+// repairedInfo adds what the templates of a repaired chart are checked with.
+func (w *linter) repairedInfo() {
+	var parse *values.ParseError
+	switch {
+	case len(w.req.Lost) > 0:
+		w.add(lint.Info, chart.FileValues, 0, "the templates are checked without "+strings.Join(w.req.Lost, ", "))
+	case errors.As(w.req.LoadErr, &parse):
+		w.add(lint.Info, chart.FileValues, 0, "the templates are checked with its valid keys only")
+	default:
+		w.add(lint.Info, chart.FileMetadata, 0, "the templates are checked with its valid fields only")
+	}
 }
 
 func kubeOf(caps *engine.Capabilities) lint.KubeVersion {
@@ -196,7 +213,7 @@ func (w *linter) checkChart(ctx context.Context) error {
 	if err := w.events.Functions(ctx, pre); err != nil {
 		return w.handlerError(ctx, err)
 	}
-	if !w.req.SkipSchema {
+	if !w.req.SkipSchema && len(w.req.Lost) == 0 {
 		w.checkSchema(pre)
 		w.findings = append(w.findings, lint.Types(pre.Chart, w.req.Values, pre.Values)...)
 	}
@@ -239,6 +256,10 @@ func (w *linter) handlerError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w.add(lint.Error, "", 0, err.Error())
+	text := err.Error()
+	for _, h := range hint.Of(err) {
+		text += "\nhint: " + h
+	}
+	w.add(lint.Error, "", 0, text)
 	return nil
 }

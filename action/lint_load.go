@@ -50,7 +50,7 @@ func LoadEdited(l loader.Loader, path string, edited map[string][]byte) (LintReq
 	req.Warnings = append(req.Warnings, warnings...)
 	if err != nil {
 		req = withLoadError(req, err)
-		req.Repaired = loadRepaired(l, path, req.Files, err)
+		req.Repaired, req.Lost = loadRepaired(l, path, req.Files, err)
 		if _, statErr := os.Stat(filepath.Join(path, chart.FileMetadata)); statErr == nil &&
 			req.LoadPath == chart.FileMetadata {
 			req.LoadPath, req.LoadErr = chart.FileIgnore, errors.New("leaves out "+chart.FileMetadata)

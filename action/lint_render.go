@@ -51,10 +51,12 @@ func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 			return nil
 		}
 		syntax := len(failed.Calls) == 0
-		if excluded.unparsed && !syntax {
+		if excluded.unparsed && !syntax && !w.readsLost(failed) {
 			return nil // the error may be caused by missing definitions of the unparsed template
 		}
-		w.templateError(pre.Chart, failed)
+		if !w.readsLost(failed) {
+			w.templateError(pre.Chart, failed)
+		}
 		if !excluded.exclude(failed, syntax) {
 			return nil
 		}
@@ -114,6 +116,13 @@ func (w *linter) checkOrder(root *chart.Chart, files []engine.File) {
 	if _, _, err := plan.Sequence(root, rest); err != nil {
 		w.add(lint.Error, chart.DirTemplates+"/", 0, err.Error())
 	}
+}
+
+// readsLost reports whether the error of a template is about a value that could not be read from
+// values.yaml.
+func (w *linter) readsLost(failed *engine.Error) bool {
+	text := failed.Error()
+	return slices.ContainsFunc(w.req.Lost, func(key string) bool { return strings.Contains(text, ".Values."+key) })
 }
 
 // exclusion is the way in which a failing template is excluded.
@@ -232,11 +241,12 @@ func ownFiles(root *chart.Chart, files []engine.File) []lint.Rendered {
 // that cannot be parsed: lint.Objects reports them.
 func (w *linter) postRender(ctx context.Context, pre *event.PreRender, files []engine.File,
 	own []lint.Rendered) ([]lint.Rendered, error) {
-	if w.events == nil {
-		return own, nil
-	}
 	objects, err := parseObjects(files)
 	if err != nil {
+		return own, nil
+	}
+	if w.events == nil {
+		w.checkDuplicates(pre.Chart, files, objects)
 		return own, nil
 	}
 	before := bySource(objects)
@@ -249,6 +259,7 @@ func (w *linter) postRender(ctx context.Context, pre *event.PreRender, files []e
 	}
 	own = withHandlerChanges(pre.Chart, own, before, bySource(post.Objects))
 	manifest.SortInstall(post.Objects)
+	w.checkDuplicates(pre.Chart, files, post.Objects)
 	last := &event.PreLint{
 		Payload: post.Payload,
 		Warn:    func(path, text string) { w.add(lint.Warning, path, 0, text) },
@@ -258,6 +269,35 @@ func (w *linter) postRender(ctx context.Context, pre *event.PreRender, files []e
 		return own, w.handlerError(ctx, err)
 	}
 	return own, nil
+}
+
+// checkDuplicates finds objects that the charts define more than once, which a release cannot
+// contain. Hooks may have the names of objects.
+func (w *linter) checkDuplicates(root *chart.Chart, files []engine.File, objects []*manifest.Object) {
+	all, err := manifest.Flatten(objects)
+	if err != nil {
+		return // lint.Objects reports the error
+	}
+	_, all = release.SplitHooks(all)
+	first, texts := map[plan.Ref]*manifest.Object{}, newTemplates(root, files)
+	for _, o := range all {
+		key := plan.Ref{Kind: o.Kind, Namespace: orText(o.Namespace, w.req.Namespace), Name: o.Name}
+		key.APIVersion, _, _ = strings.Cut(o.APIVersion, "/") // the group, or v1 of the core group
+		switch known := first[key]; {
+		case o.Empty || o.Name == "":
+		case known == nil:
+			first[key] = o
+		default:
+			at := lint.Finding{Path: chartPath(root, o.Source), Line: texts.line(o, "metadata.name")}
+			other := lint.Finding{Path: chartPath(root, known.Source), Line: texts.line(known, "metadata.name")}
+			places := " here"
+			if other != at {
+				places = ", here and at " + other.Position()
+			}
+			w.add(lint.Error, at.Path, at.Line, fmt.Sprintf("%s is defined twice%s: a release can contain an object only once",
+				o, places))
+		}
+	}
 }
 
 func bySource(objects []*manifest.Object) map[string][]*manifest.Object {

@@ -11,34 +11,62 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// loadRepaired loads the chart at path with the valid parts of its metadata files, so that its
-// templates can be checked although loading failed with err. It returns nil if err is about
-// other files.
-func loadRepaired(l loader.Loader, path string, files []*chart.File, err error) *chart.Chart {
+// loadRepaired loads the chart at path with the valid parts of its metadata files and of its
+// values.yaml, so that its templates can be checked although loading failed with err. It returns
+// the keys that values.yaml has lost, and nil if err is about other files.
+func loadRepaired(l loader.Loader, path string, files []*chart.File, err error) (*chart.Chart, []string) {
 	var invalid *chart.InvalidError
-	if !errors.As(err, &invalid) || errors.As(err, new(*loader.SubchartError)) {
-		return nil
+	var parse *values.ParseError
+	if !errors.As(err, &invalid) && !errors.As(err, &parse) || errors.As(err, new(*loader.SubchartError)) {
+		return nil, nil
 	}
+	var lost []string
 	repaired := slices.DeleteFunc(slices.Clone(files), isBrokenList)
 	for i, f := range repaired {
-		if f.Name != chart.FileMetadata {
-			continue
-		}
-		m := validMetadata(f.Data, nameFromPath(path), l.ChartV3)
-		data, err := yaml.Marshal(m)
-		if err != nil {
-			return nil
+		data := f.Data
+		switch {
+		case f.Name == chart.FileMetadata && invalid != nil:
+			var err error
+			if data, err = yaml.Marshal(validMetadata(f.Data, nameFromPath(path), l.ChartV3)); err != nil {
+				return nil, nil
+			}
+		case f.Name == chart.FileValues:
+			data, lost = validValues(f.Data)
 		}
 		repaired[i] = &chart.File{Name: f.Name, Data: data}
 	}
 	c, _, err := l.LoadFiles(repaired)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return c
+	return c, lost
+}
+
+// validValues returns the top-level keys of a values.yaml that can be parsed, and the names of the
+// others.
+func validValues(data []byte) (valid []byte, lost []string) {
+	if _, err := values.Parse(chart.FileValues, data); err == nil {
+		return data, nil
+	}
+	var kept bytes.Buffer
+	var keys []string
+	for _, block := range topLevelBlocks(string(data)) {
+		key, _, _ := strings.Cut(block, ":")
+		if _, err := values.Parse(chart.FileValues, []byte(block)); err == nil {
+			kept.WriteString(block)
+			keys = append(keys, key)
+		} else if chart.ValidateName(key) == nil { // not the rest of a broken line
+			lost = append(lost, key)
+		}
+	}
+	if _, err := values.Parse(chart.FileValues, kept.Bytes()); err != nil {
+		return nil, append(lost, keys...)
+	}
+	return kept.Bytes(), lost
 }
 
 // isBrokenList reports whether f is a list or a lock of dependencies that cannot be parsed.

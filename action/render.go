@@ -63,6 +63,7 @@ type rendering struct {
 	check        valueCheck
 	// explanation is nil unless it is asked for.
 	explanation *Explanation
+	coverage    *engine.Coverage // nil records nothing
 }
 
 // resolveValues merges the user's values over the chart's, removes disabled dependencies, and
@@ -188,6 +189,7 @@ func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender) (*
 		LookupHost:   r.lookupHost,
 		Functions:    pre.Functions,
 		Trace:        r.explanation != nil,
+		Coverage:     r.coverage,
 	})
 }
 

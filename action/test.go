@@ -11,6 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube/status"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -95,8 +96,8 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := w.selectTests(); err != nil {
 		return nil, err
 	}
-	if len(w.tests) == 0 {
-		return w.out, nil
+	if len(w.tests) == 0 && len(req.Filters) > 0 {
+		return w.out, nil // handlers do not add tests that the user has left out
 	}
 	if err := runSteps(ctx, w.prepare, w.events.handleStep(w.before, event.Permissions, w.checkTests)); err != nil {
 		return nil, err
@@ -176,6 +177,9 @@ func (w *testRun) adoptObjects(objects []*manifest.Object, known map[*manifest.O
 
 // run runs the tests, records the results, and emits them to scripts.
 func (w *testRun) run(ctx context.Context) error {
+	if len(w.tests) == 0 { // there is nothing to record
+		return w.events.Emit(ctx, &event.PostTest{Payload: w.payload, Results: []event.TestResult{}})
+	}
 	for _, h := range w.tests {
 		h.LastRun = release.Run{}
 	}
@@ -183,6 +187,9 @@ func (w *testRun) run(ctx context.Context) error {
 		return w.hooks.run(ctx, w.out.Release, w.tests, release.Test)
 	})
 	err := orLockLost(ctx, run(ctx))
+	if pending := (*wait.PendingError)(nil); errors.As(err, &pending) {
+		err = &WaitError{Operation: "test", Release: w.out.Release.Name, Revision: w.out.Release.Revision, Err: err}
+	}
 	var rerr error
 	if !isLockLost(ctx) { // without the lock, another client may write the record
 		rerr = w.record(ctx)

@@ -243,6 +243,52 @@ func TestTestHandlersChangeTests(t *testing.T) {
 	}
 }
 
+// A release without tests has pre-test and post-test too: a handler may add tests.
+func TestTestHandlersOfAReleaseWithoutTests(t *testing.T) {
+	for name, tc := range map[string]struct {
+		filters []string
+		add     bool
+		calls   []string
+		events  string
+	}{
+		"none":                    {nil, false, nil, "pre-test post-test"},
+		"a handler adds one":      {nil, true, []string{"create Pod/d", "finish Pod/d", "update web.v2 deployed"}, "pre-test post-test"},
+		"the user leaves all out": {[]string{"!name=a"}, true, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rel := releaseWithTests()
+			if tc.filters != nil {
+				rel = releaseWithTests("a 0")
+			}
+			d := &callLog{}
+			bus := &event.Bus{}
+			var events []string
+			event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreTest) error {
+				events = append(events, e.Name())
+				if !tc.add {
+					return nil
+				}
+				added, err := manifest.Parse("", objectText("Pod", "d", release.HookAnnotation, "test"))
+				e.Objects = added
+				return err
+			})
+			event.On(bus, "test", 0.5, func(_ context.Context, e *event.PostTest) error {
+				events = append(events, e.Name())
+				return nil
+			})
+			_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, rel), Events: bus, Now: atNoon}}.
+				Run(t.Context(), TestRequest{Name: "web", Filters: tc.filters})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.want(t, tc.calls...)
+			if got := strings.Join(events, " "); got != tc.events {
+				t.Errorf("got the events %q, want %q", got, tc.events)
+			}
+		})
+	}
+}
+
 func TestTestHandlerError(t *testing.T) {
 	for _, test := range []struct {
 		want string

@@ -247,10 +247,12 @@ func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 		w.lock.Finish()
 		return w.out, w.purge(ctx, rel.Name)
 	}
+	begun := w.now()
 	if err := orLockLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
 		}
+		err = w.interrupted(ctx, begun, err)
 		if isWaitFailure(err) {
 			err = &WaitError{Operation: "uninstall", Release: rel.Name, Revision: rel.Revision, Err: err}
 		}

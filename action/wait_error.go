@@ -3,18 +3,20 @@
 package action
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/moonhelm/moonhelm/kube/wait"
 )
 
-// A WaitError is returned if an operation fails because a wait fails or is interrupted, after the
-// revision was recorded. Err contains a [*wait.PendingError] or a [*wait.FailedError], which have
-// the objects and the reasons as data.
+// A WaitError is returned if an operation fails because a wait fails, or because it is
+// interrupted, after the revision was recorded. Err contains a [*wait.PendingError] or a
+// [*wait.FailedError], which have the objects and the reasons as data, or an [*InterruptedError].
 type WaitError struct {
-	// Operation is "install", "upgrade", "rollback" or "uninstall".
+	// Operation is "install", "upgrade", "rollback", "uninstall" or "test".
 	Operation string
 	Release   string
 	Revision  int
@@ -24,7 +26,12 @@ type WaitError struct {
 	Deployed int
 	// Undone says what of the operation was undone.
 	Undone Undone
-	Err    error
+	// Unwritten is the number of batches of objects that were not written, because they depend on
+	// those that did not become ready.
+	Unwritten int
+	// Readiness is set if the wait had a timeout of its own, WaitOptions.ReadinessTimeout.
+	Readiness bool
+	Err       error
 }
 
 // Undone says what of a failed operation was undone.
@@ -38,7 +45,59 @@ const (
 	UndoneAll Undone = "all"
 )
 
-// waitFailure is a [*wait.PendingError] or a [*wait.FailedError].
+// An InterruptedError is the error of an operation whose context ended outside of a wait.
+type InterruptedError struct {
+	// After is the time from the begin of the operation.
+	After time.Duration
+	Cause error // of the context's end
+	Err   error // what could not be finished
+}
+
+func (e *InterruptedError) Error() string {
+	return strings.Join(append([]string{e.Outcome()}, e.Lines()...), ": ")
+}
+
+func (e *InterruptedError) Unwrap() error { return e.Err }
+
+// Outcome says how the operation has ended: "was stopped after 3s (interrupt signal received)".
+func (e *InterruptedError) Outcome() string {
+	return fmt.Sprintf("was stopped after %s (%s)", e.After.Round(100*time.Millisecond), e.Cause)
+}
+
+// Lines returns what could not be finished, if that is known.
+func (e *InterruptedError) Lines() []string {
+	if what := e.unfinished(); what != "" {
+		return []string{what + ": interrupted"}
+	}
+	return nil
+}
+
+// Summary returns the error in one short line, for the description of a record.
+func (e *InterruptedError) Summary() string {
+	if what := e.unfinished(); what != "" {
+		return oneLine(what) + ": " + e.Cause.Error()
+	}
+	return e.Cause.Error()
+}
+
+// unfinished returns the message of Err without the context's cause.
+func (e *InterruptedError) unfinished() string {
+	text := e.Err.Error()
+	for _, ended := range []string{context.Canceled.Error(), e.Cause.Error()} {
+		text = strings.TrimSuffix(strings.TrimSuffix(text, ended), ": ")
+	}
+	return text
+}
+
+// interrupted returns err as an [*InterruptedError] if ctx has ended and no wait has failed.
+func (c *Config) interrupted(ctx context.Context, begun time.Time, err error) error {
+	if err == nil || ctx.Err() == nil || isLockLost(ctx) || isWaitFailure(err) || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return &InterruptedError{After: c.now().Sub(begun), Cause: context.Cause(ctx), Err: err}
+}
+
+// waitFailure is a [*wait.PendingError], a [*wait.FailedError] or an [*InterruptedError].
 type waitFailure interface {
 	error
 	Outcome() string
@@ -48,16 +107,34 @@ type waitFailure interface {
 
 // Error returns the operation and the outcome, a line for each object, and what stays.
 func (e *WaitError) Error() string {
-	var hook *HookError
-	var failure waitFailure
-	lines := []string{e.Err.Error()}
-	if !errors.As(e.Err, &hook) && errors.As(e.Err, &failure) {
-		lines = append([]string{e.what() + " " + failure.Outcome()}, failure.Lines()...)
-	}
-	if last := e.lastLine(hook == nil); last != "" {
+	lines := e.outcome()
+	if last := e.lastLine(); last != "" {
 		lines = append(lines, last)
 	}
 	return strings.Join(lines, "\n  ")
+}
+
+// outcome returns how the operation has ended, and the lines about the objects.
+func (e *WaitError) outcome() []string {
+	var (
+		hook    *HookError
+		pending *wait.PendingError
+		failure waitFailure
+	)
+	isHook := errors.As(e.Err, &hook)
+	switch {
+	case isHook && errors.As(e.Err, &pending):
+		header := fmt.Sprintf("%s: %s %s in the %s", hook.failed(), e.what(), pending.End(), hook.name())
+		return append([]string{header}, pending.Lines()...)
+	case errors.As(e.Err, &failure) && (!isHook || isInterrupted(failure)):
+		return append([]string{e.what() + " " + failure.Outcome()}, failure.Lines()...)
+	}
+	return []string{e.Err.Error()}
+}
+
+func isInterrupted(err error) bool {
+	var interrupted *InterruptedError
+	return errors.As(err, &interrupted)
 }
 
 func (e *WaitError) Unwrap() error { return e.Err }
@@ -76,12 +153,12 @@ func (e *WaitError) what() string {
 	return what
 }
 
-// lastLine returns Helm's sentence for a timeout, if full is set, and what stays.
-func (e *WaitError) lastLine(full bool) string {
+// lastLine returns Helm's sentence for a timeout, and what stays.
+func (e *WaitError) lastLine() string {
 	const sentence = "timed out waiting for the condition (context deadline exceeded)"
 	pending := (*wait.PendingError)(nil)
 	stays := e.stays()
-	switch timedOut := full && errors.As(e.Err, &pending) && pending.TimedOut(); {
+	switch timedOut := errors.As(e.Err, &pending) && pending.TimedOut(); {
 	case !timedOut:
 		return stays
 	case stays == "":
@@ -91,17 +168,22 @@ func (e *WaitError) lastLine(full bool) string {
 	}
 }
 
-// stays returns what the operation leaves behind, or "" if it was undone.
+// stays returns what the operation leaves behind, or "" if it was undone, or for a
+// test.
 func (e *WaitError) stays() string {
 	switch {
-	case e.Undone == UndoneAll:
+	case e.Undone == UndoneAll, e.Operation == "test":
 		return ""
 	case e.Undone == UndoneCreated:
 		return fmt.Sprintf("revision %d is recorded as failed, and the objects that it has created are deleted", e.Revision)
 	case e.Operation == "uninstall":
 		return "the release is recorded as failed, and its history is kept"
 	}
-	return fmt.Sprintf("revision %d is recorded as failed, and what it has written stays", e.Revision)
+	text := fmt.Sprintf("revision %d is recorded as failed, and what it has written stays", e.Revision)
+	if e.Unwritten > 0 {
+		text += "; objects that depend on those above were not written"
+	}
+	return text
 }
 
 // Summary returns the error in one short line, for the description of a record.
@@ -133,6 +215,9 @@ func (e *WaitError) waitHint() string {
 		first = failed.Hint()
 	case errors.As(e.Err, &pending) && pending.TimedOut():
 		first = "--timeout gives it more time"
+		if e.Readiness {
+			first = "--readiness-timeout, up to --timeout, gives it more time"
+		}
 	case e.Undone == "":
 		return "interrupted: " + strings.Replace(status, "the current state", "how far the operation got", 1)
 	}

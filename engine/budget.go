@@ -272,13 +272,18 @@ func firstWord(text string) (word, rest string) {
 	return text[:n], text[n:]
 }
 
-// admit adds the code of text to code, and returns an error if text exceeds a limit.
-func admit(text string, code *atomic.Int64) error {
+// admit adds the code of text to code and returns its size, or an error if text exceeds a limit.
+func admit(text string, code *atomic.Int64) (int64, error) {
 	n, depth := measure(text)
 	if depth > maxBlocks {
-		return fmt.Errorf("if, with, range and define are nested more than %d deep", maxBlocks)
+		return 0, fmt.Errorf("if, with, range and define are nested more than %d deep", maxBlocks)
 	}
-	if code.Add(int64(n)) > maxCode {
+	return int64(n), addCode(int64(n), code)
+}
+
+// addCode adds n to code, and returns an error if the sum exceeds the limit.
+func addCode(n int64, code *atomic.Int64) error {
+	if code.Add(n) > maxCode {
 		return fmt.Errorf("the chart's templates have more than %d MiB of code", maxCode>>20)
 	}
 	return nil

@@ -46,11 +46,7 @@ type engine struct {
 
 func newEngine(in *Input) *engine {
 	e := &engine{in: in, strict: in.Strict, tpl: map[textOf]*parsed{}}
-	e.funcs = functions(in)
-	e.known = make(map[string]any, len(e.funcs))
-	for name := range e.funcs {
-		e.known[name] = true
-	}
+	e.funcs, e.known = in.Cache.functions(in)
 	return e
 }
 
@@ -121,10 +117,21 @@ func inParallel(n, most int, work func(next func() (int, bool))) {
 
 // parseText parses a text, or returns an error if it exceeds a limit.
 func (e *engine) parseText(t textOf, nodes *arena) *parsed {
-	if err := admit(t.text, &e.code); err != nil {
+	cache := e.in.Cache
+	if t.chart != "" { // its functions are not those of other charts
+		cache = nil
+	}
+	if p := cache.find(t.text); p != nil && addCode(p.code, &e.code) == nil {
+		return p
+	}
+	n, err := admit(t.text, &e.code)
+	if err != nil {
 		return &parsed{err: err}
 	}
-	return parseText(t.text, e.knownTo(t.chart), nodes)
+	p := parseText(t.text, e.knownTo(t.chart), nodes)
+	p.code = n
+	cache.add(t.text, p)
+	return p
 }
 
 func (e *engine) parseTpl(src *source) *parsed {
@@ -144,7 +151,7 @@ func (e *engine) parseTpl(src *source) *parsed {
 type needsCopy struct{}
 
 func (e *engine) executor(ctx context.Context) *executor {
-	return &executor{engine: e, ctx: ctx, same: map[*definition]int{}}
+	return &executor{engine: e, ctx: ctx, same: map[*definition]int{}, cover: newCoverRun(e.in.Coverage)}
 }
 
 // run renders one file.
@@ -158,6 +165,7 @@ func (x *executor) run(j *job) (err error) {
 	x.nest, x.tplDepth = 0, 0
 	clear(x.same)
 	defer func() { j.warnings, x.warnings = x.warnings, nil }()
+	defer x.in.Coverage.add(x.cover)
 	text := x.execute(def, x.set, nil, j.scope.template(j.name))
 	j.output = withoutNoValue(text)
 	if x.tracer != nil {

@@ -44,6 +44,8 @@ type executor struct {
 	warnings                  []string
 	// tracer is nil unless Input.Trace is set.
 	tracer *tracer
+	// cover records what runs, if Input.Coverage is set.
+	cover *coverRun
 }
 
 // frame is a running template.
@@ -141,6 +143,9 @@ func (f *frame) list(dot any, l *parse.ListNode) control {
 }
 
 func (f *frame) walk(dot any, n parse.Node) control {
+	if f.cover != nil {
+		f.cover.ran(f.def.src, n)
+	}
 	switch n := n.(type) {
 	case *parse.TextNode:
 		f.allocate(len(n.Text))
@@ -188,6 +193,9 @@ func (f *frame) branch(dot any, n parse.Node, b *parse.BranchNode, with bool) co
 		inner = v
 	}
 	c, yes := goOn, truth(v)
+	if f.cover != nil {
+		f.cover.took(f.def.src, b.Pipe, yes)
+	}
 	var leave func()
 	if f.trace != nil {
 		leave = f.traceBranch(n, yes)
@@ -307,6 +315,9 @@ func (f *frame) rangeOver(dot any, n *parse.RangeNode) control {
 		return c != breakLoop
 	}
 	f.iterate(v, n, one)
+	if f.cover != nil {
+		f.cover.took(f.def.src, n.Pipe, ran)
+	}
 	c := goOn
 	if !ran {
 		if f.trace != nil {

@@ -330,6 +330,9 @@ func (e *engine) parseError(src *source, err error) *Error {
 		name, _, _ = strings.Cut(name, "\"")
 		if owner := e.ownerOf(name); owner != "" {
 			out.Hint = fmt.Sprintf("chart %s offers %s, to its own templates only", owner, name)
+			if strings.Contains(owner, "/library/") {
+				out.Hint = fmt.Sprintf("library %s offers %s to charts whose scripts require a file of it", owner, name)
+			}
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 
@@ -48,9 +49,8 @@ func functions(in *Input) map[string]*function {
 		"toToml":        toTOML,
 		"mustToToml":    mustToTOML,
 		"fromToml":      fromTOML,
-		"lookup":        lookupFunc(in),
-		"getHostByName": lookupHostFunc(in),
 	})
+	maps.Copy(m, inputFuncs(in))
 	native := func(name string, fn func(f *frame, args []any) any, signature any) {
 		d := newFunction(name, reflect.ValueOf(signature))
 		d.native = fn
@@ -69,6 +69,15 @@ func functions(in *Input) map[string]*function {
 		}
 	}
 	setLimits(m)
+	return m
+}
+
+// inputFuncs returns the functions that depend on the input.
+func inputFuncs(in *Input) map[string]*function {
+	m := map[string]*function{}
+	for name, fn := range map[string]any{"lookup": lookupFunc(in), "getHostByName": lookupHostFunc(in)} {
+		m[name] = newFunction(name, reflect.ValueOf(fn))
+	}
 	return m
 }
 

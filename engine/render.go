@@ -36,6 +36,9 @@ type Release struct {
 	Revision  int
 	IsInstall bool
 	IsUpgrade bool
+	// History are earlier revisions of the release, the newest first. Templates have them if one of
+	// them names .Release.History; see [NamesHistory].
+	History []PastRelease
 }
 
 // Input is the input of [Render].
@@ -71,6 +74,10 @@ type Input struct {
 	// Trace has Render record what rendered each part of the output. It then takes several times
 	// as long.
 	Trace bool
+	// Cache keeps parsed templates for further renderings. It may be nil.
+	Cache *Cache
+	// Coverage records what runs. It may be nil.
+	Coverage *Coverage
 	// Lint lets templates continue after a call of fail or required, and adds the
 	// messages to Warnings.
 	Lint bool
@@ -135,7 +142,11 @@ func (e *engine) jobs(copied bool) []job {
 	if copied {
 		vals = values.Copy(vals)
 	}
-	return collect(newScope(e.in.Chart, vals, e.in, releaseData(e.in.Release)))
+	release := releaseData(e.in.Release)
+	if NamesHistory(e.in.Chart, vals) { // without it, .Release as a whole is that of Helm
+		release["History"] = historyData(e.in.Release.History)
+	}
+	return collect(newScope(e.in.Chart, vals, e.in, release))
 }
 
 // job is a template file of the tree.

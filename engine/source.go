@@ -66,6 +66,8 @@ func (s *templateSet) names() []string {
 type parsed struct {
 	trees map[string]*parse.ListNode
 	err   error
+	// code is the size of its code; see measure.
+	code int64
 	// writes is set if the text calls a function that modifies a map.
 	writes bool
 }

@@ -270,28 +270,35 @@ func (*PrePackage) Mutable() Fields { return Values | Templates | Files | Versio
 // Names returns the events that scripts can handle, in the order in which an operation
 // emits them.
 func Names() []string {
-	return []string{
-		"chart-loaded",
-		"pre-create",
-		"post-create",
-		"pre-dependency-build",
-		"post-dependency-build",
-		"pre-render",
-		"post-render",
-		"pre-install",
-		"post-install",
-		"pre-upgrade",
-		"post-upgrade",
-		"pre-rollback",
-		"post-rollback",
-		"pre-delete",
-		"post-delete",
-		"pre-lint",
-		"post-template",
-		"pre-test",
-		"post-test",
-		"failed-test",
-		"pre-package",
+	all := all()
+	out := make([]string, len(all))
+	for i, e := range all {
+		out[i] = e.Name()
+	}
+	return out
+}
+
+// New returns an event without a payload, or nil if scripts cannot handle an event of that
+// name. Names of [Aliases] are not known to it.
+func New(name string) Event {
+	for _, e := range all() {
+		if e.Name() == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// all returns the events that scripts can handle, in the order in which an operation emits
+// them.
+func all() []Event {
+	return []Event{
+		&ChartLoaded{}, &PreCreate{}, &PostCreate{}, &PreDependencyBuild{},
+		&PostDependencyBuild{}, &PreRender{}, &PostRender{}, &PreInstall{},
+		&PostInstall{}, &PreUpgrade{}, &PostUpgrade{}, &PreRollback{},
+		&PostRollback{}, &PreDelete{}, &PostDelete{}, &PreLint{},
+		&PostTemplate{}, &PreTest{}, &PostTest{}, &FailedTest{},
+		&PrePackage{},
 	}
 }
 

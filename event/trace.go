@@ -42,12 +42,22 @@ type Change struct {
 	// From and To are the old and the new value as text, or "" if there was or is none.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
+	// Before and After are the texts of a whole object or file, whose From and To are sizes.
+	// They are "" for a Secret, and for other changes.
+	Before string `json:"-"`
+	After  string `json:"-"`
+}
+
+// Whole reports whether the change is that of a whole object or file.
+func (c Change) Whole() bool {
+	group, _, ok := strings.Cut(c.Path, ": ")
+	return ok && (group == "objects" || group == "files")
 }
 
 // String formats the change for people: "values.port: 3306 → 3307",
 // "objects: + ConfigMap/web-extra".
 func (c Change) String() string {
-	if group, name, ok := strings.Cut(c.Path, ": "); ok && (group == "objects" || group == "files") { // a whole item
+	if group, name, _ := strings.Cut(c.Path, ": "); c.Whole() {
 		switch {
 		case c.From == "":
 			return group + ": + " + name
@@ -132,7 +142,21 @@ func anyMap(m map[string]any) any {
 
 type differ struct{ out []Change }
 
-func (d *differ) add(path, from, to string) { d.out = append(d.out, Change{path, from, to}) }
+func (d *differ) add(path, from, to string) {
+	d.out = append(d.out, Change{Path: path, From: from, To: to})
+}
+
+// whole adds the change of a whole object or file. nil is one that is not there.
+func (d *differ) whole(path string, from, to []byte) {
+	c := Change{Path: path, Before: string(from), After: string(to)}
+	if from != nil {
+		c.From = size(from)
+	}
+	if to != nil {
+		c.To = size(to)
+	}
+	d.out = append(d.out, c)
+}
 
 // value compares two values at a path and adds the differences, as deep in the value as
 // possible.
@@ -254,13 +278,40 @@ func (d *differ) files(prefix string, a, b []*chart.File) {
 		was, ok := old[f.Name]
 		delete(old, f.Name)
 		if !ok {
-			d.add("files: "+prefix+f.Name, "", size(f.Data))
+			d.whole("files: "+prefix+f.Name, nil, present(f.Data))
 		} else if was != f && !bytes.Equal(was.Data, f.Data) {
-			d.add("files: "+prefix+f.Name, size(was.Data), size(f.Data))
+			d.whole("files: "+prefix+f.Name, present(was.Data), present(f.Data))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(old)) {
-		d.add("files: "+prefix+name, size(old[name].Data), "")
+		d.whole("files: "+prefix+name, present(old[name].Data), nil)
+	}
+}
+
+// present returns data, which is not nil.
+func present(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}
+
+// object adds the change of a whole object. It has no text of a Secret: traces end up in logs.
+func (d *differ) object(from, to *manifest.Object) {
+	raw := func(o *manifest.Object) []byte {
+		if o == nil {
+			return nil
+		}
+		return []byte(o.Raw)
+	}
+	o := from
+	if o == nil {
+		o = to
+	}
+	d.whole("objects: "+o.String(), raw(from), raw(to))
+	if o.Kind == "Secret" {
+		last := &d.out[len(d.out)-1]
+		last.Before, last.After = "", ""
 	}
 }
 
@@ -277,7 +328,7 @@ func (d *differ) objects(a, b []*manifest.Object) {
 	for _, o := range b {
 		was := old[idOf(o)]
 		if len(was) == 0 {
-			d.add("objects: "+o.String(), "", size([]byte(o.Raw)))
+			d.object(nil, o)
 			continue
 		}
 		old[idOf(o)] = was[1:]
@@ -287,7 +338,7 @@ func (d *differ) objects(a, b []*manifest.Object) {
 		x, errX := was[0].Map()
 		y, errY := o.Map()
 		if errX != nil || errY != nil {
-			d.add("objects: "+o.String(), size([]byte(was[0].Raw)), size([]byte(o.Raw)))
+			d.object(was[0], o)
 			continue
 		}
 		from := len(d.out)
@@ -298,7 +349,7 @@ func (d *differ) objects(a, b []*manifest.Object) {
 	}
 	for _, o := range a {
 		if rest := old[idOf(o)]; slices.Contains(rest, o) {
-			d.add("objects: "+o.String(), size([]byte(o.Raw)), "")
+			d.object(o, nil)
 		}
 	}
 }

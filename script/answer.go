@@ -44,6 +44,8 @@ func (r *request) answer(ctx context.Context, m wire.Message) (*wire.Message, er
 			return refuse(err), nil
 		}
 		return &wire.Message{Kind: wire.Answer, Body: map[string]any{}}, nil
+	case wire.Run:
+		return r.runTest(ctx, m)
 	case wire.Lookup, wire.HTTP, wire.Host:
 		return r.askExternal(ctx, m)
 	}
@@ -189,7 +191,7 @@ func (r *request) askExternal(ctx context.Context, m wire.Message) (*wire.Messag
 		}
 	default:
 		if err = r.checkGrant(m, Network); err == nil {
-			body, err = lookupHost(ctx, textOf(m.Body, "name"))
+			body, err = r.session.host.lookupHost(ctx, textOf(m.Body, "name"))
 		}
 	}
 	if err == nil {
@@ -226,10 +228,14 @@ func (r *request) lookup(m wire.Message) (map[string]any, error) {
 	return map[string]any{"value": v}, err
 }
 
-func lookupHost(ctx context.Context, name string) (map[string]any, error) {
+func (h *Host) lookupHost(ctx context.Context, name string) (map[string]any, error) {
 	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
-	addrs, err := net.DefaultResolver.LookupHost(ctx, name)
+	resolve := net.DefaultResolver.LookupHost
+	if h.Resolve != nil {
+		resolve = h.Resolve
+	}
+	addrs, err := resolve(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -16,6 +17,13 @@ import (
 
 // call runs a handler and applies what it changed.
 func (s *session) call(ctx context.Context, h handler, e event.Event) error {
+	_, err := s.callWith(ctx, h, e, map[string]any{"handler": h.id})
+	return err
+}
+
+// callWith is [session.call] with what more is said about the handler. It returns the answer.
+func (s *session) callWith(ctx context.Context, h handler, e event.Event,
+	body map[string]any) (done wire.Message, err error) {
 	s.mu.Lock()
 	s.operation = e.Data().Operation
 	s.mu.Unlock()
@@ -35,45 +43,46 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 		r.lint = &lintSink{warn: e.Warn, fail: e.Fail}
 	}
 	begin := time.Now()
-	body := map[string]any{
-		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": snap.ref(snap.contextOf(c)),
+	maps.Copy(body, map[string]any{
+		"event": e.Name(), "chart": int64(h.chart), "context": snap.ref(snap.contextOf(c)),
 		"contents": snap.contents(c, e.Mutable()), "may": mutable(e.Mutable(), top), "lint": lint,
-	}
+	})
 	if err := r.chargeTime(time.Since(begin)); err != nil {
-		return err
+		return done, err
 	}
-	done, err := r.run(ctx, wire.Message{Kind: wire.Call, Body: body})
+	done, err = r.run(ctx, wire.Message{Kind: wire.Call, Body: body})
 	if err != nil {
-		return err
+		return done, err
 	}
 	if gone, _ := done.Body["gone"].(bool); gone {
-		return nil
+		return done, nil
 	}
 	begin = time.Now()
 	if err := r.chargeMemory(wire.Size(done.Body["changes"], math.MaxInt/2, wire.MaxDepth)); err != nil {
-		return err
+		return done, err
 	}
 	ch := &changes{nodes: snap.nodes, left: maxCopies}
 	if err := ch.take(done.Body, e.Mutable()); err != nil {
 		var readOnly *readOnlyError
 		if errors.As(err, &readOnly) {
-			return s.handlerError(r.event, r.chart, r.where, err.Error())
+			return done, r.changeError(err, nil)
 		}
-		return r.protocolError(err)
+		return done, r.protocolError(err)
 	}
 	apply, err := snap.commit(ch)
 	if err != nil {
-		return s.handlerError(r.event, r.chart, r.where, err.Error())
+		items, _ := mapsOf(done.Body, "items")
+		return done, r.changeError(err, items)
 	}
 	if err := r.chargeMemory(maxCopies - ch.left); err != nil {
-		return err
+		return done, err
 	}
 	if err := r.chargeTime(time.Since(begin)); err != nil {
-		return err
+		return done, err
 	}
 	apply()
 	versions.commit(e.Data().Chart)
-	return nil
+	return done, nil
 }
 
 // chargeMemory counts the memory of what scripts made, over all handlers: each of them alone
@@ -196,17 +205,13 @@ func (s *session) offerFunctions(ctx context.Context, e *event.PreRender) {
 // apply runs a script's function for a template. Templates render in parallel, scripts run
 // one at a time.
 func (s *session) apply(ctx context.Context, f function, args []any) (any, error) {
-	plainArgs := make([]any, len(args))
-	for i, a := range args {
-		p, err := plain(a, false, 0)
-		if err != nil {
-			return nil, fmt.Errorf("argument %d: %w", i+1, err)
-		}
-		plainArgs[i] = p
+	given, err := newArguments(args)
+	if err != nil {
+		return nil, err
 	}
-	r := &request{session: s, event: "template", chart: f.chart}
+	r := &request{session: s, event: "template", chart: f.chart, nodes: &given.nodes}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Template, Body: map[string]any{
-		"chart": int64(f.chart), "name": f.name, "args": plainArgs,
+		"chart": int64(f.chart), "name": f.name, "args": given.values, "contents": given.contents,
 	}})
 	if err != nil {
 		return nil, err

@@ -314,6 +314,20 @@ func identical(a, b any) bool {
 		a == b
 }
 
+// An itemError is an error about an element of a list of files, templates, dependencies or
+// objects.
+type itemError struct {
+	list  *node
+	index int
+	item  uint64 // the ID of its node, 0 for none
+	err   error
+}
+
+func (e *itemError) Error() string { return fmt.Sprintf("%s[%d]: %v", e.list.name(), e.index+1, e.err) }
+
+// Unwrap returns the error without its place.
+func (e *itemError) Unwrap() error { return e.err }
+
 // element is what stands in a list of files, templates, dependencies or objects.
 type element struct {
 	origin any            // what it was, nil for a new one
@@ -344,11 +358,11 @@ func (c *changes) elements(n *node) ([]element, error) {
 		}
 		data, err := c.place(n, nil, sent, v, 1)
 		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", n.name(), i+1, err)
+			return nil, &itemError{n, i, 0, err}
 		}
 		var isMap bool
 		if out[i].data, isMap = data.(map[string]any); !isMap {
-			return nil, fmt.Errorf("%s[%d]: must be a map", n.name(), i+1)
+			return nil, &itemError{n, i, 0, errors.New("must be a map")}
 		}
 	}
 	return out, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/lint"
+	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -31,7 +32,7 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
 	t.add(in.Chart)
 	t.connect()
-	in.Problems = append(in.Problems, t.wrongPermissions()...)
+	in.Problems = append(in.Problems, slices.Concat(t.wrongPermissions(), t.wrongInterfaces())...)
 	if !slices.ContainsFunc(t.charts, func(m *treeChart) bool { return len(m.files) > 0 }) {
 		return nil
 	}
@@ -43,12 +44,37 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	defer s.close()
 	r := &request{session: s, chart: t.likelyOwner()}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Check, Body: map[string]any{
-		"charts": t.message(), "limits": limitsBody(s.limits),
+		"charts": t.checkMessage(), "limits": limitsBody(s.limits), "events": changeable(),
 	}})
 	if err != nil {
 		return err
 	}
 	return s.findings(done.Body, in)
+}
+
+// checkMessage returns the charts as [wire.Check] describes them. They get no permissions: no
+// script runs.
+func (t *tree) checkMessage() []any {
+	out := t.message()
+	for i, m := range t.charts {
+		// An error is a finding: see wrongPermissions.
+		asks, _ := Permissions(m.chart)
+		out[i].(map[string]any)["asks"] = texts(asks)
+	}
+	return out
+}
+
+// changeable returns, by the names of all events, the fields of the context that handlers
+// may change.
+func changeable() map[string]any {
+	out := map[string]any{}
+	for _, name := range event.Names() {
+		out[name] = mutable(event.New(name).Mutable(), true)
+	}
+	for name, of := range event.Aliases() {
+		out[name] = out[of]
+	}
+	return out
 }
 
 // findings adds the answer to a check to in.
@@ -72,7 +98,8 @@ func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
 	}
 	if err := each("problems", func(m *treeChart, file string, line int, b map[string]any) {
 		in.Problems = append(in.Problems,
-			lint.Problem{Chart: m.path, File: file, Line: line, Message: clip(textOf(b, "message"), maxMessage)})
+			lint.Problem{Severity: severity(textOf(b, "severity")), Chart: m.path, File: file, Line: line,
+				Message: clip(textOf(b, "message"), maxMessage)})
 	}); err != nil {
 		return err
 	}
@@ -80,6 +107,13 @@ func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
 		return err
 	}
 	return each("requires", use(&in.Requires))
+}
+
+func severity(text string) lint.Severity {
+	if text == "warning" {
+		return lint.Warning
+	}
+	return lint.Error
 }
 
 // wrongPermissions returns a problem for each ext/permissions.yaml that is not valid.
@@ -94,7 +128,7 @@ func (t *tree) wrongPermissions() []lint.Problem {
 			if err == nil {
 				continue
 			}
-			p := lint.Problem{Chart: m.path, File: f.Name, Message: strings.TrimPrefix(err.Error(), ": ")}
+			p := lint.Problem{Severity: lint.Error, Chart: m.path, File: f.Name, Message: strings.TrimPrefix(err.Error(), ": ")}
 			if place, ok := strings.CutPrefix(err.Error(), ":"); ok {
 				digits, rest, _ := strings.Cut(place, ": ")
 				if n, err := strconv.Atoi(digits); err == nil {

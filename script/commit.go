@@ -5,7 +5,10 @@ package script
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -100,12 +103,12 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 	made := map[*chart.File]*chart.File{} // what others become, in their old place until all places are known
 	for i, el := range els {
 		was, _ := el.origin.(*chart.File)
-		f, err := newFile(was, el.data)
+		f, err := newFile(was, el.data, n.title == "templates")
 		if err == nil && (was == nil || was.Name != f.Name) {
 			err = checkFileName(n.title, f.Name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", n.title, i+1, err)
+			return nil, &itemError{n, i, 0, err}
 		}
 		if now[i] = f; was != nil {
 			now[i], made[was] = was, f
@@ -118,7 +121,7 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 			out[i] = made[f]
 		}
 		if name := out[i].Name; seen[name] {
-			return nil, fmt.Errorf("%s: there are two with the name %q", n.title, name)
+			return nil, &itemError{n, slices.Index(now, f), 0, fmt.Errorf("there are two with the name %q", clip(name, 80))}
 		}
 		seen[out[i].Name] = true
 	}
@@ -137,8 +140,9 @@ func offered[T comparable](c *changes, n *node) map[T]bool {
 	return out
 }
 
-// newFile returns the file with these fields: was, where it is the same.
-func newFile(was *chart.File, fields map[string]any) (*chart.File, error) {
+// newFile returns the file with these fields: was, where it is the same. The name of a
+// template may lack its directory.
+func newFile(was *chart.File, fields map[string]any, template bool) (*chart.File, error) {
 	if fields == nil {
 		return was, nil
 	}
@@ -149,6 +153,9 @@ func newFile(was *chart.File, fields map[string]any) (*chart.File, error) {
 	}
 	if was != nil && was.Name == name && string(was.Data) == data {
 		return was, nil
+	}
+	if template && !strings.HasPrefix(name, chart.DirTemplates+"/") && fs.ValidPath(name) {
+		name = chart.DirTemplates + "/" + name
 	}
 	return &chart.File{Name: name, Data: []byte(data)}, nil
 }
@@ -164,10 +171,7 @@ func checkFileName(field, name string) error {
 		return fmt.Errorf("the name %q must be a path inside the chart, such as %q", clip(name, 80), "config/app.conf")
 	}
 	inTemplates := strings.HasPrefix(name, chart.DirTemplates+"/")
-	if field == "templates" {
-		if !inTemplates {
-			return fmt.Errorf("the name %q must begin with %q", clip(name, 80), chart.DirTemplates+"/")
-		}
+	if inTemplates && field == "templates" {
 		return nil
 	}
 	// Upper case does not help: there are systems to which it is the same file.
@@ -224,7 +228,7 @@ func (c *changes) dependencies(n *node) ([]*chart.Dependency, error) {
 		if el.data == nil {
 			out[i] = el.origin.(*chart.Dependency)
 		} else if out[i], err = readDependency(el.data); err != nil {
-			return nil, fmt.Errorf("dependencies[%d]: %w", i+1, err)
+			return nil, &itemError{n, i, 0, err}
 		}
 	}
 	return out, nil
@@ -247,6 +251,7 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 	d := &chart.Dependency{}
 	for k, v := range m {
 		var ok bool
+		want := "text"
 		switch k {
 		case "name":
 			d.Name, ok = v.(string)
@@ -260,17 +265,24 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 			d.Alias, ok = v.(string)
 		case "enabled":
 			d.Enabled, ok = v.(bool)
+			want = "true or false"
 		case "import-values":
 			d.ImportValues, ok = v.([]any)
+			want = "a list"
+		case "export-values":
+			d.ExportValues, ok = v.([]any)
+			want = "a list"
 		case "tags":
 			d.Tags, ok = readTexts(v)
+			want = "a list of text"
 		case "depends-on":
 			d.DependsOn, ok = readTexts(v)
+			want = "a list of text"
 		default:
 			return nil, fmt.Errorf("%q is not a field of a dependency", clip(k, 80))
 		}
 		if !ok && v != nil {
-			return nil, fmt.Errorf("%s is of the wrong type", k)
+			return nil, fmt.Errorf("%s must be %s", k, want)
 		}
 	}
 	if err := chart.ValidateName(d.Name); err != nil {
@@ -308,7 +320,7 @@ func (s *snapshot) commitObjects(c *changes, _ *chart.Chart) ([]func(), error) {
 			if el.origin != nil {
 				now[i] = el.origin.(*manifest.Object)
 			} else if now[i], err = newObject(at, el.data); err != nil {
-				return nil, fmt.Errorf("objects[%d]: %w", i+1, err)
+				return nil, &itemError{n, i, 0, err}
 			}
 		}
 		full = merge(full, offered[*manifest.Object](c, n), now)
@@ -335,21 +347,25 @@ func (s *snapshot) edited(c *changes) (map[*manifest.Object]*manifest.Object, er
 		}
 		v, err := c.resolve(n, 1)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", n.name(), err)
+			return nil, &itemError{n.parent, n.index, n.ID, err}
 		}
 		m := v.(map[string]any)
-		if was, _ := o.Map(); identical(m, was) {
+		was, _ := o.Map()
+		if identical(m, was) {
 			continue
 		}
+		if was["name"] == nil {
+			m = withName(m)
+		}
 		if err := checkObject(m); err != nil {
-			return nil, fmt.Errorf("%s: %w", n.name(), err)
+			return nil, &itemError{n.parent, n.index, n.ID, err}
 		}
 		raw, err := manifest.Edit(o.Raw, m)
 		if err == nil && raw != o.Raw {
 			made[o], err = parseObject(o.Source, raw)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", n.name(), err)
+			return nil, &itemError{n.parent, n.index, n.ID, err}
 		}
 	}
 	return made, nil
@@ -357,6 +373,7 @@ func (s *snapshot) edited(c *changes) (map[*manifest.Object]*manifest.Object, er
 
 // newObject returns an object that a script of chart c has made.
 func newObject(c *chart.Chart, m map[string]any) (*manifest.Object, error) {
+	m = withName(m)
 	if err := checkObject(m); err != nil {
 		return nil, err
 	}
@@ -365,6 +382,24 @@ func newObject(c *chart.Chart, m map[string]any) (*manifest.Object, error) {
 		return nil, err
 	}
 	return parseObject(c.FullPath()+"/"+chart.FileScript, raw)
+}
+
+// withName returns an object whose name is where scripts may write it, next to its kind, with
+// the name in its metadata. An object that has one there too is returned as it is.
+func withName(m map[string]any) map[string]any {
+	name, ok := m["name"].(string)
+	metadata, isMap := m["metadata"].(map[string]any)
+	if _, named := metadata["name"]; !ok || named || !isMap && m["metadata"] != nil {
+		return m
+	}
+	out := maps.Clone(m)
+	if metadata = maps.Clone(metadata); metadata == nil {
+		metadata = map[string]any{}
+	}
+	metadata["name"] = name
+	out["metadata"] = metadata
+	delete(out, "name")
+	return out
 }
 
 func parseObject(source, raw string) (*manifest.Object, error) {

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -133,14 +134,29 @@ func (s *session) limitText(limit string) string {
 	return ""
 }
 
-// handlerError returns an error about the changes of a handler of chart at, registered at
-// where.
-func (s *session) handlerError(event string, at int, where, message string) *Error {
-	e := &Error{Event: event, Message: message}
-	if at >= 0 {
-		e.Chart = s.tree.charts[at].name
+// changeError returns an error about what a handler has changed, at the statement that
+// changed it or, where that is not known, where the handler was registered. items is where
+// the process says that elements of lists were assigned.
+func (r *request) changeError(err error, items []map[string]any) *Error {
+	e := &Error{Event: r.event, Message: err.Error()}
+	whose, where := r.chart, r.where
+	if wrong, ok := errors.AsType[*itemError](err); ok {
+		for _, b := range items {
+			id, _ := b["id"].(int64)
+			index, _ := b["index"].(int64)
+			item, _ := b["item"].(int64)
+			same := uint64(id) == wrong.list.ID && index == int64(wrong.index) || item > 0 && uint64(item) == wrong.item
+			if at, ok := r.session.chartOf(b); ok && same {
+				whose, where = at, clip(textOf(b, "where"), maxSource)
+			}
+		}
 	}
 	e.File, e.Line = splitPosition(where)
+	if whose >= 0 {
+		owner := r.session.tree.charts[whose]
+		e.Chart, e.foreign = owner.name, whose != r.chart
+		e.Source = clip(owner.line(e.File, e.Line), maxSource)
+	}
 	return e
 }
 

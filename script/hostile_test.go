@@ -178,7 +178,7 @@ func TestHostileChangesAreRefused(t *testing.T) {
 		"below Chart.yaml":     {[]any{change(file, "name", "Chart.yaml/x")}, "cannot be changed as a file"},
 		"a SCRIPT":             {[]any{change(file, "name", "EXT/permissions.yaml")}, "meaning of its own"},
 		"a name twice":         {[]any{change(file, "name", "b.txt")}, `two with the name "b.txt"`},
-		"a template elsewhere": {[]any{lst(tmpl, map[string]any{"name": "x.yaml", "data": ""})}, `must begin with "templates/"`},
+		"a template elsewhere": {[]any{lst(tmpl, map[string]any{"name": "../x.yaml", "data": ""})}, `must be a path inside the chart`},
 		"a kindless object":    {[]any{lst(objs, ref(obj), map[string]any{"apiVersion": "v1"})}, "objects[2]: an object needs kind, as text"},
 		"kind is a number":     {[]any{change(obj, "kind", int64(1))}, "objects[1]: an object needs kind, as text"},
 		"an object is a list":  {[]any{lst(objs, []any{})}, "objects[1]: must be a map"},

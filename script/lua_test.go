@@ -579,13 +579,15 @@ func TestDependenciesAreReplaced(t *testing.T) {
 		t.Error("changed in place")
 	}
 	for code, want := range map[string]string{
-		`ctx.dependencies[1].colour = "red"`:                     `"colour" is not a field`,
-		`ctx.dependencies[1].version = 2`:                        "version is of the wrong type",
-		`ctx.dependencies[1].name = "../x"`:                      "plain name",
-		`ctx.dependencies[1].alias = "a/b"`:                      "alias",
-		`table.insert(ctx.dependencies, {name = "b"})`:           "uses the name",
-		`ctx.dependencies = {1}`:                                 "must be a map",
-		`ctx.dependencies[1].repository = "https://x\27[2J.com"`: "control characters",
+		`ctx.dependencies[1].colour = "red"`:                       `ctx.dependencies[1] has no field "colour"`,
+		`table.insert(ctx.dependencies, {name = "x", colour = 1})`: `"colour" is not a field`,
+		`ctx.dependencies[1].version = 2`:                          "version must be text",
+		`ctx.dependencies[1].tags = {1}`:                           "tags must be a list of text",
+		`ctx.dependencies[1].name = "../x"`:                        "plain name",
+		`ctx.dependencies[1].alias = "a/b"`:                        "alias",
+		`table.insert(ctx.dependencies, {name = "b"})`:             "uses the name",
+		`ctx.dependencies = {1}`:                                   "must be a map",
+		`ctx.dependencies[1].repository = "https://x\27[2J.com"`:   "control characters",
 	} {
 		c := lchart("web", `events.on("pre-dependency-build", function(ctx) `+code+` end)`)
 		c.Metadata.Dependencies = []*chart.Dependency{a, b}

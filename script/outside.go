@@ -26,7 +26,7 @@ func (o Outside) Answer(ctx context.Context, kind wire.Kind, body map[string]any
 	case wire.HTTP:
 		return (&Host{Transport: o.Transport}).fetch(ctx, body)
 	case wire.Host:
-		return lookupHost(ctx, textOf(body, "name"))
+		return (&Host{}).lookupHost(ctx, textOf(body, "name"))
 	case wire.Lookup:
 		return o.lookup(ctx, body)
 	}

@@ -71,6 +71,17 @@ type Host struct {
 	Seed int64
 	// Debug adds tracebacks to errors.
 	Debug bool
+	// Coverage, if not nil, is told how often lines of scripts were run: since it was last
+	// told, or 0 for a line that can be run. chart is the chart's path in the tree.
+	Coverage func(chart, file string, line int, hits int64)
+	// Resolve looks up a host name for a chart with the permission network; nil asks the
+	// system's resolver.
+	Resolve func(ctx context.Context, name string) ([]string, error)
+	// Always starts the process for a chart without scripts too, for [Host.Evaluate].
+	Always bool
+
+	// runTest runs a command for a test.
+	runTest func(ctx context.Context, name string, options map[string]any) (map[string]any, error)
 
 	mu      sync.Mutex
 	session *session
@@ -142,7 +153,7 @@ func (h *Host) approve(ctx context.Context, t *tree) error {
 // those of [Host.Confirm] and [Host.Start], and an [*Error] of a script that does not load.
 func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	_ = h.Close()
-	if e.Chart == nil || !e.Chart.HasScripts() {
+	if e.Chart == nil || !e.Chart.HasScripts() && !h.Always {
 		return nil
 	}
 	tree, err := newTree(e.Chart)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -85,6 +86,12 @@ func (s *session) close() { _ = s.proc.Kill() }
 
 // start loads all charts' scripts.
 func (s *session) start(ctx context.Context) error {
+	_, err := s.startWith(ctx, map[string]any{})
+	return err
+}
+
+// startWith is [session.start] with more fields of the request. It returns the answer.
+func (s *session) startWith(ctx context.Context, body map[string]any) (wire.Message, error) {
 	seed := s.host.Seed
 	if seed == 0 {
 		seed = rand.Int64()
@@ -100,15 +107,16 @@ func (s *session) start(ctx context.Context) error {
 		aliases[name] = of
 	}
 	r := &request{session: s, chart: s.tree.likelyOwner()}
-	_, err := r.run(ctx, wire.Message{Kind: wire.Start, Body: map[string]any{
+	maps.Copy(body, map[string]any{
 		"limits":  limitsBody(s.limits),
 		"seed":    seed,
 		"events":  texts(event.Names()),
 		"aliases": aliases,
 		"environ": texts(environ),
 		"charts":  s.tree.message(),
-	}})
-	return err
+		"cover":   s.host.Coverage != nil,
+	})
+	return r.run(ctx, wire.Message{Kind: wire.Start, Body: body})
 }
 
 func limitsBody(l wire.Limits) map[string]any {
@@ -250,6 +258,9 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 		if err != nil {
 			return wire.Message{}, r.ended(ctx, err)
 		}
+		if got.Kind == wire.Done || got.Kind == wire.Fail {
+			s.addCoverage(got)
+		}
 		switch got.Kind {
 		case wire.Done:
 			if err := s.register(got); err != nil {
@@ -276,6 +287,25 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 		}
 		if err := ctx.Err(); err != nil {
 			return wire.Message{}, r.ended(ctx, err)
+		}
+	}
+}
+
+// addCoverage tells the host which lines were run.
+func (s *session) addCoverage(m wire.Message) {
+	if s.host.Coverage == nil {
+		return
+	}
+	list, err := mapsOf(m.Body, "coverage")
+	if err != nil {
+		return
+	}
+	for _, b := range list {
+		at, ok := s.chartOf(b)
+		line, _ := b["line"].(int64)
+		hits, _ := b["hits"].(int64)
+		if ok && line > 0 && line <= 1<<30 && hits >= 0 {
+			s.host.Coverage(s.tree.charts[at].path, clip(textOf(b, "file"), maxSource), int(line), hits)
 		}
 	}
 }

@@ -34,12 +34,16 @@ type treeChart struct {
 	requires map[string]int
 }
 
-// newTree returns the tree of c. The error is that of a chart's permissions.
+// newTree returns the tree of c. The error is that of a chart's permissions, or an
+// [*InterfaceError].
 func newTree(c *chart.Chart) (*tree, error) {
 	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
 	t.add(c)
 	var err error
 	c.Walk(func(c *chart.Chart) { // the top chart first: its errors come first
+		if err == nil {
+			err = checkInterface(c)
+		}
 		if err == nil {
 			t.byNode[c].grants, err = Permissions(c)
 		}
@@ -74,6 +78,13 @@ func (t *tree) add(c *chart.Chart) {
 	}
 	t.charts = append(t.charts, m)
 	t.byNode[c] = m
+}
+
+// hasOwnScripts reports whether a chart itself has scripts.
+func hasOwnScripts(c *chart.Chart) bool {
+	return slices.ContainsFunc(c.Files, func(f *chart.File) bool {
+		return strings.HasPrefix(f.Name, chart.DirScripts+"/") && path.Ext(f.Name) == ".lua"
+	})
 }
 
 // digest returns a hash of the scripts of a chart.

@@ -11,13 +11,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
-// Problem is an error in a script or in the permissions that a chart requests for its
+// Problem is a mistake in a script or in the permissions that a chart requests for its
 // scripts.
 type Problem struct {
-	Chart   string // path in the tree, "web/charts/db"
-	File    string // path in the chart, "ext/lua/chart.lua"
-	Line    int    // 0 if it is not known
-	Message string
+	Severity Severity
+	Chart    string // path in the tree, "web/charts/db"
+	File     string // path in the chart, "ext/lua/chart.lua"
+	Line     int    // 0 if it is not known
+	Message  string
 }
 
 // Use is a use of a name that a script has as a literal.
@@ -38,7 +39,7 @@ type ScriptInput struct {
 	// Known are the names of all events.
 	Known []string
 
-	// Problems are errors from compiling scripts and parsing permissions.
+	// Problems are what is wrong with scripts and permissions.
 	Problems []Problem
 	// Events are the events that scripts handle, and Requires the modules that they
 	// require.
@@ -46,7 +47,8 @@ type ScriptInput struct {
 }
 
 // Scripts checks the scripts of a chart and of all charts below it, because a single invalid
-// script prevents the installation. It returns Infos only about the chart's own directory.
+// script prevents the installation. Of other charts than in.Chart it returns what prevents it, and
+// that a library handles events.
 func Scripts(in ScriptInput) []Finding {
 	if in.Chart == nil {
 		return nil
@@ -54,7 +56,9 @@ func Scripts(in ScriptInput) []Finding {
 	s := &scripts{in: in, charts: map[string]*chart.Chart{}}
 	in.Chart.Walk(func(c *chart.Chart) { s.charts[c.FullPath()] = c })
 	for _, p := range in.Problems {
-		s.add(Error, p.Chart, p.File, p.Line, p.Message)
+		if p.Severity == Error || p.Chart == in.Chart.FullPath() {
+			s.add(p.Severity, p.Chart, p.File, p.Line, p.Message)
+		}
 	}
 	for _, u := range in.Events {
 		s.event(u)

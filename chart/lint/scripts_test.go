@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 			"what does not compile, and what is asked for in vain",
 			ScriptInput{
 				Chart:    named("web", script, ""),
-				Problems: []Problem{{"web", script, 7, "'end' expected near 100%"}, {"web/charts/db", "ext/permissions.yaml", 0, `unknown permission "gpu"`}},
+				Problems: []Problem{{Error, "web", script, 7, "'end' expected near 100%"}, {Error, "web/charts/db", "ext/permissions.yaml", 0, `unknown permission "gpu"`}},
 			},
 			[]string{
 				`[ERROR] charts/db/ext/permissions.yaml: unknown permission "gpu"`,

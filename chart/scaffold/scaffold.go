@@ -102,15 +102,27 @@ func (c Chart) Files() (files []*chart.File, err error) {
 //go:embed scripts/chart.lua
 var script []byte
 
-// WithScripts adds a chart script to the files of a new chart, unless they have one. The
-// script has only comments that describe what a script can do.
+// WithScripts adds a chart script to the files of a new chart, unless they have one, and the
+// types of what scripts can use (see [Types]). The script has only comments that describe what
+// a script can do.
 func WithScripts(files []*chart.File) []*chart.File {
+	have := map[string]*chart.File{}
 	for _, f := range files {
-		if f.Name == chart.FileScript {
-			return files
+		have[f.Name] = f
+	}
+	if have[chart.FileScript] == nil {
+		files = append(files, &chart.File{Name: chart.FileScript, Data: script})
+	}
+	for _, f := range Types(nil) {
+		if have[f.Name] == nil {
+			files = append(files, f)
 		}
 	}
-	return append(files, &chart.File{Name: chart.FileScript, Data: script})
+	if ignore := have[fileIgnore]; ignore != nil {
+		ignore.Data = ignoreTypes(ignore.Data)
+		return files
+	}
+	return append(files, &chart.File{Name: fileIgnore, Data: ignoreTypes(nil)})
 }
 
 // named returns text with the placeholder replaced by the chart's name and, for Chart.yaml,

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/jsonschema"
@@ -77,8 +78,27 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 // Validate validates vals, the values of c, against c's schema, and the values of each
 // chart below c against that chart's schema. It returns an [*Error] with all violations, or a
 // [*SchemaError].
-func Validate(c *chart.Chart, vals map[string]any) error {
-	v := validator{compiled: map[string]*jsonschema.Schema{}}
+func Validate(c *chart.Chart, vals map[string]any) error { return new(Validator).Validate(c, vals) }
+
+// Validator validates values and keeps the schemas that it has compiled, for charts that are validated
+// many times. The zero value is ready to use. It is safe for concurrent use.
+type Validator struct {
+	mu       sync.Mutex
+	compiled map[string]*jsonschema.Schema // by text, so that copies of a chart share one
+}
+
+// Validate is like the function [Validate].
+func (v *Validator) Validate(c *chart.Chart, vals map[string]any) error {
+	return (&validator{Validator: v}).run(c, vals)
+}
+
+// validator is a run of a Validator.
+type validator struct {
+	*Validator
+	found []Violation
+}
+
+func (v *validator) run(c *chart.Chart, vals map[string]any) error {
 	if err := v.tree(c, vals); err != nil {
 		return err
 	}
@@ -107,11 +127,6 @@ func textOf(c *chart.Chart) []byte {
 	return c.Schema
 }
 
-type validator struct {
-	compiled map[string]*jsonschema.Schema // by text, so that copies of a chart share one
-	found    []Violation
-}
-
 func (v *validator) tree(c *chart.Chart, vals map[string]any) error {
 	if file := FileOf(c); file != "" {
 		if err := v.one(c, vals); err != nil {
@@ -131,17 +146,9 @@ func (v *validator) tree(c *chart.Chart, vals map[string]any) error {
 }
 
 func (v *validator) one(c *chart.Chart, vals map[string]any) error {
-	text := textOf(c)
-	key := FileOf(c) + "\x00" + string(text)
-	sch := v.compiled[key]
-	if sch == nil {
-		var err error
-		if sch, err = compile(c); err != nil {
-			return err
-		}
-		if !refersToFiles(text) { // another chart may have the same schema and different files
-			v.compiled[key] = sch
-		}
+	sch, err := v.schema(c)
+	if err != nil {
+		return err
 	}
 	if vals == nil {
 		vals = map[string]any{}
@@ -155,4 +162,26 @@ func (v *validator) one(c *chart.Chart, vals map[string]any) error {
 		v.found = append(v.found, Violation{c.Name(), f.Path, f.Problem})
 	}
 	return nil
+}
+
+// schema returns the compiled schema of a chart.
+func (v *Validator) schema(c *chart.Chart) (*jsonschema.Schema, error) {
+	text := textOf(c)
+	key := FileOf(c) + "\x00" + string(text)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if sch := v.compiled[key]; sch != nil {
+		return sch, nil
+	}
+	sch, err := compile(c)
+	if err != nil {
+		return nil, err
+	}
+	if !refersToFiles(text) { // another chart may have the same schema and different files
+		if v.compiled == nil {
+			v.compiled = map[string]*jsonschema.Schema{}
+		}
+		v.compiled[key] = sch
+	}
+	return sch, nil
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // packed is the form of origins in records of releases. The values stand in the record already, so
-// that it has no keys: a table is a list with an element for each of its keys, in their order.
-// The element of another value is
+// that it has no keys: a table is a list with an element for each of its keys, in their order, and
+// a list that merges is one with an element for each of its items. The element of another value is
 //
 //   - a number: it is in the file of the value before it, so many lines below that, at first in
 //     Sources[0]; of several origins of the value before, the first counts, if it has a line
@@ -61,13 +61,21 @@ func PackOrigins(config map[string]any, ofConfig *Origins, defaults map[string]a
 
 func countSources(vals map[string]any, uses map[packedSource]int) {
 	for _, v := range vals {
-		switch v := v.(type) {
-		case map[string]any:
-			countSources(v, uses)
-		case *traced:
-			for _, o := range v.origins {
-				uses[sourceOf(o)]++
-			}
+		countSource(v, uses)
+	}
+}
+
+func countSource(v any, uses map[packedSource]int) {
+	switch v := v.(type) {
+	case map[string]any:
+		countSources(v, uses)
+	case []any:
+		for _, item := range v {
+			countSource(item, uses)
+		}
+	case *traced:
+		for _, o := range v.origins {
+			uses[sourceOf(o)]++
 		}
 	}
 }
@@ -100,20 +108,30 @@ type packer struct {
 func (p *packer) table(vals, from map[string]any, path string) []any {
 	out := make([]any, 0, len(vals))
 	for _, k := range slices.Sorted(maps.Keys(vals)) {
-		below := join(path, k)
-		if table, ok := vals[k].(map[string]any); ok {
-			under, _ := from[k].(map[string]any)
-			out = append(out, p.table(table, under, below))
-			continue
-		}
-		t, ok := from[k].(*traced)
-		if !ok || len(t.origins) == 0 || vals[k] == nil {
-			out = append(out, nil)
-			continue
-		}
-		out = append(out, p.leaf(t.origins, below))
+		out = append(out, p.value(vals[k], from[k], join(path, k)))
 	}
 	return out
+}
+
+// value packs the origins of v, which are in from.
+func (p *packer) value(v, from any, path string) any {
+	if table, ok := v.(map[string]any); ok {
+		under, _ := from.(map[string]any)
+		return p.table(table, under, path)
+	}
+	list, isList := v.([]any)
+	if items, ok := from.([]any); ok && isList && len(items) == len(list) {
+		out := make([]any, len(list))
+		for i := range list {
+			out[i] = p.value(list[i], items[i], path)
+		}
+		return out
+	}
+	t, ok := from.(*traced)
+	if !ok || len(t.origins) == 0 || v == nil {
+		return nil
+	}
+	return p.leaf(t.origins, path)
 }
 
 func (p *packer) leaf(origins []Origin, path string) any {
@@ -142,8 +160,9 @@ func isSuffix(path, last string) bool { return last == "" || strings.HasSuffix("
 
 // UnpackOrigins returns the origins of config and defaults that a record has in the form of
 // [PackOrigins]. Values whose origins it does not have, as it was not written for these values,
-// have none.
-func UnpackOrigins(data []byte, config, defaults map[string]any) (ofConfig, ofDefaults *Origins, err error) {
+// have none. lists are the lists that merge in these values.
+func UnpackOrigins(data []byte, config, defaults map[string]any, lists *Lists) (ofConfig, ofDefaults *Origins,
+	err error) {
 	var p packed
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &p); err != nil {
@@ -151,9 +170,9 @@ func UnpackOrigins(data []byte, config, defaults map[string]any) (ofConfig, ofDe
 		}
 	}
 	u := unpacker{sources: p.Sources}
-	ofConfig = &Origins{u.table(config, p.Config, "")}
+	ofConfig = &Origins{u.table(config, p.Config, ""), lists}
 	u.last = packedPlace{}
-	return ofConfig, &Origins{u.table(defaults, p.Values, "")}, nil
+	return ofConfig, &Origins{u.table(defaults, p.Values, ""), lists}, nil
 }
 
 type unpacker struct {
@@ -168,18 +187,28 @@ func (u *unpacker) table(vals map[string]any, from []any, path string) map[strin
 	}
 	out := make(map[string]any, len(vals))
 	for i, k := range keys {
-		below := join(path, k)
-		switch v := vals[k].(type) {
-		case nil:
-			out[k] = nil
-		case map[string]any:
-			under, _ := from[i].([]any)
-			out[k] = u.table(v, under, below)
-		default:
-			out[k] = &traced{value: v, origins: u.leaf(from[i], below)}
-		}
+		out[k] = u.value(vals[k], from[i], join(path, k))
 	}
 	return out
+}
+
+func (u *unpacker) value(v, from any, path string) any {
+	packed, _ := from.([]any)
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		return u.table(v, packed, path)
+	case []any:
+		if from != nil && len(packed) == len(v) {
+			out := make([]any, len(v))
+			for i, item := range v {
+				out[i] = u.value(item, packed[i], path)
+			}
+			return out
+		}
+	}
+	return &traced{value: v, origins: u.leaf(from, path)}
 }
 
 // maxPacked limits the origins of a value that are read.

@@ -39,12 +39,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
 	"github.com/moonhelm/moonhelm/internal/cli/schema"
+	"github.com/moonhelm/moonhelm/internal/cli/script"
 	"github.com/moonhelm/moonhelm/internal/cli/search"
 	"github.com/moonhelm/moonhelm/internal/cli/show"
 	"github.com/moonhelm/moonhelm/internal/cli/status"
 	"github.com/moonhelm/moonhelm/internal/cli/template"
 	"github.com/moonhelm/moonhelm/internal/cli/test"
 	"github.com/moonhelm/moonhelm/internal/cli/uninstall"
+	"github.com/moonhelm/moonhelm/internal/cli/unittest"
 	"github.com/moonhelm/moonhelm/internal/cli/upgrade"
 	valuescmd "github.com/moonhelm/moonhelm/internal/cli/values"
 	"github.com/moonhelm/moonhelm/internal/cli/verify"
@@ -94,7 +96,8 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		fmt.Fprint(f.Err, explain(err, f))
 		return 1
 	}
-	if cmd, err := root.ExecuteContextC(ctx); err != nil {
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil {
 		if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok {
 			return exit.Code
 		}
@@ -103,10 +106,19 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		if errors.Is(err, context.Canceled) && !changesReleases(cmd) {
 			err = &interruptedError{Err: err, Cause: context.Cause(ctx)}
 		}
+		clearEcho(ctx, f)
 		fmt.Fprint(f.Err, explain(err, f))
 		return 1
 	}
+	clearEcho(ctx, f)
 	return 0
+}
+
+// clearEcho removes the "^C" of a terminal from the line that is written next.
+func clearEcho(ctx context.Context, f *cmdutil.Factory) {
+	if ctx.Err() != nil && f.Movable(f.Err) {
+		fmt.Fprint(f.Err, "\r\x1b[K")
+	}
 }
 
 // New creates the command tree.
@@ -148,15 +160,17 @@ func commands() []command {
 		return docs.New(f, docs.Tree{New: New, Bash: completion.Bash})
 	}
 	return []command{
-		{"completion", completion.New, true}, {"create", create.New, false}, {"dependency", dependency.New, false},
-		{"diff", diff.New, true}, {"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
+		{"completion", completion.New, true}, {"create", create.New, false},
+		{"dag", graph.NewDAG, true}, {"dependency", dependency.New, false}, {"diff", diff.New, true},
+		{"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
 		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
 		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false},
-		{"rollback", rollback.New, false}, {"schema", schema.New, true},
+		{"rollback", rollback.New, false}, {"schema", schema.New, true}, {"script", script.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
 		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
+		{"unittest", unittest.New, true},
 		{"upgrade", upgrade.New, false}, {"values", valuescmd.New, true}, {"verify", verify.New, false},
 		{"version", version.New, false},
 	}

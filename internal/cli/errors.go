@@ -17,40 +17,32 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/ui"
 	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/registry"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// explain returns the message for an error of a command, and hints if there are any.
+// explain returns the message for an error of a command, and hints if there are any. On a terminal
+// its lines are wrapped, and without UTF-8 the mark of a tab in an excerpt is ASCII.
 func explain(err error, f *cmdutil.Factory) string {
-	st := f.Style(f.Err)
-	var b strings.Builder
-	if errors.Is(err, context.Canceled) && untouched(err) { // nothing to clean up
-		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
-		return redactPasswords(fmt.Sprintf("%s %s\n", st.Red("Error:"), indented(text)))
-	}
-	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), indented(err.Error()))
-	for _, h := range hints(err) {
-		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), indented(h))
-	}
-	text := redactPasswords(b.String())
-	if term.IsTerminal(f.Err) && isWaitError(err) {
-		columns, _ := term.Size(f.Err)
-		text = ui.Fold(text, columns)
-	}
+	said := message(err, f.Style(f.Err))
+	text := ui.Screen(f.Streams, f.Err, redactPasswords(said))
 	if f.Settings.Debug {
-		text += redactPasswords(st.Dim(chain(err)))
+		text += redactPasswords(f.Style(f.Err).Dim(chain(err, said)))
 	}
 	return text
 }
 
-// isWaitError reports whether err lists objects that a wait was for.
-func isWaitError(err error) bool {
-	var (
-		pending *wait.PendingError
-		failed  *wait.FailedError
-	)
-	return errors.As(err, &pending) || errors.As(err, &failed)
+func message(err error, st term.Style) string {
+	if errors.Is(err, context.Canceled) && untouched(err) { // nothing to clean up
+		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
+		return fmt.Sprintf("%s %s\n", st.Red("Error:"), indented(text))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), indented(err.Error()))
+	for _, h := range hints(err) {
+		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), indented(h))
+	}
+	return b.String()
 }
 
 // indented returns text for a terminal in which every line but the first begins with a blank. So
@@ -112,8 +104,9 @@ func untouched(err error) bool {
 	var (
 		handler  *event.HandlerError
 		harmless *interruptedError
+		locked   *lock.LockedError
 	)
-	if errors.As(err, &harmless) {
+	if errors.As(err, &harmless) || errors.As(err, &locked) {
 		return true
 	}
 	if failed, ok := errors.AsType[*cmdutil.FailedError](err); ok {
@@ -130,15 +123,21 @@ func untouched(err error) bool {
 	return !handler.Core || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 
-// chain lists the types of the errors in err's tree, for bug reports.
-func chain(err error) string {
+// chain lists the types of the errors in err's tree, for bug reports, with the texts that the
+// message does not have.
+func chain(err error, message string) string {
+	said := func(text string) bool { return strings.Contains(message, text) }
 	var b strings.Builder
 	var add func(err error, depth int)
 	add = func(err error, depth int) {
 		if err == nil {
 			return
 		}
-		fmt.Fprintf(&b, "%s%T: %s\n", strings.Repeat("  ", depth), err, term.SafeLine(err.Error()))
+		fmt.Fprintf(&b, "%s%T", strings.Repeat("  ", depth), err)
+		if text := err.Error(); !said(text) && !said(term.SafeLine(text)) && !said(indented(text)) {
+			b.WriteString(": " + term.SafeLine(text))
+		}
+		b.WriteByte('\n')
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, e := range joined.Unwrap() {
 				add(e, depth+1)

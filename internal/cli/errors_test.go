@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -28,6 +29,7 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Errors have their hints also if they are wrapped.
@@ -124,7 +126,8 @@ func TestDebugErrorChain(t *testing.T) {
 		fmt.Errorf("web: %w", &storage.NotFoundError{Key: storage.Key{Name: "web"}}),
 		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}))
 	got := explain(err, f)
-	for _, want := range []string{"\n*fmt.wrapError: ", "\n  *errors.joinError: ", "\n    *fmt.wrapError: ", "\n      *storage.NotFoundError: ", "\n    *fs.PathError: ", "\n      *errors.errorString: "} {
+	for _, want := range []string{"\n*fmt.wrapError\n", "\n  *errors.joinError\n", "\n    *fmt.wrapError\n", "\n      *storage.NotFoundError\n",
+		"\n    *fs.PathError\n", "\n      *errors.errorString\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
@@ -233,6 +236,10 @@ func TestInterruptHints(t *testing.T) {
 		{&registry.InterruptedError{Ref: "oci://host/web", Err: context.Canceled}, "Error: oci://host/web: interrupted\n"},
 		{&interruptedError{Err: fmt.Errorf("sign web: %w", context.Canceled)}, "Error: sign web: interrupted\n"},
 		{&interruptedError{Err: fmt.Errorf("pull: %w", signalled{}), Cause: signalled{}}, "Error: pull: interrupted\n"},
+		{&lock.LockedError{Release: "web", Holder: "alice@laptop (pid 7)", Doing: "upgrade", Ended: signalled{},
+			Since: time.Date(2026, 7, 1, 9, 5, 0, 0, time.Local)},
+			"Error: stopped waiting for the lock of release \"web\" (interrupt signal received): alice@laptop (pid 7) has been " +
+				"upgrading it since 2026-07-01 09:05:00\n  nothing was changed\n"},
 		{&event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled}, "Error: pre-render handler of chart \"web\": interrupted\n"},
 		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Core: true, Err: context.Canceled}, "Error: context canceled\nhint: interrupted: helm status shows how far the operation got\n"},
 		{&event.HandlerError{Event: "pre-delete", Owner: "permissions", Core: true, Err: context.Canceled}, "Error: interrupted\n"},

@@ -105,13 +105,23 @@ func (f *Factory) scriptRunners(flags ScriptFlags) (func() action.ScriptRunner, 
 	if flags.Off {
 		return nil, nil
 	}
+	hosts, err := f.ScriptHosts(flags)
+	if err != nil {
+		return nil, err
+	}
+	return func() action.ScriptRunner { return hosts() }, nil
+}
+
+// ScriptHosts returns a function that creates hosts of scripts, which share the permissions that
+// the user has accepted and end with the command.
+func (f *Factory) ScriptHosts(flags ScriptFlags) (func() *script.Host, error) {
 	limits, err := f.limits(flags)
 	if err != nil {
 		return nil, err
 	}
 	policy := script.Policy{Yes: flags.Yes, Accept: flags.Accept, Interactive: f.Interactive(), Ask: f.Ask}
 	approvals := &script.Approvals{Ask: approver(policy)}
-	return func() action.ScriptRunner {
+	return func() *script.Host {
 		host := &script.Host{
 			Start:   f.startScripts,
 			Approve: approvals.Approve,

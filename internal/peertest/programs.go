@@ -3,6 +3,7 @@
 package peertest
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,7 +20,9 @@ const (
 	Helm3 = "helm.sh/helm/v3/cmd/helm@v3.22.0"
 	// Diff is the newest version of the helm-diff plugin in the Go module proxy.
 	Diff = "github.com/databus23/helm-diff/v3@v3.9.11"
-	Docs = "github.com/norwoodj/helm-docs@v1.14.2"
+	// Unittest is the newest version of the helm-unittest plugin in the Go module proxy.
+	Unittest = "github.com/helm-unittest/helm-unittest@v1.1.2"
+	Docs     = "github.com/norwoodj/helm-docs@v1.14.2"
 )
 
 // Moonhelm returns the path of the binary under test: MOONHELM_TEST_HELM, or bin/helm of
@@ -86,6 +89,39 @@ func buildProgram(versioned, name, path string) (string, error) {
 		build.Dir = fresh
 		return runBuild(versioned, build)
 	})
+}
+
+// HelmUnittest builds the plugin helm-unittest and returns its path. This takes about two minutes the
+// first time.
+func HelmUnittest() (string, error) {
+	path, version, _ := strings.Cut(Unittest, "@")
+	return buildOnce("helm-unittest-"+version, "helm-unittest", func(fresh string) error {
+		// The replacement is the one of the plugin's own go.mod.
+		module := fmt.Sprintf("module build\n\ngo 1.26\n\nrequire %s %s\n\nreplace %s => %s\n", path, version,
+			"github.com/vmware-labs/yaml-jsonpath", "github.com/helm-unittest/yaml-jsonpath v0.4.0")
+		if err := os.WriteFile(filepath.Join(fresh, "go.mod"), []byte(module), 0o600); err != nil {
+			return err
+		}
+		build := exec.Command("go", "build", "-o", "helm-unittest", path+"/cmd/helm-unittest")
+		build.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -mod=mod")
+		build.Dir = fresh
+		return runBuild(Unittest, build)
+	})
+}
+
+// UnittestSource returns the directory of helm-unittest's module, which has its test charts.
+func UnittestSource() (string, error) {
+	cmd := exec.Command("go", "mod", "download", "-json", Unittest)
+	cmd.Dir = os.TempDir() // outside of any module
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("download %s: %w", Unittest, err)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		return "", err
+	}
+	return module.Dir, nil
 }
 
 // buildOnce returns the path of the program in the directory name. If it does not exist, build

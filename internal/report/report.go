@@ -13,6 +13,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -78,7 +79,7 @@ func (v View) table(s term.Streams, rel *release.Release) error {
 	fmt.Fprintf(&b, "STATUS: %s\n", Status(st, release.Status(safe(string(rel.Info.Status)))))
 	fmt.Fprintf(&b, "REVISION: %d\n", rel.Revision)
 	if !v.NoDescription {
-		fmt.Fprintf(&b, "DESCRIPTION: %s\n", safe(rel.Info.Description))
+		b.WriteString(ui.Screen(s, w, fmt.Sprintf("DESCRIPTION: %s\n", safe(rel.Info.Description))))
 	}
 	if v.Resources != "" {
 		fmt.Fprintf(&b, "RESOURCES:\n%s\n", v.Resources)

@@ -68,12 +68,12 @@ type Param struct {
 
 // ClassOf returns the class with a name; ok is false where there is none.
 func ClassOf(name string) (c Class, ok bool) {
-	all := Classes()
-	i := slices.IndexFunc(all, func(c Class) bool { return c.Name == name })
-	if i < 0 {
-		return Class{}, false
+	for _, one := range classes() {
+		if one.name == name {
+			return one.make(), true
+		}
 	}
-	return all[i], true
+	return Class{}, false
 }
 
 // Names returns the names of a class's fields.
@@ -102,10 +102,26 @@ func (f Field) Element() (class string, list bool) {
 	if inner, ok := strings.CutPrefix(name, "table<string, "); ok {
 		name, list = strings.TrimSuffix(inner, ">"), true
 	}
-	if _, ok := ClassOf(name); !ok {
+	if !slices.ContainsFunc(classes(), func(c classMaker) bool { return c.name == name }) {
 		return "", list
 	}
 	return name, list
+}
+
+// HasField reports whether a context has a field: "chart", "name" for ctx.chart.name. What a
+// field without a class holds is not known, and is not a field. No names are the context
+// itself.
+func HasField(names []string) bool {
+	class, list := "Context", false
+	for _, name := range names {
+		c, ok := ClassOf(class)
+		f, known := c.Field(name)
+		if !ok || !known || list {
+			return false
+		}
+		class, list = f.Element()
+	}
+	return true
 }
 
 // Tables returns the names of the tables that hold functions, with the names of what they

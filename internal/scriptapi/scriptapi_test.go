@@ -5,6 +5,7 @@ package scriptapi_test
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
@@ -61,9 +62,26 @@ func TestFieldOfClass(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	tables := scriptapi.Tables()
-	for name, want := range map[string][]string{"events": {"on", "off"}, "event": {"on", "off"}, "subchart": {"get", "init"}} {
+	for name, want := range map[string][]string{
+		"events": {"on", "off"}, "event": {"on", "off"}, "subchart": {"get", "init"},
+	} {
 		if got := tables[name]; !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestHasField(t *testing.T) {
+	for name, want := range map[string]bool{
+		"": true, "chart": true, "chart.name": true, "capabilities.has": true, "chart.nme": false, "vales": false,
+		"files.name": false, "values.image": false, "chart.name.x": false,
+	} {
+		var names []string
+		if name != "" {
+			names = strings.Split(name, ".")
+		}
+		if got := scriptapi.HasField(names); got != want {
+			t.Errorf("HasField(%q): got %t, want %t", name, got, want)
 		}
 	}
 }

@@ -4,9 +4,24 @@ package scriptapi
 
 // Classes returns all classes, the context first.
 func Classes() []Class {
-	return []Class{
-		contextClass(), chartClass(), releaseClass(), capabilitiesClass(), lintClass(), fileClass(), templateClass(),
-		dependencyClass(), objectClass(), maintainerClass(), resultClass(),
+	var out []Class
+	for _, c := range classes() {
+		out = append(out, c.make())
+	}
+	return out
+}
+
+// classMaker makes a class: the engine asks for one at a time.
+type classMaker struct {
+	name string
+	make func() Class
+}
+
+func classes() []classMaker {
+	return []classMaker{
+		{"Context", contextClass}, {"Chart", chartClass}, {"Release", releaseClass}, {"Capabilities", capabilitiesClass},
+		{"Lint", lintClass}, {"File", fileClass}, {"Template", templateClass}, {"Dependency", dependencyClass},
+		{"Object", objectClass}, {"Maintainer", maintainerClass}, {"Result", resultClass},
 	}
 }
 
@@ -121,6 +136,7 @@ func objectClass() Class {
 		{Name: "apiVersion", Type: "string", Mutable: true, Text: "its API version"},
 		{Name: "kind", Type: "string", Mutable: true, Text: "its kind"},
 		{Name: "metadata", Type: "table<string, any>", Optional: true, Mutable: true, Text: "its metadata"},
+		{Name: "name", Type: "string", Optional: true, Mutable: true, Text: "another name of `metadata.name`"},
 	}}
 }
 
@@ -167,7 +183,8 @@ func Functions() []Function {
 			Params: []Param{{Name: "apiVersion", Type: "string"}, {Name: "kind", Type: "string"},
 				{Name: "namespace", Type: "string", Optional: true}, {Name: "name", Type: "string", Optional: true}},
 			Returns: "table<string, any>"},
-		{Name: "print", Signature: "print(...)", Text: "writes a line to standard error, behind the chart's name",
+		{Name: "print", Signature: "print(...)", Text: "writes a line to standard error, behind the chart's name; a table " +
+			"as YAML",
 			Params: []Param{{Name: "...", Type: "any"}}},
 	}
 }

@@ -42,14 +42,16 @@ func FitMiddle(text string, columns int) string {
 	return Fit(Fit(text, columns-displaywidth.String(tail))+tail, columns)
 }
 
-// Fold breaks text into at most the given number of lines of at most columns columns, at spaces if
-// possible, and truncates the last one.
+// Fold breaks text into at most the given number of lines of at most columns columns, and truncates
+// the last one. It breaks at spaces, and a word only if it is longer than a line.
 func Fold(text string, columns, lines int) []string {
 	var out []string
 	for ; lines > 1 && displaywidth.String(text) > columns; lines-- {
 		head := displaywidth.TruncateString(text, max(columns, 1), "")
-		if space := strings.LastIndexByte(head, ' '); space > len(head)/2 {
-			head = head[:space]
+		if space := strings.LastIndexByte(head, ' '); space > 0 && text[len(head)] != ' ' {
+			if word, _, _ := strings.Cut(text[space+1:], " "); displaywidth.String(word) <= columns {
+				head = head[:space]
+			}
 		}
 		out, text = append(out, head), strings.TrimPrefix(text[len(head):], " ")
 	}

@@ -39,3 +39,26 @@ func TestFitMiddleLongText(t *testing.T) {
 		t.Errorf("got %q, %d columns", got, w)
 	}
 }
+
+func TestFold(t *testing.T) {
+	for _, test := range []struct {
+		name, text     string
+		columns, lines int
+		want           string
+	}{
+		{"it fits", "a b", 3, 2, "a b"},
+		{"at a space", "one two three", 9, 3, "one two|three"},
+		{"behind a whole word", "one two three", 7, 3, "one two|three"},
+		{"a short first word", "main: CrashLoopBackOff, crashed", 22, 3, "main:|CrashLoopBackOff,|crashed"},
+		{"a word longer than a line", "a " + strings.Repeat("x", 12), 10, 3, "a xxxxxxxx|xxxx"},
+		{"too many lines", "one two three four", 5, 2, "one|two …"},
+		{"wide characters", "猫猫猫", 4, 2, "猫猫|猫"},
+		{"no columns", "abc", 0, 2, "a|"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := strings.Join(Fold(test.text, test.columns, test.lines), "|"); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -110,6 +110,10 @@ func (b *Board) Report(e progress.Event) {
 		line = b.plainChange(e, now)
 	}
 	if line != "" {
+		if b.size != nil && e.Kind != progress.Log {
+			columns, _ := b.size()
+			line = Fold(line, columns)
+		}
 		b.printAbove(line+"\n", now)
 	} else if changed && b.drawn != nil {
 		b.draw(now)

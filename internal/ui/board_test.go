@@ -293,6 +293,15 @@ func TestWaitVerb(t *testing.T) {
 	}
 }
 
+func TestSummaryOfDeletion(t *testing.T) {
+	var w wait
+	now := time.Now()
+	w.update(progress.Event{Kind: progress.Waiting, Object: "ConfigMap/a", Text: "to be deleted"}, now)
+	if got, want := w.summary(now.Add(2900*time.Millisecond)), "ConfigMap/a not deleted after 2s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestTableColours(t *testing.T) {
 	st := term.Streams{Color: "always"}.Style(nil)
 	var w wait

@@ -18,6 +18,7 @@ func TestFold(t *testing.T) {
 		{"a hanging indent", "  Deployment/web: 0 of 1 pods", 20, "  Deployment/web: 0\n    of 1 pods"},
 		{"a word without room", "a " + strings.Repeat("x", 20) + " b", 10, "a\n  " + strings.Repeat("x", 20) + "\n  b"},
 		{"a log", "    | one two three four", 10, "    | one two three four"},
+		{"an excerpt", "  > 12 | a: b c d e f", 10, "  > 12 | a: b c d e f"},
 		{"wide characters", "猫猫 猫猫", 9, "猫猫\n  猫猫"},
 		{"colours have no width", "\x1b[31mError:\x1b[0m a", 10, "\x1b[31mError:\x1b[0m a"},
 		{"no columns", "a b", 0, "a\n  b"},

@@ -11,12 +11,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rogpeppe/go-internal/diff"
+
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // TraceText returns a function that prints the steps of an event bus: each event, its handlers in
-// order, and their changes. It is safe for concurrent use.
+// order, and their changes. Where it has colours, it shows what was and what is, with the lines of
+// objects and files. It is safe for concurrent use.
 func TraceText(w io.Writer, style term.Style) func(event.Step) {
 	var mu sync.Mutex
 	last := ""
@@ -38,16 +41,10 @@ func TraceText(w io.Writer, style term.Style) func(event.Step) {
 		}
 		b.WriteString(" " + style.Dim(round(s.Took).String()) + "\n")
 		for _, c := range s.Changes {
-			text := term.SafeLine(c.String())
-			switch {
-			case c.From == "":
-				text = style.Green(text)
-			case c.To == "":
-				text = style.Red(text)
-			default:
-				text = style.Yellow(text)
+			b.WriteString("      " + traceText(c, style) + "\n")
+			if style.On() {
+				b.WriteString(traceDiff(c, style))
 			}
-			b.WriteString("      " + text + "\n")
 		}
 		if s.Err != nil {
 			first, _, _ := strings.Cut(s.Err.Error(), "\n")
@@ -56,6 +53,64 @@ func TraceText(w io.Writer, style term.Style) func(event.Step) {
 		// An error of the trace must not fail the operation.
 		_, _ = io.WriteString(w, b.String())
 	}
+}
+
+// traceText returns a change as a line.
+func traceText(c event.Change, style term.Style) string {
+	text := term.SafeLine(c.String())
+	from, to := term.SafeLine(c.From), term.SafeLine(c.To)
+	switch {
+	case c.Whole() && c.From == "":
+		return style.Green(text)
+	case c.Whole() && c.To == "":
+		return style.Red(text)
+	case c.Whole(), c.From == "" && c.To == "":
+		return style.Yellow(text)
+	case c.From == "":
+		from = ""
+		to = style.Green("+ " + to)
+	case c.To == "":
+		from = style.Red("- " + from)
+	default:
+		from, to = style.Red(from)+" → ", style.Green(to)
+	}
+	return term.SafeLine(c.Path) + ": " + from + to
+}
+
+// maxTraceLines is how many lines of an object or file a trace shows.
+const maxTraceLines = 40
+
+// traceDiff returns the lines of an object or file that have changed.
+func traceDiff(c event.Change, style term.Style) string {
+	if c.Before == c.After {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSuffix(string(diff.Diff("", []byte(c.Before), "", []byte(c.After))), "\n"), "\n")
+	lines = lines[min(len(lines), 3):] // of the names
+	more := len(lines) - maxTraceLines
+	if more > 0 {
+		lines = lines[:maxTraceLines]
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		safe := term.SafeLine(line)
+		switch {
+		case strings.HasPrefix(line, "+"):
+			safe = style.Green(safe)
+		case strings.HasPrefix(line, "-"):
+			safe = style.Red(safe)
+		case strings.HasPrefix(line, "@@"):
+			if c.From == "" || c.To == "" {
+				continue
+			}
+			safe = style.Dim(safe)
+		}
+		b.WriteString("        " + safe + "\n")
+	}
+	if more > 0 {
+		b.WriteString("        " + style.Dim(fmt.Sprintf("… and %d more lines", more)) + "\n")
+	}
+	return b.String()
 }
 
 // traceLine is the JSON of a step.

@@ -5,6 +5,7 @@ package ui
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -91,6 +92,8 @@ func (w *wait) verb() string {
 	verb := ""
 	for _, o := range w.objects {
 		switch {
+		case strings.HasPrefix(o.text, "to be deleted"):
+			return "deleted"
 		case o.state != ready:
 		case o.text == "" || verb != "" && verb != o.text:
 			return "ready"

@@ -11,7 +11,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"ready", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, Readiness{Ready: true}},
 		{"not ready", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, status: {phase: Pending}}`,
-			Readiness{Reason: "to be bound: it is Pending"}},
+			Readiness{Reason: "not bound yet: it is Pending"}},
 		{"a job that runs", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, status: {startTime: now}}`,
 			Readiness{Reason: "0 of 1 completed"}},
 		{"failed", `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, status: {conditions:

@@ -80,6 +80,6 @@ func podFinished(t *api.Target, o map[string]any) (bool, string, error) {
 	case "":
 		return false, "to be scheduled", nil
 	default:
-		return false, "to complete: it is " + phase, nil
+		return false, "not completed yet: it is " + phase, nil
 	}
 }

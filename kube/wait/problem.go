@@ -86,11 +86,14 @@ func (e *PendingError) Unwrap() error { return e.Err }
 func (e *PendingError) TimedOut() bool { return errors.Is(e.Err, context.DeadlineExceeded) }
 
 // Outcome says how the wait has ended: "timed out after 12s: 7 of 11 objects are not ready".
-func (e *PendingError) Outcome() string {
+func (e *PendingError) Outcome() string { return e.End() + ": " + e.count() }
+
+// End is [PendingError.Outcome] without the objects: "timed out after 12s".
+func (e *PendingError) End() string {
 	if e.TimedOut() {
-		return fmt.Sprintf("timed out after %s: %s", elapsed(e.After), e.count())
+		return "timed out after " + elapsed(e.After)
 	}
-	return fmt.Sprintf("was stopped after %s (%s): %s", elapsed(e.After), e.Err, e.count())
+	return fmt.Sprintf("was stopped after %s (%s)", elapsed(e.After), e.Err)
 }
 
 // Lines returns a line for each object, with the lines about its cause, indented, below it. It
@@ -265,10 +268,10 @@ func indentedLines(lines []string) string {
 	return "\n  " + strings.Join(lines, "\n  ")
 }
 
-// elapsed formats a time in whole seconds, and a short one in tenths.
+// elapsed rounds a time to seconds, and a short one down to tenths.
 func elapsed(d time.Duration) string {
 	if d < time.Second {
 		return d.Truncate(100 * time.Millisecond).String()
 	}
-	return d.Truncate(time.Second).String()
+	return d.Round(time.Second).String()
 }

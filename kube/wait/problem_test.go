@@ -150,7 +150,7 @@ func TestProblemsOf(t *testing.T) {
 	}
 	claim := func(name string, details ...string) finding {
 		tg, _ := living(t, fmt.Sprintf(claimObject, name))
-		return finding{target: tg, missing: "to be bound: it is Pending", details: details}
+		return finding{target: tg, missing: "not bound yet: it is Pending", details: details}
 	}
 	for _, test := range []struct {
 		name     string
@@ -207,7 +207,7 @@ Deployment/d: 0 of 1 pods ready: container main of pod d-1 crashed (exit code 7)
 			},
 			want: `
 Deployment/full: 0 of 1 pods ready: pod full-1 cannot be scheduled: Insufficient cpu
-PersistentVolumeClaim/data: to be bound: it is Pending: ProvisioningFailed: storageclass "nowhere" not found
+PersistentVolumeClaim/data: not bound yet: it is Pending: ProvisioningFailed: storageclass "nowhere" not found
 Deployment/web: 0 of 1 pods ready: waits for PersistentVolumeClaim/data
 Deployment/new: 0 of 1 pods created: waits for PersistentVolumeClaim/data
 Deployment/far in namespace far: 0 of 1 pods created`,

@@ -165,9 +165,9 @@ func claimStatus(o map[string]any) verdict {
 	case "Bound":
 		return verdict{ready: true}
 	case "":
-		return verdict{missing: "to be bound"}
+		return verdict{missing: "not bound yet"}
 	default:
-		return verdict{missing: "to be bound: it is " + phase}
+		return verdict{missing: "not bound yet: it is " + phase}
 	}
 }
 

@@ -57,7 +57,7 @@ func referenceMissing(res *kstatus.Result, o map[string]any) string {
 	case "Pending termination":
 		return noOldPods(int64(numbers[0] - '0')).missing
 	case "PVC is not Bound. phase":
-		return strings.TrimSuffix("to be bound: it is "+numbers, ": it is unknown")
+		return strings.TrimSuffix("not bound yet: it is "+numbers, ": it is unknown")
 	case "ClusterIP not set. Service type":
 		return "to get a cluster address"
 	case "Install in progress":

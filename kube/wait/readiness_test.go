@@ -105,7 +105,7 @@ func TestReadinessRules(t *testing.T) {
 		{"a load balancer without address", service + "spec: {type: LoadBalancer, clusterIP: 10.0.0.1}\nstatus: {loadBalancer: {}}", "ready", "to get the load balancer's address"},
 		{"a load balancer with address", service + "spec: {type: LoadBalancer, clusterIP: 10.0.0.1}\nstatus: {loadBalancer: {ingress: [{ip: 1.2.3.4}]}}", "ready", same},
 		{"a load balancer with a given address", service + "spec: {type: LoadBalancer, clusterIP: 10.0.0.1, externalIPs: [1.2.3.4]}", "ready", same},
-		{"a claim that waits", claim + "status: {phase: Pending}", "to be bound: it is Pending", same},
+		{"a claim that waits", claim + "status: {phase: Pending}", "not bound yet: it is Pending", same},
 		{"a claim that is bound", claim + "status: {phase: Bound}", "ready", same},
 		{"a replication controller", rc + "spec: {replicas: 2}\nstatus: {observedGeneration: 2, readyReplicas: 1}", "1 of 2 pods ready", same},
 

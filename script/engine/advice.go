@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arnodel/golua/ast"
+	"github.com/arnodel/golua/ops"
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
@@ -34,7 +37,6 @@ func (e *engine) fieldless(meta *rt.Table, kind string) {
 const (
 	indexed  = "attempt to index a "
 	assigned = "attempt to set a field of a "
-	called   = "attempt to call a nil value"
 	looped   = "(table expected, got "
 	// fieldName is what functions are called that no traceback shows.
 	fieldName = "(field)"
@@ -48,25 +50,35 @@ func keyText(k rt.Value) string {
 	return clip(s, 100)
 }
 
-// nameOperand adds to golua's error which operand of the line it is about, where only
-// one can be meant.
+// nameOperand adds to golua's error which operand of the line it is about, as far as that can
+// be told.
 func (e *engine) nameOperand(text string, at place, line int) string {
-	if at.chart < 0 || at.chart >= len(e.charts) {
+	if at.chart < 0 || at.chart >= len(e.charts) || line < 1 {
 		return text
 	}
 	c := e.charts[at.chart]
-	source := sourceLine(c.files[strings.TrimPrefix(at.file, c.directory)], line)
-	if source == "" {
+	source := c.files[strings.TrimPrefix(at.file, c.directory)]
+	if source == "" || !strings.HasPrefix(text, "attempt to ") && !strings.HasPrefix(text, "bad argument #1 to '") {
 		return text
 	}
-	s := readOperands(source)
-	say := func(operands []string, format string, args ...any) string {
-		name, ok := only(operands)
-		if !ok {
-			return text
+	n := &naming{e: e, c: c, lineOperands: readOperands(source, line)}
+	for _, say := range []func(string) string{n.indexed, n.called, n.computed, n.joined, n.iteration} {
+		if said := say(text); said != "" {
+			return said
 		}
-		return fmt.Sprintf(format, append([]any{name}, args...)...)
 	}
+	return nameOperator(text)
+}
+
+// naming names what an error is about.
+type naming struct {
+	e *engine
+	c *chart
+	*lineOperands
+}
+
+// indexed names what has no fields.
+func (n *naming) indexed(text string) string {
 	for start, format := range map[string]string{
 		indexed: "%s is %s, so it has no %s", assigned: "%s is %s, so it cannot have a %s",
 	} {
@@ -75,43 +87,286 @@ func (e *engine) nameOperand(text string, at place, line int) string {
 		if !ok || !found {
 			continue
 		}
-		var holders []string
-		for _, f := range s.fields {
-			if f.key == strings.Trim(key, `"`) {
+		var holders []ast.ExpNode
+		for _, f := range n.fields {
+			if _, computed := keyOf(f.holder); f.key == strings.Trim(key, `"`) || f.key == "" && !computed {
 				holders = append(holders, f.holder)
 			}
 		}
-		if holder, ok := only(holders); ok {
-			return fmt.Sprintf(format, holder, article(kind), key) + c.advice(holder)
+		if holder := n.pick(holders, kind); holder != "" {
+			return fmt.Sprintf(format, holder, article(kind), key) + n.because(holder, kind)
 		}
 	}
-	if text == called {
-		var unknown []string
-		for _, name := range s.called {
-			if v, root := c.global(name); name == "" || !root || v.IsNil() {
-				unknown = append(unknown, name)
-			}
-		}
-		if name, ok := only(unknown); ok {
-			return strings.TrimPrefix(name, ":") + " is nil, and cannot be called" + c.advice(name)
-		}
+	return ""
+}
+
+// called names what is no function.
+func (n *naming) called(text string) string {
+	if text == "attempt to call a table value" && n.iterated != "" {
+		return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", n.iterated)
 	}
+	kind, ok := strings.CutPrefix(text, "attempt to call a ")
+	kind, isValue := strings.CutSuffix(kind, " value")
+	if !ok || !isValue {
+		return ""
+	}
+	if name := n.pick(n.notResults(), kind); name != "" {
+		return fmt.Sprintf("%s is %s, and cannot be called", name, article(kind)) + n.because(name, kind)
+	}
+	if method := n.unnamedMethod(); method != "" {
+		return fmt.Sprintf("%s is %s, and cannot be called", method, article(kind)) + n.because(":"+method, kind)
+	}
+	return ""
+}
+
+// notResults returns what the line calls, without what is called of a call of those: that fails
+// first.
+func (n *naming) notResults() []ast.ExpNode {
+	out := slices.DeleteFunc(slices.Clone(n.calls), func(e ast.ExpNode) bool {
+		call, ok := e.(ast.FunctionCall)
+		if !ok {
+			return false
+		}
+		v, known := n.value(call.Target)
+		return known && v.IsNil()
+	})
+	return out
+}
+
+// unnamedMethod returns the method that is called of what has no name, ("x"):upper(), "" for
+// none or several.
+func (n *naming) unnamedMethod() string {
+	method := ""
+	for _, e := range n.calls {
+		if v, known := n.value(e); known && !v.IsNil() {
+			continue
+		}
+		at, isIndex := e.(ast.IndexExp)
+		key, isName := keyOf(at.Idx)
+		if !isIndex || !isName || method != "" {
+			return ""
+		}
+		method = key
+	}
+	return method
+}
+
+// computed names an operand of arithmetic, a comparison, or #.
+func (n *naming) computed(text string) string {
 	if kind, ok := strings.CutPrefix(text, "attempt to get length of a "); ok {
-		return say(s.measured, "%s is %s, so it has no length", article(strings.TrimSuffix(kind, " value")))
+		kind = strings.TrimSuffix(kind, " value")
+		return n.say(n.measured, kind, "%s is %s, so it has no length")
 	}
-	if kind, ok := strings.CutPrefix(text, "attempt to concatenate a "); ok {
-		kind, _, _ = strings.Cut(kind, " value")
-		return say(s.joined, "%s is %s, which cannot be joined to text", article(kind))
+	if kind, ok := strings.CutPrefix(text, "attempt to unm a '"); ok {
+		return n.say(n.negated, strings.TrimSuffix(kind, "'"), "%s is %s, and - needs a number")
 	}
-	if text == "attempt to call a table value" && s.iterated != "" {
-		return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", s.iterated)
+	if kind, ok := strings.CutPrefix(text, "attempt to perform arithmetic on a "); ok {
+		kind = strings.TrimSuffix(kind, " value")
+		return n.say(n.operands(kind, arithmetical), kind, "%s is %s, and arithmetic needs numbers")
 	}
+	if rest, ok := strings.CutPrefix(text, "attempt to perform bitwise "); ok {
+		_, kind, _ := strings.Cut(rest, " on a ")
+		kind = strings.TrimSuffix(kind, " value")
+		return n.say(n.operands(kind, bitwise), kind, "%s is %s, and bitwise operators need whole numbers")
+	}
+	if x, y, ok := operandKinds(text, "attempt to compare a ", " value with a "); ok {
+		return n.pair(x, y, comparing, "%s is %s, and cannot be compared with %s")
+	}
+	if x, y, ok := operandKinds(text, "attempt to add a ", " value and a "); ok {
+		y, _, _ = strings.Cut(y, " value")
+		return n.pair(x, y, arithmetical, "%s is %s, and cannot be added to %s: + joins two strings, .. joins strings "+
+			"and numbers")
+	}
+	for _, op := range arithmeticNames() {
+		if x, y, ok := operandKinds(text, "attempt to "+op+" a '", "' with a '"); ok {
+			y = strings.TrimSuffix(y, "'")
+			if missing(x) && missing(y) {
+				return n.say(n.operands(x, arithmetical), x, "%s is %s, and arithmetic needs numbers")
+			}
+			return n.pair(x, y, arithmetical, "%s is %s, and arithmetic with %s needs numbers")
+		}
+	}
+	return ""
+}
+
+// arithmeticNames returns golua's names of operators.
+func arithmeticNames() []string { return []string{"add", "sub", "mul", "div", "idiv", "mod", "pow"} }
+
+// joined names what cannot be joined to text.
+func (n *naming) joined(text string) string {
+	rest, ok := strings.CutPrefix(text, "attempt to concatenate a ")
+	if !ok {
+		return ""
+	}
+	kind, _, _ := strings.Cut(rest, " value")
+	return n.say(n.operands(kind, joining), kind, "%s is %s, which cannot be joined to text")
+}
+
+// iteration names what pairs and ipairs cannot go through.
+func (n *naming) iteration(text string) string {
 	for _, name := range []string{"pairs", "ipairs"} {
 		if kind, ok := strings.CutPrefix(text, "bad argument #1 to '"+name+"' "+looped); ok {
-			return say(s.argument[name], "%s is %s, but %s needs a table", article(strings.TrimSuffix(kind, ")")), name)
+			kind = strings.TrimSuffix(kind, ")")
+			return n.say(n.argument[name], kind, "%s is %s, but "+name+" needs a table")
 		}
 	}
-	return nameOperator(text)
+	return ""
+}
+
+// operandKinds returns the types of the two operands that an error names.
+func operandKinds(text, before, between string) (x, y string, ok bool) {
+	rest, ok := strings.CutPrefix(text, before)
+	x, y, both := strings.Cut(rest, between)
+	return x, strings.TrimSuffix(y, " value"), ok && both
+}
+
+func (n *naming) say(operands []ast.ExpNode, kind, format string) string {
+	name := n.pick(operands, kind)
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(format, name, article(kind)) + n.because(name, kind)
+}
+
+// pair names the operand of two that is wrong: the one that is nil or null, else the first
+// that has a name.
+func (n *naming) pair(x, y string, is func(ops.Op) bool, format string) string {
+	if missing(y) && !missing(x) {
+		x, y = y, x
+	}
+	name := n.pick(n.operands(x, is), x)
+	if name == "" && !missing(x) {
+		x, y = y, x
+		name = n.pick(n.operands(x, is), x)
+	}
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(format, name, article(x), article(y)) + n.because(name, x)
+}
+
+func missing(kind string) bool { return kind == "nil" || kind == "null" }
+
+// operands returns the operands of some operators that can be of a type.
+func (n *naming) operands(kind string, is func(ops.Op) bool) []ast.ExpNode {
+	var out []ast.ExpNode
+	for _, b := range n.binary {
+		if !is(b.op) {
+			continue
+		}
+		for _, e := range []ast.ExpNode{b.left, b.right} {
+			if of := literalKind(e); of == "" || of == kind {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+func arithmetical(op ops.Op) bool {
+	return op == ops.OpAdd || op == ops.OpSub || op == ops.OpMul || op == ops.OpDiv || op == ops.OpFloorDiv ||
+		op == ops.OpMod || op == ops.OpPow
+}
+
+func comparing(op ops.Op) bool {
+	return op == ops.OpLt || op == ops.OpLeq || op == ops.OpGt || op == ops.OpGeq
+}
+
+func joining(op ops.Op) bool { return op == ops.OpConcat }
+
+func bitwise(op ops.Op) bool {
+	return op == ops.OpBitAnd || op == ops.OpBitOr || op == ops.OpBitXor || op == ops.OpShiftL || op == ops.OpShiftR
+}
+
+// mostOperands is how many operands an error names where any of them can be meant.
+const mostOperands = 3
+
+// pick returns the name of the operand that is of a type: of several the first that is known
+// to be, or all that can be. It is "" where one of them has no name.
+func (n *naming) pick(operands []ast.ExpNode, kind string) string {
+	var are, may []string
+	for _, e := range operands {
+		name := n.described(e)
+		switch v, known := n.value(e); {
+		case known && typeName(v) == kind:
+			are = append(are, name)
+		case !known:
+			may = append(may, name)
+		}
+	}
+	slices.Sort(may)
+	may = slices.Compact(may)
+	if len(may) == 0 && len(are) > 0 {
+		return are[0]
+	}
+	all := append(may, are...)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) == 0 || len(all) > mostOperands || all[0] == "" {
+		return ""
+	}
+	return strings.Join(all, " or ")
+}
+
+func typeName(v rt.Value) string { return v.CustomTypeName() }
+
+// value returns what an expression is, where it is a path from a global or from the context
+// of the handler that runs.
+func (n *naming) value(e ast.ExpNode) (v rt.Value, known bool) {
+	switch e := e.(type) {
+	case ast.Name:
+		if slices.Contains(n.c.names.declared, e.Val) {
+			if q := n.e.request; e.Val == "ctx" && q != nil && len(q.order) > 0 {
+				return q.order[0].self, true
+			}
+			return rt.NilValue, false
+		}
+		return n.c.env.Get(rt.StringValue(e.Val)), true
+	case ast.IndexExp:
+		coll, known := n.value(e.Coll)
+		k, isConstant := constantKey(e.Idx)
+		if !known || !isConstant {
+			return rt.NilValue, false
+		}
+		if v, ok := n.e.viewOf(coll); ok {
+			got, err := v.get(k)
+			return got, err == nil
+		}
+		t, ok := coll.TryTable()
+		if !ok {
+			return rt.NilValue, false
+		}
+		return t.Get(k), true
+	}
+	return rt.NilValue, false
+}
+
+func constantKey(e ast.ExpNode) (rt.Value, bool) {
+	switch e := e.(type) {
+	case ast.String:
+		return rt.StringValue(string(e.Val)), true
+	case ast.Int:
+		return rt.IntValue(int64(e.Val)), true
+	}
+	return rt.NilValue, false
+}
+
+// because returns what was likely meant by a name that is nil, or why it is nil.
+func (n *naming) because(name, kind string) string {
+	if kind != "nil" {
+		return ""
+	}
+	if advice := n.c.advice(name); advice != "" {
+		return advice
+	}
+	context, _ := scriptapi.ClassOf("Context")
+	if f, ok := context.Field(strings.TrimPrefix(name, "ctx.")); ok && f.Optional && n.e.request != nil {
+		return "; " + n.e.request.event + " has none"
+	}
+	if strings.HasPrefix(name, "ctx.values.") && !strings.Contains(name, " ") {
+		return "; values.yaml gives it no default"
+	}
+	return ""
 }
 
 // nameOperator writes an operator as Lua does: golua's "attempt to sub a 'nil' with a 'nil'".
@@ -159,7 +414,7 @@ func (c *chart) advice(expr string) string {
 	} else if i := strings.LastIndexAny(expr, ".:"); i >= 0 {
 		prefix, name = expr[:i+1], expr[i+1:]
 		if prefix == "ctx." {
-			return didYouMean(contextFields(), prefix, name, 2)
+			return "" // an unknown field is an error of its own
 		}
 		of, _ := c.global(expr[:i])
 		table, _ = of.TryTable()
@@ -181,7 +436,8 @@ func (c *chart) advice(expr string) string {
 }
 
 func didYouMean(names []string, prefix, name string, most int) string {
-	if meant := suggest.Similar(names, name, most, strings.ToLower); meant != "" && len(name) > 2 {
+	meant := suggest.Similar(names, name, most, strings.ToLower)
+	if meant != "" && (len(name) > 2 || strings.EqualFold(meant, name)) {
 		return fmt.Sprintf("; did you mean %s%s?", prefix, meant)
 	}
 	return ""
@@ -205,16 +461,6 @@ func (c *chart) global(expr string) (v rt.Value, root bool) {
 		}
 	}
 	return v, true
-}
-
-// only returns the one name of a list that has no other.
-func only(list []string) (string, bool) {
-	slices.Sort(list)
-	list = slices.Compact(list)
-	if len(list) != 1 || list[0] == "" {
-		return "", false
-	}
-	return list[0], true
 }
 
 // nameFunction adds the function to golua's error about an argument.

@@ -137,7 +137,7 @@ func (e *engine) rawGet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	}
 	if v, ok := e.viewOf(c.Arg(0)); ok {
 		got, err := v.get(c.Arg(1))
-		if err != nil {
+		if _, unknown := errors.AsType[*unknownError](err); err != nil && !unknown {
 			return nil, err
 		}
 		return c.PushingNext1(t.Runtime, got), nil
@@ -157,6 +157,7 @@ func (e *engine) rawSet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		if err := v.set(c.Arg(1), c.Arg(2)); err != nil {
 			return nil, err
 		}
+		e.rawWrote(c)
 		return c.PushingNext1(t.Runtime, c.Arg(0)), nil
 	}
 	tab, err := e.tableArg(c, 0, "rawset")
@@ -166,6 +167,7 @@ func (e *engine) rawSet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if err := t.SetTableCheck(tab, c.Arg(1), c.Arg(2)); err != nil {
 		return nil, err
 	}
+	e.rawWrote(c)
 	return c.PushingNext1(t.Runtime, c.Arg(0)), nil
 }
 

@@ -134,6 +134,8 @@ func (b *blocks) hostConn(t *token.Token) {
 func missingEnd(text string, at *token.Token) string {
 	switch at.Type {
 	case token.EOF, token.KwEnd, token.KwUntil, token.SgCloseBkt, token.SgCloseBrace, token.SgCloseSquareBkt:
+	case token.KwIf: // golua's parser names the if that has no end
+		return fmt.Sprintf(" (the if of line %d, or a block in it, has no end)", at.Line)
 	default:
 		return ""
 	}

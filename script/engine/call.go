@@ -21,12 +21,13 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	if e.r == nil {
 		return nil, errNotStarted
 	}
-	id, _ := body["handler"].(int64)
-	i := slices.IndexFunc(e.handlers, func(h *handler) bool { return h.id == id })
-	if i < 0 {
+	h, err := e.called(body)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
 		return e.withRegistry(map[string]any{"gone": true, "changes": []any{}}), nil
 	}
-	h := e.handlers[i]
 	ref, ok := body["context"].(wire.Ref)
 	if !ok || ref.List {
 		return nil, errors.New("the call has no context")
@@ -35,6 +36,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	q.event, _ = body["event"].(string)
 	q.chart = h.chart.index
 	q.lint, _ = body["lint"].(bool)
+	q.blame = newBlame()
 	q.may = map[string]bool{}
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
@@ -45,26 +47,122 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	e.request = q
 	defer q.end()
 	defer e.flush()
-	var out []any
-	err := e.inLua(h.chart.index, func(t *rt.Thread) error {
+	var out, items, results []any
+	err = e.inLua(h.chart.index, func(t *rt.Thread) error {
 		ctx := q.context(ref, "ctx").self
-		if _, err := rt.Call1(t, h.fn, ctx); err != nil {
+		given := rt.NewTerminationWith(nil, 0, true)
+		if err := rt.Call(t, h.fn, []rt.Value{ctx}, given); err != nil {
 			return err
 		}
 		var err error
+		if h.typed {
+			if results, err = e.shown(t, h.chart, given.Etc()); err != nil {
+				return err
+			}
+		} else if values := given.Etc(); len(values) > 0 {
+			e.warnReturned(h, values[0])
+		}
 		if out, err = q.changes(); err != nil {
 			return e.handlerError(h, err)
 		}
+		items = q.items()
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return e.withRegistry(map[string]any{"changes": out}), nil
+	return e.withRegistry(map[string]any{"changes": out, "items": items, "results": results}), nil
 }
 
-// handlerError returns an error about the changes of a handler, at its position.
+// unfinished ends the error of a line in which a block or a bracket is open.
+const unfinished = " (the line ends too early)"
+
+// promptFile is what a line that was typed is called in errors.
+const promptFile = "prompt"
+
+// called returns the handler that a call is about, nil if it was removed, or a line that was
+// typed as one.
+func (e *engine) called(body map[string]any) (*handler, error) {
+	line, typed := body["source"].(string)
+	if !typed {
+		id, _ := body["handler"].(int64)
+		i := slices.IndexFunc(e.handlers, func(h *handler) bool { return h.id == id })
+		if i < 0 {
+			return nil, nil
+		}
+		return e.handlers[i], nil
+	}
+	index, ok := body["chart"].(int64)
+	if !ok || index < 0 || index >= int64(len(e.charts)) {
+		return nil, errors.New("the request names no chart")
+	}
+	c := e.charts[index]
+	h := &handler{chart: c, where: promptFile + ":1", typed: true}
+	at := place{chart: c.index, file: promptFile}
+	e.sources[c.path+"/"+promptFile] = at
+	return h, e.inLua(c.index, func(t *rt.Thread) (err error) {
+		// A line is an expression or, if it is none, statements.
+		if h.fn, err = e.compileLine(t, at, "local ctx = ... return "+line); err != nil {
+			h.fn, err = e.compileLine(t, at, "local ctx = ... "+line)
+		}
+		return err
+	})
+}
+
+// compileLine returns the text of a line as a function.
+func (e *engine) compileLine(t *rt.Thread, at place, text string) (rt.Value, error) {
+	c := e.charts[at.chart]
+	b, err := readBlocks(text)
+	if err != nil {
+		return rt.NilValue, newSyntaxError(at, text, err)
+	}
+	e.r.RequireCPU(uint64(len(text)) * 20)
+	e.r.RequireMem(uint64(len(text)) * 20)
+	chunk, err := e.compileText(c.path+"/"+promptFile, text, b, c.namesOf(promptFile), rt.TableValue(c.env))
+	if err != nil {
+		wrong := newSyntaxError(at, text, err)
+		if len(b.open) > 0 {
+			wrong.text += unfinished
+		}
+		return rt.NilValue, wrong
+	}
+	return rt.Call1(t, rt.FunctionValue(chunk), e.hook)
+}
+
+// shown returns the values that a line gave as text to be shown: tables as YAML.
+func (e *engine) shown(t *rt.Thread, c *chart, values []rt.Value) ([]any, error) {
+	out := []any{}
+	for _, v := range values {
+		if s, ok := v.TryString(); ok {
+			out = append(out, strconv.Quote(s))
+			continue
+		}
+		text, err := e.shownText(c, t, v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// warnReturned warns once of a handler that returns a value.
+func (e *engine) warnReturned(h *handler, v rt.Value) {
+	if v.IsNil() || h.warned {
+		return
+	}
+	h.warned = true
+	e.printLine(h.chart, fmt.Sprintf("warning: %s: the %s handler returns a %s, which is ignored: what it changes in "+
+		"its context takes effect", h.where, h.event, v.CustomTypeName()))
+}
+
+// handlerError returns an error about the changes of a handler, at the position of the
+// statement that made it or, where that is not known, of the handler.
 func (e *engine) handlerError(h *handler, err error) error {
+	if wrong, ok := errors.AsType[*blamedError](err); ok {
+		return &scriptError{text: clip(err.Error(), maxMessage), chart: wrong.at.chart, file: wrong.at.file,
+			line: wrong.at.line}
+	}
 	f := &scriptError{text: clip(err.Error(), maxMessage), chart: h.chart.index, file: h.where}
 	if i := strings.LastIndexByte(h.where, ':'); i >= 0 {
 		f.file = h.where[:i]
@@ -84,12 +182,15 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	}
 	c := e.charts[index]
 	name, _ := body["name"].(string)
-	fn, ok := c.functions[name]
+	fn, ok := c.function(name)
 	if !ok {
 		return nil, fmt.Errorf("chart %q has no template function %q", c.name, name)
 	}
 	args, _ := body["args"].([]any)
 	q := e.newRequest()
+	if err := q.receive(body["contents"]); err != nil {
+		return nil, err
+	}
 	e.request = q
 	defer q.end()
 	defer e.flush()
@@ -97,6 +198,10 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	err := e.inLua(c.index, func(t *rt.Thread) error {
 		values := make([]rt.Value, len(args))
 		for i, a := range args {
+			if ref, isRoot := a.(wire.Ref); isRoot {
+				values[i] = e.wrap(&frozen{request: q, path: "$", always: true, from: ref})
+				continue
+			}
 			v, err := e.bridge.FromGo(a)
 			if err != nil {
 				return fmt.Errorf("argument %d of %s: %w", i+1, name, err)

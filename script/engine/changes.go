@@ -20,6 +20,7 @@ type changes struct {
 	request *request
 	out     []any
 	state   map[*node]int
+	trail   []step // the tables around the one that is compared
 }
 
 const (
@@ -42,6 +43,7 @@ func (q *request) changes() ([]any, error) {
 				return nil, err
 			}
 			path := ctx.path + "." + field
+			c.trail = []step{{ctx.self.AsTable(), []any{field}}}
 			if t := v.AsTable(); t != n.table {
 				if _, err = q.content(ref); err == nil {
 					err = c.compare(n, t, path)
@@ -61,7 +63,7 @@ func (q *request) changes() ([]any, error) {
 func (c *changes) visit(n *node, path string) error {
 	switch {
 	case c.state[n] == visiting:
-		return fmt.Errorf("%s is a table that holds itself", path)
+		return c.blamed(fmt.Errorf("%s is a table that holds itself", path), nil)
 	case c.state[n] == visited || !n.loaded:
 		return nil
 	}
@@ -77,13 +79,16 @@ func (c *changes) compare(n *node, t *rt.Table, path string) error {
 	if err != nil {
 		return err
 	}
+	now = c.sameKind(n.Content, now, t)
 	change, err := n.Diff(now)
 	if err != nil {
-		return fmt.Errorf("%s %w", path, err)
+		return c.blamed(fmt.Errorf("%s %w", path, err), t)
 	}
 	if change != nil {
 		c.out = append(c.out, change)
 	}
+	c.trail = append(c.trail, step{table: t})
+	defer func() { c.trail = c.trail[:len(c.trail)-1] }()
 	return c.below(now, path)
 }
 
@@ -98,7 +103,7 @@ func (c *changes) content(t *rt.Table, path string) (any, error) {
 	sent, err := q.e.bridge.ToWire(rt.TableValue(t))
 	var wrong *bridge.Error
 	if errors.As(err, &wrong) {
-		return nil, fmt.Errorf("%s%s %s", path, wrong.Path, wrong.Problem)
+		return nil, c.blamed(fmt.Errorf("%s%s %s", path, wrong.Path, wrong.Problem), t, c.request.culprit(t, wrong)...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -109,6 +114,14 @@ func (c *changes) content(t *rt.Table, path string) (any, error) {
 // below visits the nodes that a value refers to.
 func (c *changes) below(v any, path string) error {
 	c.request.e.r.RequireCPU(1)
+	last := &c.trail[len(c.trail)-1]
+	down := func(key, v any, path string) error {
+		last.keys = append(last.keys, key)
+		err := c.below(v, path)
+		last = &c.trail[len(c.trail)-1]
+		last.keys = last.keys[:len(last.keys)-1]
+		return err
+	}
 	switch v := v.(type) {
 	case wire.Ref:
 		n, err := c.request.node(v)
@@ -121,18 +134,56 @@ func (c *changes) below(v any, path string) error {
 			if isScalar(x) {
 				continue
 			}
-			if err := c.below(x, path+"["+strconv.Itoa(i+1)+"]"); err != nil {
+			if err := down(int64(i+1), x, path+"["+strconv.Itoa(i+1)+"]"); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
 		for _, k := range sortedFields(v) {
-			if err := c.below(v[k], path+"."+clip(k, 100)); err != nil {
+			if err := down(k, v[k], path+"."+clip(k, 100)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// sameKind returns what a table has become, with empty tables in the place of lists as lists:
+// {} says neither, and what stood there does. Tables that helm.list or helm.map has marked
+// are what they are.
+func (c *changes) sameKind(sent, now any, t *rt.Table) any {
+	c.request.e.r.RequireCPU(1)
+	inner := func(key rt.Value, sent, now any) any {
+		if isScalar(sent) {
+			return now
+		}
+		if in, ok := t.Get(key).TryTable(); ok {
+			return c.sameKind(sent, now, in)
+		}
+		return now
+	}
+	ref, isRef := sent.(wire.Ref)
+	_, isList := sent.([]any)
+	switch now := now.(type) {
+	case map[string]any:
+		if _, marked := c.request.e.bridge.IsList(t); len(now) == 0 && !marked && (isList || isRef && ref.List) {
+			return []any{}
+		}
+		was, _ := sent.(map[string]any)
+		for k, v := range now {
+			if !isScalar(v) {
+				now[k] = inner(rt.StringValue(k), was[k], v)
+			}
+		}
+	case []any:
+		was, _ := sent.([]any)
+		for i := range min(len(now), len(was)) {
+			if !isScalar(now[i]) {
+				now[i] = inner(rt.IntValue(int64(i+1)), was[i], now[i])
+			}
+		}
+	}
+	return now
 }
 
 func isScalar(v any) bool {

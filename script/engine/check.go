@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/arnodel/golua/ast"
-	"github.com/arnodel/golua/token"
+	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/script/engine/internal/analysis"
+	"github.com/moonhelm/moonhelm/script/engine/modules"
 )
 
 // check compiles scripts and runs nothing.
@@ -22,8 +23,7 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 	if e.r != nil {
 		return nil, fmt.Errorf("scripts are checked before they are started, or in another process")
 	}
-	c := &checker{e: &engine{host: e.host, limits: e.limits, exit: e.exit, base: e.base}, problems: []any{},
-		requires: []any{}, events: []any{}}
+	c := &checker{e: &engine{host: e.host, limits: e.limits, exit: e.exit, base: e.base}, problems: []any{}}
 	c.e.clock.limit = e.clock.left()
 	c.e.newRuntime(0)
 	for _, ch := range charts {
@@ -35,23 +35,18 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 			}
 		}
 	}
-	return map[string]any{"problems": c.problems, "requires": c.requires, "events": c.events}, nil
+	return c.analyze(charts, body), nil
 }
 
 type checker struct {
-	e                          *engine
-	problems, requires, events []any
+	e        *engine
+	problems []any
 }
 
+// file compiles a file.
 func (c *checker) file(ch *chart, file string) error {
-	if len(file) < 5 || file[len(file)-4:] != ".lua" {
+	if !strings.HasSuffix(file, ".lua") {
 		return nil
-	}
-	at := map[string]any{"chart": int64(ch.index), "file": ch.directory + file}
-	note := func(list *[]any, line int, key, text string) {
-		m := maps.Clone(at)
-		m["line"], m[key] = int64(line), text
-		*list = append(*list, m)
 	}
 	err := c.e.inLua(ch.index, func(t *rt.Thread) error {
 		_, err := c.e.compile(ch, file)
@@ -61,51 +56,77 @@ func (c *checker) file(ch *chart, file string) error {
 		if f.limit != "" || c.e.dead != nil {
 			return f
 		}
-		note(&c.problems, f.line, "message", f.text)
+		c.problems = append(c.problems, map[string]any{"chart": int64(ch.index), "file": ch.directory + file,
+			"line": int64(f.line), "message": f.text, "severity": "error"})
 		return nil
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// analyze adds what package analysis finds in scripts that compile.
+func (c *checker) analyze(charts []*chart, body map[string]any) map[string]any {
+	analyzed := make([]*analysis.Chart, len(charts))
+	at := make(map[*analysis.Chart]int64, len(charts))
+	for i, ch := range charts {
+		analyzed[i] = &analysis.Chart{Directory: ch.directory, Files: ch.files, Requires: map[string]*analysis.Chart{},
+			Grants: ch.asks}
+		at[analyzed[i]] = int64(i)
 	}
-	var last [4]*token.Token // the tokens before, the latest last
-	return tokens(ch.files[file], func(t *token.Token) error {
-		if t.Type == token.STRING || t.Type == token.LONGSTRING {
-			if name, ok := literal(t); ok {
-				switch calledFunction(last) {
-				case "require":
-					note(&c.requires, t.Line, "name", name)
-				case "events.on":
-					note(&c.events, t.Line, "name", name)
-				}
-			}
+	for i, ch := range charts {
+		for name, n := range ch.requires {
+			analyzed[i].Requires[name] = analyzed[n]
 		}
-		copy(last[:], last[1:])
-		last[3] = t
-		return nil
+	}
+	found := analysis.Check(analyzed, c.known(body))
+	for _, f := range found.Findings {
+		severity := "warning"
+		if f.Severity == analysis.Error {
+			severity = "error"
+		}
+		c.problems = append(c.problems, map[string]any{"chart": at[f.Chart], "file": f.File, "line": int64(f.Line),
+			"message": f.Message, "severity": severity})
+	}
+	uses := func(list []analysis.Use) []any {
+		out := make([]any, len(list))
+		for i, u := range list {
+			out[i] = map[string]any{"chart": at[u.Chart], "file": u.File, "line": int64(u.Line), "name": u.Name}
+		}
+		return out
+	}
+	return map[string]any{"problems": c.problems, "requires": uses(found.Requires), "events": uses(found.Events)}
+}
+
+// known returns what scripts can use.
+func (c *checker) known(body map[string]any) analysis.Known {
+	k := analysis.Known{Granted: map[string]string{}, Events: map[string][]string{},
+		Lua: slices.Collect(maps.Keys(c.e.lib.tables))}
+	k.Absent = slices.AppendSeq(slices.Collect(maps.Keys(absent)), maps.Keys(elsewhere))
+	plain, full := &chart{}, &chart{grants: []string{modules.Network, modules.IO, modules.OS}}
+	c.e.newEnvironment(plain)
+	c.e.newEnvironment(full)
+	k.Globals = globalNames(plain.env)
+	for _, name := range globalNames(full.env) {
+		table, _, _ := strings.Cut(name, ".")
+		if !slices.Contains(k.Globals, name) {
+			k.Granted[name] = absent[table]
+		}
+	}
+	events, _ := body["events"].(map[string]any)
+	for name, fields := range events {
+		k.Events[name] = texts(fields)
+	}
+	return k
+}
+
+// globalNames returns the names of globals, and of the fields of tables among them.
+func globalNames(env *rt.Table) []string {
+	var out []string
+	each(env, func(name string, v rt.Value) {
+		out = append(out, name)
+		if t, ok := v.TryTable(); ok && t != env {
+			each(t, func(field string, _ rt.Value) { out = append(out, name+"."+field) })
+		}
 	})
-}
-
-func literal(t *token.Token) (string, bool) {
-	if t.Type == token.LONGSTRING {
-		return string(ast.NewLongString(t).Val), true
-	}
-	s, err := ast.NewString(t)
-	return string(s.Val), err == nil
-}
-
-// calledFunction returns the function whose first argument is next: require or events.on,
-// "" for all others.
-func calledFunction(last [4]*token.Token) string {
-	is := func(t *token.Token, text string) bool { return t != nil && string(t.Lit) == text }
-	n := 3
-	if is(last[n], "(") {
-		n--
-	}
-	switch {
-	case is(last[n], "require") && (n == 0 || !is(last[n-1], ".") && !is(last[n-1], ":") && !is(last[n-1], "function")):
-		return "require"
-	case n >= 2 && is(last[n], "on") && is(last[n-1], ".") && (is(last[n-2], "events") || is(last[n-2], "event")):
-		return "events.on"
-	}
-	return ""
+	slices.Sort(out)
+	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -31,9 +32,7 @@ func changeable() []string {
 }
 
 // contextFields returns the names of all fields.
-func contextFields() []string {
-	return slices.Concat([]string{"charts", "minimal", "dryRun", "results", "lint"}, constant(), changeable())
-}
+func contextFields() []string { return classNames("Context") }
 
 // context returns the context of a Ref.
 func (q *request) context(ref wire.Ref, path string) *handlerContext {
@@ -66,7 +65,7 @@ func (s *handlerContext) load() error {
 func (s *handlerContext) get(k rt.Value) (rt.Value, error) {
 	name, ok := k.TryString()
 	if !ok {
-		return rt.NilValue, nil
+		return rt.NilValue, unknownField(s.path, k, contextFields())
 	}
 	if v, ok := s.values[name]; ok {
 		return v, nil
@@ -84,7 +83,7 @@ func (s *handlerContext) get(k rt.Value) (rt.Value, error) {
 func (s *handlerContext) field(name string) (rt.Value, error) {
 	q, e := s.request, s.request.e
 	v, there := s.fields[name]
-	f := &frozen{request: q, path: s.path + "." + name, from: v}
+	f := &frozen{request: q, path: s.path + "." + name, from: v, within: "Context", field: name}
 	switch {
 	case q.ended() && there && !isScalar(v):
 		return rt.NilValue, errEnded
@@ -95,13 +94,22 @@ func (s *handlerContext) field(name string) (rt.Value, error) {
 		return rt.BoolValue(on), nil
 	case name == "charts":
 		return e.wrap(s.charts(f)), nil
+	case !there && !slices.Contains(contextFields(), name):
+		return rt.NilValue, unknownField(s.path, rt.StringValue(name), contextFields())
 	case !there:
 		return rt.NilValue, nil
 	case slices.Contains(constant(), name):
 		return e.wrap(s.constant(name, f)), nil
 	case slices.Contains(changeable(), name) && q.may[name]:
-		if _, isRef := v.(wire.Ref); !isRef {
+		ref, isRef := v.(wire.Ref)
+		if !isRef {
 			return rt.NilValue, fmt.Errorf("the host's %s is not a reference", name)
+		}
+		if n, err := q.node(ref); err == nil && ref.List {
+			c, _ := scriptapi.ClassOf("Context")
+			of, _ := c.Field(name)
+			n.items, _ = of.Element()
+			n.path = s.path + "." + name
 		}
 		return e.bridge.FromGo(v)
 	case isScalar(v):

@@ -22,7 +22,8 @@ assert(ctx.release.isInstall == true and ctx.release.isUpgrade() == false and ct
 assert(ctx.capabilities.has("batch/v1") and ctx.capabilities:has("v1") and not ctx.capabilities.has("v2"))
 assert(ctx.capabilities().helmVersion == "4.0.0")
 assert(type(ctx) == "table" and type(ctx.chart) == "table" and type(ctx.values) == "table")
-assert(ctx.dryRun == true and ctx.minimal == false and ctx.lint == nil and ctx.nothing == nil)
+assert(ctx.dryRun == true and ctx.minimal == false and ctx.lint == nil and ctx.results == nil)
+assert(rawget(ctx, "nothing") == nil and rawget(ctx.chart, "nothing") == nil and not pcall(function() return ctx.nothing end))
 local n = 0
 for i, k in ipairs(ctx.chart.keywords) do n = n + i end
 assert(n == 3)

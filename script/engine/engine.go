@@ -152,10 +152,14 @@ func (e *engine) answer(m wire.Message) (wire.Message, error) {
 		work = func() (map[string]any, error) { return e.call(m.Body) }
 	case wire.Template:
 		work = func() (map[string]any, error) { return e.template(m.Body) }
+	case wire.Test:
+		work = func() (map[string]any, error) { return e.runTest(m.Body) }
 	case wire.Check:
 		return e.guarded(func() (map[string]any, error) { return e.check(m.Body) })
 	default:
 		return wire.Message{}, fmt.Errorf("a %s message is not a request", m.Kind)
 	}
-	return e.guarded(work)
+	answer, err := e.guarded(work)
+	e.addCoverage(answer)
+	return answer, err
 }

@@ -26,6 +26,7 @@ func (e *engine) newEnvironment(c *chart) {
 		Chart: c.index, Grants: c.grants, Environ: e.environ, Ask: e.ask,
 		Print: func(line string) error { e.printLine(c, line); return nil },
 	})
+	e.strictGlobals(c)
 }
 
 // language adds what every script has.
@@ -55,6 +56,10 @@ func (e *engine) install(c *chart, o modules.Options) {
 	e.cleanup = append(e.cleanup, modules.Install(e.bridge, c.env, o))
 	c.builtin = map[string]rt.Value{}
 	each(c.env, func(name string, v rt.Value) { c.builtin[name] = v })
+	if t, ok := c.builtin["yaml"].TryTable(); ok {
+		c.encodeYAML = t.Get(rt.StringValue("encode"))
+	}
+	e.strictTables(c)
 }
 
 // tableOf makes a table of functions.
@@ -69,14 +74,17 @@ func (e *engine) tableOf(fields map[string]rt.Value) rt.Value {
 func (e *engine) luaPrint(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	var b strings.Builder
 	for i, v := range gc.Etc() {
-		s, err := e.text(t, v)
+		s, err := e.shownText(c, t, v)
 		if err != nil {
 			return nil, err
 		}
 		if int64(len(s)) > e.limits.Output {
 			e.stop(limitOutput)
 		}
-		if i > 0 {
+		switch {
+		case i > 0 && strings.Contains(s, "\n") && v.Type() == rt.TableType:
+			b.WriteByte('\n')
+		case i > 0:
 			b.WriteByte('\t')
 		}
 		t.RequireBytes(len(s))
@@ -84,6 +92,29 @@ func (e *engine) luaPrint(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error
 	}
 	e.printLine(c, b.String())
 	return gc.Next(), nil
+}
+
+// shownText returns a value as print shows it: a table that is data as YAML.
+func (e *engine) shownText(c *chart, t *rt.Thread, v rt.Value) (string, error) {
+	table, ok := v.TryTable()
+	if !ok {
+		return e.text(t, v)
+	}
+	if meta := table.Metatable(); meta != nil && meta != e.views {
+		if _, marked := e.bridge.IsList(table); !marked {
+			return e.text(t, v)
+		}
+	}
+	if shown, ok := e.viewOf(v); ok {
+		if ctx, isContext := shown.(*handlerContext); isContext {
+			return ctx.path + ", with the fields " + strings.Join(contextFields(), ", "), nil
+		}
+	}
+	encoded, err := rt.Call1(t, c.encodeYAML, v)
+	if text, isText := encoded.TryString(); err == nil && isText {
+		return strings.TrimSuffix(text, "\n"), nil
+	}
+	return e.text(t, v) // it is not data: it has functions, or holds itself
 }
 
 func (e *engine) printLine(c *chart, line string) {
@@ -139,10 +170,10 @@ func (e *engine) templateFunc(c *chart, gc *rt.GoCont) (rt.Cont, error) {
 		return nil, fmt.Errorf("template.func(%q, ...) needs a function, not a %s value", name, gc.Arg(1).TypeName())
 	}
 	if _, known := c.functions[name]; !known {
-		if len(c.names) >= maxHandlers {
+		if len(c.order) >= maxHandlers {
 			return nil, errors.New("too many template functions")
 		}
-		c.names = append(c.names, name)
+		c.order = append(c.order, name)
 	}
 	c.functions[name] = gc.Arg(1)
 	e.changed = true

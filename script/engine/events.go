@@ -27,6 +27,8 @@ type handler struct {
 	priority float64
 	where    string
 	fn       rt.Value
+	warned   bool // that what it returns is ignored
+	typed    bool // it is a line of a prompt
 }
 
 // eventTables puts events and subcharts into a chart's environment, with their
@@ -263,6 +265,9 @@ func (e *engine) childrenNamed(c *chart, names rt.Value) ([]*chart, error) {
 // initTree runs a chart's init, which decides about its subcharts. For a chart without one it
 // runs those of all subcharts, depth first.
 func (e *engine) initTree(t *rt.Thread, c *chart, events rt.Value) error {
+	if err := c.checkInit(); err != nil {
+		return err
+	}
 	if e.hasInit(c) {
 		return e.initOne(t, c, events)
 	}
@@ -272,6 +277,20 @@ func (e *engine) initTree(t *rt.Thread, c *chart, events rt.Value) error {
 		}
 	}
 	return nil
+}
+
+// checkInit returns an error for a global init that cannot be called.
+func (c *chart) checkInit() error {
+	v := c.env.Get(rt.StringValue("init"))
+	if _, ok := v.TryCallable(); ok || v.IsNil() || v.Type() == rt.TableType {
+		return nil
+	}
+	f := &scriptError{text: "init is " + article(v.CustomTypeName()) + "; it must be a function: it runs when all " +
+		"scripts are loaded", chart: c.index, file: c.directory + "chart.lua"}
+	if at, ok := c.names.assigned["init"]; ok {
+		f.file, f.line = at.file, at.line
+	}
+	return f
 }
 
 // initAll runs every init below c and then its own.

@@ -3,168 +3,273 @@
 package engine
 
 import (
+	"strconv"
 	"strings"
 
-	"github.com/arnodel/golua/token"
+	"github.com/arnodel/golua/ast"
+	"github.com/arnodel/golua/ops"
+	"github.com/arnodel/golua/parsing"
+	"github.com/arnodel/golua/scanner"
 )
 
-// longestLine is how much of a line is read.
-const longestLine = 1000
+// lineOperands are what a line of a script computes with, to name one of them in an error.
+// golua places an operation at the line at which it begins.
+type lineOperands struct {
+	text     string // of the script
+	fields   []lineField
+	calls    []ast.ExpNode // what is called; a method is an IndexExp
+	measured []ast.ExpNode // behind #
+	binary   []lineBinary
+	negated  []ast.ExpNode // behind - and ~
+	iterated string        // behind the in of a for
+	argument map[string][]ast.ExpNode
+}
 
-// sourceLine returns a line of a text, "" where there is none that could be read.
-func sourceLine(text string, line int) string {
-	for ; line > 1; line-- {
-		_, rest, more := strings.Cut(text, "\n")
-		if !more {
+// lineField is a field that a line asks for, or sets.
+type lineField struct {
+	holder ast.ExpNode
+	key    string
+}
+
+// lineBinary is an operation of two values. The left one is nil where it is the result of
+// another operation.
+type lineBinary struct {
+	op          ops.Op
+	left, right ast.ExpNode
+}
+
+// readOperands returns the operands of a line. A script that has an error has none.
+func readOperands(text string, line int) *lineOperands {
+	w := &operandWalk{line: line, found: &lineOperands{text: text, argument: map[string][]ast.ExpNode{}}}
+	defer func() {
+		_ = recover() // golua's parser may panic
+	}()
+	if _, err := readBlocks(text); err != nil {
+		return w.found
+	}
+	if b, err := parsing.ParseChunk(scanner.New("script", []byte(text))); err == nil {
+		w.block(b)
+	}
+	return w.found
+}
+
+// operandWalk looks for operands.
+type operandWalk struct {
+	line  int
+	found *lineOperands
+}
+
+func (w *operandWalk) here(n ast.Locator) bool {
+	p := n.Locate().StartPos()
+	return p != nil && p.Line == w.line
+}
+
+func (w *operandWalk) block(b ast.BlockStat) {
+	for _, s := range b.Stats {
+		w.stat(s)
+	}
+	w.exps(b.Return)
+}
+
+func (w *operandWalk) stat(s ast.Stat) {
+	switch s := s.(type) {
+	case ast.AssignStat:
+		for _, d := range s.Dest {
+			w.exp(d)
+		}
+		w.exps(s.Src)
+	case ast.BlockStat:
+		w.block(s)
+	case ast.FunctionCall:
+		w.exp(s)
+	case ast.LocalStat:
+		w.exps(s.Values)
+	case ast.LocalFunctionStat:
+		w.block(s.Body)
+	case ast.IfStat:
+		w.cond(s.If)
+		for _, c := range s.ElseIfs {
+			w.cond(c)
+		}
+		if s.Else != nil {
+			w.block(*s.Else)
+		}
+	default:
+		w.loop(s)
+	}
+}
+
+func (w *operandWalk) loop(s ast.Stat) {
+	switch s := s.(type) {
+	case ast.WhileStat:
+		w.cond(s.CondStat)
+	case ast.RepeatStat:
+		w.cond(s.CondStat)
+	case *ast.ForInStat:
+		if len(s.Params) == 1 && w.here(s.Params[0]) {
+			w.found.iterated = w.found.path(s.Params[0])
+		}
+		w.exps(s.Params)
+		w.block(s.Body)
+	case *ast.ForStat:
+		w.exps([]ast.ExpNode{s.Start, s.Stop, s.Step})
+		w.block(s.Body)
+	}
+}
+
+func (w *operandWalk) cond(c ast.CondStat) {
+	w.exp(c.Cond)
+	w.block(c.Body)
+}
+
+func (w *operandWalk) exps(list []ast.ExpNode) {
+	for _, e := range list {
+		w.exp(e)
+	}
+}
+
+func (w *operandWalk) exp(e ast.ExpNode) {
+	switch e := e.(type) {
+	case ast.Function:
+		w.block(e.Body)
+	case ast.FunctionCall:
+		w.call(e.BFunctionCall)
+	case *ast.BFunctionCall:
+		w.call(e)
+	case ast.IndexExp:
+		w.exp(e.Coll)
+		w.exp(e.Idx)
+		if key, ok := keyOf(e.Idx); ok && w.here(e) {
+			w.found.fields = append(w.found.fields, lineField{e.Coll, key})
+		}
+	case ast.TableConstructor:
+		for _, f := range e.Fields {
+			w.exp(f.Key)
+			w.exp(f.Value)
+		}
+	case *ast.BinOp:
+		w.binary(e)
+	case *ast.UnOp:
+		w.exp(e.Operand)
+		switch {
+		case !w.here(e):
+		case e.Op == ops.OpLen:
+			w.found.measured = append(w.found.measured, e.Operand)
+		case e.Op == ops.OpNeg, e.Op == ops.OpBitNot:
+			w.found.negated = append(w.found.negated, e.Operand)
+		}
+	}
+}
+
+func (w *operandWalk) binary(b *ast.BinOp) {
+	w.exp(b.Left)
+	left := b.Left
+	for _, r := range b.Right {
+		w.exp(r.Operand)
+		if w.here(b) {
+			w.found.binary = append(w.found.binary, lineBinary{r.Op, left, r.Operand})
+		}
+		left = nil
+	}
+}
+
+func (w *operandWalk) call(c *ast.BFunctionCall) {
+	w.exp(c.Target)
+	w.exps(c.Args)
+	target := c.Target
+	if c.Method.Val != "" {
+		if w.here(c.Target) {
+			w.found.fields = append(w.found.fields, lineField{c.Target, c.Method.Val})
+		}
+		target = ast.IndexExp{Location: c.Location, Coll: c.Target, Idx: c.Method.AstString()}
+	}
+	if !w.here(c) {
+		return
+	}
+	w.found.calls = append(w.found.calls, target)
+	if name := w.found.path(target); name != "" && len(c.Args) > 0 {
+		w.found.argument[name] = append(w.found.argument[name], c.Args[0])
+	}
+}
+
+// keyOf returns a key as errors have it, which know no more than its text; ok is false for
+// one that is computed.
+func keyOf(e ast.ExpNode) (key string, ok bool) {
+	switch e := e.(type) {
+	case ast.String:
+		return string(e.Val), true
+	case ast.Int:
+		return strconv.FormatUint(e.Val, 10), true
+	case ast.Name:
+		return e.Val, true
+	}
+	return "", false
+}
+
+// path returns an expression as a script writes it, list[i].name; "" for one that is more
+// than names.
+func (s *lineOperands) path(e ast.ExpNode) string {
+	switch e := e.(type) {
+	case ast.Name:
+		return e.Val
+	case ast.IndexExp:
+		coll := s.path(e.Coll)
+		if coll == "" {
 			return ""
 		}
-		text = rest
+		switch k := e.Idx.(type) {
+		case ast.String:
+			if p := k.StartPos(); p == nil || p.Offset >= len(s.text) || !strings.ContainsRune("\"'[", rune(s.text[p.Offset])) {
+				return coll + "." + string(k.Val)
+			}
+			return coll + "[" + strconv.Quote(clip(string(k.Val), 100)) + "]"
+		case ast.Int:
+			return coll + "[" + strconv.FormatUint(k.Val, 10) + "]"
+		case ast.Name:
+			return coll + "[" + k.Val + "]"
+		}
 	}
-	text, _, _ = strings.Cut(text, "\n")
-	if len(text) > longestLine {
+	return ""
+}
+
+// described returns what an operand is called in an error, "" where it has no name.
+func (s *lineOperands) described(e ast.ExpNode) string {
+	var call *ast.BFunctionCall
+	switch e := e.(type) {
+	case ast.FunctionCall:
+		call = e.BFunctionCall
+	case *ast.BFunctionCall:
+		call = e
+	case nil:
 		return ""
+	default:
+		return s.path(e)
 	}
-	return text
-}
-
-// sourceOperands are what a line of a script computes with, to name one of them in an
-// error. They are paths of names as in list[i].name; what is written in other ways has no
-// name, and is "".
-type sourceOperands struct {
-	line     string
-	tokens   []*token.Token
-	fields   []sourceField
-	called   []string // "f", "a.b"; of a method of what has no name, ":b"
-	measured []string // behind #
-	joined   []string // beside .., but for literals
-	iterated string   // behind the in of a for
-	argument map[string][]string
-}
-
-// sourceField is a field that a line asks for.
-type sourceField struct{ holder, key string }
-
-func readOperands(line string) *sourceOperands {
-	s := &sourceOperands{line: line, argument: map[string][]string{}}
-	_ = tokens(line, func(t *token.Token) error { s.tokens = append(s.tokens, t); return nil })
-	for i := 0; i < len(s.tokens); {
-		switch s.kind(i) {
-		case token.IDENT, token.SgCloseBkt, token.SgCloseSquareBkt, token.SgCloseBrace:
-			i = s.operand(i)
-		default:
-			if s.kind(i) == token.SgConcat {
-				s.join(i+1, i-1)
-			}
-			i++
-		}
-	}
-	return s
-}
-
-func (s *sourceOperands) kind(i int) token.Type {
-	if i < 0 || i >= len(s.tokens) {
-		return token.EOF
-	}
-	return s.tokens[i].Type
-}
-
-func (s *sourceOperands) literal(i int) string { return string(s.tokens[i].Lit) }
-
-// operand reads the operand that begins with a name, or goes on behind a bracket, and
-// returns the token behind it.
-func (s *sourceOperands) operand(first int) int {
-	named := s.kind(first) == token.IDENT
-	end, method := first+1, ""
-	text := func() string {
-		if !named {
-			return ""
-		}
-		last := s.tokens[end-1]
-		return s.line[s.tokens[first].Offset : last.Offset+len(last.Lit)]
-	}
-	for {
-		switch s.kind(end) {
-		case token.SgDot, token.SgColon:
-			if s.kind(end+1) != token.IDENT {
-				return end + 1
-			}
-			s.fields = append(s.fields, sourceField{text(), s.literal(end + 1)})
-			if method = ""; s.kind(end) == token.SgColon {
-				method = ":" + s.literal(end+1)
-			}
-			end += 2
-			continue
-		case token.SgOpenSquareBkt:
-			switch s.kind(end + 1) {
-			case token.STRING, token.NUMDEC, token.IDENT:
-				if s.kind(end+2) == token.SgCloseSquareBkt {
-					s.fields = append(s.fields, sourceField{text(), strings.Trim(s.literal(end+1), `"'`)})
-					end, method = end+3, ""
-					continue
-				}
-			}
-			named = false
-		case token.SgOpenBkt, token.SgOpenBrace, token.STRING, token.LONGSTRING:
-			s.call(first, end, text(), method)
-			named = false
-		}
-		s.use(first, end, text())
-		return end
-	}
-}
-
-// call notes the call of the operand from first to end.
-func (s *sourceOperands) call(first, end int, name, method string) {
-	if name == "" {
-		name = method
-	}
-	behind := s.kind(first) != token.IDENT && s.kind(end) != token.SgOpenBkt && method == ""
-	if behind || s.kind(first-1) == token.KwFunction {
-		return // of no function: what stands behind a bracket, or a definition
-	}
-	s.called = append(s.called, name)
-	if s.kind(end) == token.SgOpenBkt && name != "" {
-		s.argument[name] = append(s.argument[name], s.only(end+1, token.SgCloseBkt))
-	}
-}
-
-// only returns the path that stands between a token and one of a type.
-func (s *sourceOperands) only(at int, until token.Type) string {
-	in := &sourceOperands{line: s.line, tokens: s.tokens, argument: map[string][]string{}}
-	if s.kind(at) != token.IDENT {
+	target := s.path(call.Target)
+	switch {
+	case target == "":
 		return ""
+	case call.Method.Val != "":
+		return "what " + target + ":" + call.Method.Val + " returns"
 	}
-	end := in.operand(at)
-	if s.kind(end) != until || len(in.called) > 0 {
-		return ""
-	}
-	last := s.tokens[end-1]
-	return s.line[s.tokens[at].Offset : last.Offset+len(last.Lit)]
+	return "what " + target + " returns"
 }
 
-// use notes what becomes of the operand from first to end.
-func (s *sourceOperands) use(first, end int, name string) {
-	switch s.kind(first - 1) {
-	case token.SgHash:
-		s.measured = append(s.measured, name)
-	case token.KwIn:
-		if s.kind(0) == token.KwFor && s.kind(end) == token.KwDo {
-			s.iterated = name
-		}
+// literalKind returns the type of a literal, "" for other expressions.
+func literalKind(e ast.ExpNode) string {
+	switch e.(type) {
+	case ast.String:
+		return "string"
+	case ast.Int, ast.Float:
+		return "number"
+	case ast.Bool:
+		return "boolean"
+	case ast.TableConstructor:
+		return "table"
+	case ast.Function:
+		return "function"
+	case ast.Nil:
+		return "nil"
 	}
-	if s.kind(first-1) == token.SgConcat || s.kind(end) == token.SgConcat {
-		s.joined = append(s.joined, name)
-	}
-}
-
-// join notes the neighbours of a .. that are neither operands nor literals.
-func (s *sourceOperands) join(at ...int) {
-	for _, i := range at {
-		switch s.kind(i) {
-		case token.STRING, token.LONGSTRING, token.NUMDEC, token.NUMHEX, token.IDENT,
-			token.SgCloseBkt, token.SgCloseSquareBkt, token.SgCloseBrace:
-		default:
-			s.joined = append(s.joined, "")
-		}
-	}
+	return ""
 }

@@ -10,6 +10,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -20,6 +21,9 @@ type frozen struct {
 	always  bool // it is read-only at every event
 	from    any  // a map, a list, or the Ref of one
 	seen    map[rt.Value]rt.Value
+	// It stands in a field of a class of package scriptapi, or in the list there; "" is none.
+	within, field string
+	listed        bool
 
 	// more returns fields that the content lacks, assign takes what can be assigned after
 	// all; both report whether they did. inner makes the value of a field. All may be nil.
@@ -50,9 +54,13 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 		}
 	}
 	if isText {
-		v, there, err := f.field(name)
+		v, there, err := f.lookUp(name)
 		switch {
-		case err != nil || !there:
+		case err == nil && !there && name == "name" && f.class() == "Object":
+			return f.metadataName()
+		case err == nil && !there:
+			return rt.NilValue, f.unknown(name)
+		case err != nil:
 			return rt.NilValue, err
 		case f.inner != nil:
 			return f.inner(name, v)
@@ -68,7 +76,39 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 	return rt.NilValue, err
 }
 
-func (f *frozen) field(name string) (v any, there bool, err error) {
+// unknown returns an error for a field that the class does not have, nil where the content
+// lacks it at this moment.
+func (f *frozen) unknown(name string) error {
+	c, ok := scriptapi.ClassOf(f.class())
+	if _, known := c.Field(name); !ok || known || c.Open {
+		return nil
+	}
+	return unknownField(f.path, rt.StringValue(name), c.Names())
+}
+
+// metadataName returns the name of an object.
+func (f *frozen) metadataName() (rt.Value, error) {
+	metadata, err := f.get(rt.StringValue("metadata"))
+	if v, ok := f.request.e.viewOf(metadata); ok && err == nil {
+		return v.get(rt.StringValue("name"))
+	}
+	return rt.NilValue, err
+}
+
+// class returns the name of the class that the map is of, "" for none.
+func (f *frozen) class() string {
+	if f.within == "" {
+		return ""
+	}
+	c, _ := scriptapi.ClassOf(f.within)
+	in, _ := c.Field(f.field)
+	if name, list := in.Element(); list == f.listed {
+		return name
+	}
+	return ""
+}
+
+func (f *frozen) lookUp(name string) (v any, there bool, err error) {
 	if ref, ok := f.from.(wire.Ref); ok {
 		return f.request.field(ref, name)
 	}
@@ -82,7 +122,13 @@ func (f *frozen) value(k rt.Value, v any, path string) (rt.Value, error) {
 	if isScalar(v) {
 		return f.request.e.bridge.FromGo(v)
 	}
-	in := f.request.e.wrap(&frozen{request: f.request, path: clip(path, 200), always: f.always, from: v})
+	inner := &frozen{request: f.request, path: clip(path, 200), always: f.always, from: v}
+	if name, isText := k.TryString(); isText {
+		inner.within, inner.field = f.class(), name
+	} else {
+		inner.within, inner.field, inner.listed = f.within, f.field, true
+	}
+	in := f.request.e.wrap(inner)
 	f.keep(k, in)
 	return in, nil
 }

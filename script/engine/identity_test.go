@@ -37,7 +37,7 @@ error(named)
 		runs = append(runs, strings.Join(h.printed, "\n"))
 	}
 	const want = `table: 0x00010010	function: 0x00010020	My: 0x00010030	own
-table: 0x00010010	function: 0x00010020	My: 0x00010030	own	gofunction: print
+{}	function: 0x00010020	My: 0x00010030	own	gofunction: print
 table: 0x00010010|       1|own         |funct|nil|7
 false
 web/ext/lua/chart.lua:10: invalid value (at index 2) in table for 'concat'

@@ -26,6 +26,8 @@ type request struct {
 	order    []*handlerContext // in the order in which the script came to them
 	// whole is the table whose content is sent, and not its Ref.
 	whole *rt.Table
+	// blame records assignments; nil where there is no context to change.
+	blame *blame
 }
 
 // node is a map or list of the host. Scripts see it as a table, which is filled when they
@@ -37,6 +39,10 @@ type node struct {
 	charged bool // the content was charged to the scripts' memory
 	loaded  bool // the table is filled
 	fields  int  // that the host was asked for one by one
+
+	// items is the class of the elements of a list of a context, class and path are those of
+	// such an element; "" is none.
+	items, class, path string
 }
 
 // errEnded is returned for a table that was not looked at before its handler ended.
@@ -204,6 +210,9 @@ func (n *node) data() (any, error) {
 	switch v := v.(type) {
 	case []any:
 		e.bridge.List(table)
+		if err := n.classify(v); err != nil {
+			return nil, err
+		}
 		for i, item := range v {
 			if err := put(rt.IntValue(int64(i+1)), item); err != nil {
 				return nil, err
@@ -211,6 +220,9 @@ func (n *node) data() (any, error) {
 		}
 	case map[string]any:
 		e.bridge.Map(table)
+		if meta := e.classes[n.class]; meta != nil {
+			table.SetMetatable(meta)
+		}
 		for k, item := range v {
 			if err := put(rt.StringValue(k), item); err != nil {
 				return nil, err
@@ -227,6 +239,8 @@ func (n *node) get(k rt.Value) (rt.Value, error) {
 	if name, isText := k.TryString(); isText && !n.loaded {
 		v, there, err := n.request.field(n.Ref, name)
 		switch {
+		case err == nil && !there && n.class != "":
+			return n.lacks(k)
 		case err != nil || !there:
 			return rt.NilValue, err
 		case isScalar(v):
@@ -236,12 +250,18 @@ func (n *node) get(k rt.Value) (rt.Value, error) {
 	if _, err := n.data(); err != nil {
 		return rt.NilValue, err
 	}
-	return n.table.Get(k), nil
+	if v := n.table.Get(k); !v.IsNil() || n.class == "" {
+		return v, nil
+	}
+	return n.lacks(k)
 }
 
 func (n *node) set(k, v rt.Value) error {
 	if _, err := n.data(); err != nil {
 		return err
+	}
+	if n.class != "" && n.table.Get(k).IsNil() {
+		return n.request.e.addField(n.class, rt.TableValue(n.table), k, v)
 	}
 	return n.request.e.r.SetTableCheck(n.table, k, v)
 }

@@ -44,6 +44,9 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 	if !ok {
 		return nil, e.moduleNotFound(c, name)
 	}
+	if owner.library && owner != c && !slices.Contains(c.libraries, owner) {
+		c.libraries, e.changed = append(c.libraries, owner), true
+	}
 	v, err := e.run(t, owner, file)
 	var f *scriptError
 	if errors.As(err, &f) {
@@ -163,7 +166,11 @@ func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 	}
 	m := &module{loading: true}
 	c.loaded[file] = m
-	v, err := rt.Call1(t, rt.FunctionValue(chunk))
+	main, err := rt.Call1(t, rt.FunctionValue(chunk), e.hook)
+	if err != nil {
+		return rt.NilValue, err
+	}
+	v, err := rt.Call1(t, main)
 	if err != nil {
 		delete(c.loaded, file)
 		return rt.NilValue, err
@@ -175,7 +182,8 @@ func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 	return v, nil
 }
 
-// compile returns a file as a function.
+// compile returns a function that makes the file's function: its argument is the hook of
+// assignments.
 func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 	source := c.source(file)
 	at := place{chart: c.index, file: c.directory + file}
@@ -187,7 +195,7 @@ func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 	}
 	e.r.RequireCPU(uint64(len(text)) * 20)
 	e.r.RequireMem(uint64(len(text)) * 20)
-	chunk, err := e.compileText(source, text, blocks, rt.TableValue(c.env))
+	chunk, err := e.compileText(source, text, blocks, c.namesOf(file), rt.TableValue(c.env))
 	if err != nil {
 		return nil, newSyntaxError(at, text, err)
 	}
@@ -195,7 +203,8 @@ func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 }
 
 // compileText compiles a script. It recovers from golua's panics.
-func (e *engine) compileText(source, text string, b *blocks, env rt.Value) (chunk *rt.Closure, err error) {
+func (e *engine) compileText(source, text string, b *blocks, names *rewriter, env rt.Value) (chunk *rt.Closure,
+	err error) {
 	defer func() {
 		p := recover()
 		if ended, ok := p.(rt.ContextTerminationError); ok {
@@ -209,7 +218,7 @@ func (e *engine) compileText(source, text string, b *blocks, env rt.Value) (chun
 	if err != nil {
 		return nil, err
 	}
-	index, constants, err := astcomp.CompileLuaChunk(source, block)
+	index, constants, err := astcomp.CompileLuaChunk(source, names.hooked(block))
 	if err != nil {
 		return nil, err
 	}
@@ -223,6 +232,7 @@ func (e *engine) compileText(source, text string, b *blocks, env rt.Value) (chun
 	if err != nil {
 		return nil, err
 	}
+	e.covered.add(source, unit)
 	return e.r.LoadLuaUnit(unit, env), nil
 }
 

@@ -11,8 +11,13 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// maxCharts bounds the charts of one operation.
-const maxCharts = 10_000
+// Bounds of one operation.
+const (
+	maxCharts = 10_000
+	// maxFunctions bounds the functions of all charts' templates: those of a library count
+	// for every chart that requires it.
+	maxFunctions = 100_000
+)
 
 // start loads all charts' scripts and runs init.
 func (e *engine) start(body map[string]any) (map[string]any, error) {
@@ -28,12 +33,18 @@ func (e *engine) start(body map[string]any) (map[string]any, error) {
 	e.events, e.environ = texts(body["events"]), texts(body["environ"])
 	seed, _ := body["seed"].(int64)
 	e.newRuntime(seed)
+	if on, _ := body["cover"].(bool); on {
+		e.cover()
+	}
 	e.request = e.newRequest()
 	defer e.request.end()
 	for _, c := range e.charts {
 		e.newEnvironment(c)
 	}
 	defer e.flush()
+	if test, ok := body["test"].(map[string]any); ok {
+		return e.loadTests(test)
+	}
 	for _, c := range e.charts {
 		if _, ok := c.files["chart.lua"]; !ok {
 			continue
@@ -82,12 +93,44 @@ func (e *engine) registry(answer map[string]any) map[string]any {
 		})
 	}
 	for _, c := range e.charts {
-		for _, name := range c.names {
+		for _, name := range c.functionNames() {
+			if len(functions) == maxFunctions {
+				break
+			}
 			functions = append(functions, map[string]any{"chart": int64(c.index), "name": name})
 		}
 	}
 	answer["handlers"], answer["functions"] = handlers, functions
 	return answer
+}
+
+// functionNames returns the names of the functions for the chart's templates: its own, and
+// those of the libraries that it has required.
+func (c *chart) functionNames() []string {
+	if len(c.libraries) == 0 {
+		return c.order
+	}
+	names := slices.Clone(c.order)
+	for _, l := range c.libraries {
+		names = append(names, l.order...)
+	}
+	seen := make(map[string]bool, len(names))
+	return slices.DeleteFunc(names, func(name string) bool {
+		again := seen[name]
+		seen[name] = true
+		return again
+	})
+}
+
+// function returns a function for the chart's templates. Its own are before those of
+// libraries, and the library that was required first is before the others.
+func (c *chart) function(name string) (rt.Value, bool) {
+	for _, of := range append([]*chart{c}, c.libraries...) {
+		if f, ok := of.functions[name]; ok {
+			return f, true
+		}
+	}
+	return rt.NilValue, false
 }
 
 // readCharts returns the charts of a request.
@@ -131,7 +174,7 @@ func readChart(i int, m map[string]any, count int) (*chart, error) {
 		c.path = c.name
 	}
 	c.library, _ = m["library"].(bool)
-	c.grants = texts(m["grants"])
+	c.grants, c.asks = texts(m["grants"]), texts(m["asks"])
 	if p, ok := m["parent"].(int64); ok && p >= 0 {
 		if p >= int64(count) {
 			return nil, errors.New("there is no such parent")

@@ -46,10 +46,14 @@ type engine struct {
 	nextID   int64
 	changed  bool             // handlers or functions, since they were last reported
 	cleanup  []func(end bool) // of modules
+	tests    []test
+	covered  *covered // nil if lines are not counted
 
 	request   *request
-	views     *rt.Table // the metatable of tables that show a view
-	behind    rt.Value  // the key of the view in them
+	hook      rt.Value             // what scripts call behind an assignment
+	views     *rt.Table            // the metatable of tables that show a view
+	behind    rt.Value             // the key of the view in them
+	classes   map[string]*rt.Table // the metatables of elements of contexts' lists, by their class
 	order     order
 	lastTrace trace
 	// identities are what tables and functions are called in text.
@@ -72,15 +76,22 @@ type chart struct {
 	open          func(file string) (string, bool) // finds further files, if there can be any
 	requires      map[string]int
 	grants        []string
+	asks          []string // permissions that it would be granted, for a check
 	children      []*chart
 
-	env       *rt.Table
-	builtin   map[string]rt.Value // what the engine put into env
-	events    rt.Value            // its table of that name
-	loaded    map[string]*module
-	initiated bool
+	env        *rt.Table
+	builtin    map[string]rt.Value // what the engine put into env
+	encodeYAML rt.Value            // yaml.encode
+	names      *rewriter           // of the files that were compiled, see unknown.go
+	read       map[string]bool     // the files that names has
+	events     rt.Value            // its table of that name
+	loaded     map[string]*module
+	initiated  bool
+	// functions are those for templates; libraries are the libraries that were required, whose
+	// functions the chart's templates have too.
 	functions map[string]rt.Value
-	names     []string // of functions, in the order of their registration
+	libraries []*chart
+	order     []string // names of functions, in the order of their registration
 }
 
 // guarded runs work within all limits and returns the answer to the host.
@@ -154,7 +165,9 @@ func (e *engine) newRuntime(seed int64) {
 	e.bridge.ToRef = e.toRef
 	e.identities = identities{}
 	e.sources = map[string]place{}
+	e.hook = e.newHook()
 	e.makeViews()
+	e.makeClasses()
 	e.lib = e.newLibrary(seed)
 }
 

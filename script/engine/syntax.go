@@ -43,6 +43,9 @@ func newSyntaxError(at place, source string, err error) *scriptError {
 			text = rest
 		}
 		f.text = text + missingEnd(source, golua.Got)
+		if golua.Got.Type == token.SgPlus || golua.Got.Type == token.SgMinus {
+			f.text += " (Lua writes x = x + 1)"
+		}
 		if golua.Got.Type == token.INVALID && strings.HasPrefix(string(golua.Got.Lit), "!") {
 			f.text += " (Lua writes ~= and not)"
 		}

@@ -22,6 +22,11 @@ func (e *engine) hardenTables(l *library) {
 					}
 				}
 			}
+			if name == "insert" {
+				if err := e.inserted(c, c.Etc()); err != nil {
+					return nil, err
+				}
+			}
 			next := f.Continuation(t, c.Next())
 			t.Push(next, c.Etc()...)
 			return next, nil

@@ -57,7 +57,7 @@ func (e *engine) makeViews() {
 	e.behind = rt.UserDataValue(rt.NewUserData(nil, nil))
 	e.views = rt.NewTable()
 	on := func(name string, args int, f func(c *rt.GoCont, v view) (rt.Value, error)) {
-		e.r.SetEnv(e.views, "__"+name, e.value(name, args, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		e.r.SetEnv(e.views, "__"+name, e.value(fieldName, args, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 			if err := c.CheckNArgs(args); err != nil {
 				return nil, err
 			}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/script/sandbox"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -249,6 +251,21 @@ func TestTheContextEndsIt(t *testing.T) {
 	}
 	if _, err := sandbox.Start(ctx, "", wire.DefaultLimits()); !errors.Is(err, context.Canceled) {
 		t.Errorf("started after the end: %v", err)
+	}
+}
+
+func TestProgramErrorHint(t *testing.T) {
+	err := fmt.Errorf("start the script process: %w", &sandbox.ProgramError{Err: fs.ErrNotExist})
+	wantText(t, err.Error(), "start the script process: find the running program: file does not exist")
+	want := ""
+	if runtime.GOOS == "linux" {
+		want = "/proc"
+	}
+	if got := hint.Of(err); !strings.Contains(strings.Join(got, " "), want) || (want == "") != (len(got) == 0) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the reason is lost")
 	}
 }
 

@@ -73,13 +73,30 @@ func Start(ctx context.Context, binary string, l wire.Limits) (*Process, error) 
 	return p, nil
 }
 
+// A ProgramError is returned if the system does not say which program is running, which is the
+// program that runs the scripts. On Linux it does in /proc.
+type ProgramError struct{ Err error }
+
+func (e *ProgramError) Error() string { return "find the running program: " + e.Err.Error() }
+
+func (e *ProgramError) Unwrap() error { return e.Err }
+
+// Hint suggests what to do.
+func (e *ProgramError) Hint() string {
+	if runtime.GOOS != "linux" {
+		return ""
+	}
+	return "scripts run in a process of their own, and helm starts itself by /proc/self/exe: mount /proc " +
+		"(mount -t proc proc /proc, or in a chroot from outside: mount --bind /proc ROOT/proc)"
+}
+
 // program returns the path to start for binary. On Linux the running program is
 // /proc/self/exe, which stays valid when the file is replaced by an update.
 func program(binary string) (string, error) {
 	own, err := os.Executable()
 	switch {
 	case binary == "" && err != nil:
-		return "", err
+		return "", &ProgramError{Err: err}
 	case binary != "" && binary != own:
 		return binary, nil
 	}

@@ -27,13 +27,18 @@ const (
 	//	           requires  map, name or alias of a direct dependency or library
 	//	                     → index in charts
 	//	           grants    list of permissions: "network", "io", "os"
+	//	test     map chart (index), file, text: a file of tests to load in place of
+	//	         the charts' scripts, which it may require
+	//	cover    bool: answers say which lines were run
 	//
-	// Done: handlers (see below).
+	// Done: handlers (see below); tests, a list of maps name, line.
 	Start
 
 	// Call runs a handler.
 	//
 	//	handler  int, its id
+	//	source   string, in place of handler: a line that was typed, an expression
+	//	         or statements, to run with ctx
 	//	event    string
 	//	chart    int, index of the chart whose handler it is
 	//	context  Ref to the chart's context, a map:
@@ -52,8 +57,10 @@ const (
 	//	         "appVersion" of chart
 	//	lint     bool: the context has lint.warn and lint.error
 	//
-	// Done: changes. Gone, bool, where the handler was taken off before
-	// its turn.
+	// Done: changes; items, a list of maps id, index (of an element of that
+	// list), item (the element's id, if it has one), chart, where ("ext/lua/chart.lua:12"): the statement that
+	// assigned it, for errors. Gone, bool, where the handler was taken off before
+	// its turn. Results, a list of strings, is what source gave, to be shown.
 	//
 	// changes is a list of maps, one for every map or list of the host that the
 	// script changed:
@@ -73,19 +80,31 @@ const (
 	//
 	//	chart  int
 	//	name   string
-	//	args   list of values
+	//	args   list of values; the Ref of a map is the root context of
+	//	       templates, which is read-only
+	//	contents  as in [Call]
 	//
 	// Done: result.
 	Template
 
 	// Check compiles scripts and runs nothing.
 	//
-	//	charts  as in Start
+	//	charts  as in Start, without grants, and with
+	//	          asks  list of permissions that the chart would be granted
+	//	events  map, name or other name of an event → list of what may change, as
+	//	        may of Call
 	//
-	// Done: problems, a list of maps chart (int), file, line, message; requires,
-	// a list of maps chart, file, line, name: the calls of require with a
-	// constant; events, likewise: those of events.on.
+	// Done: problems, a list of maps chart (int), file, line, message, severity
+	// ("warning", "error"); requires, a list of maps chart, file, line, name: the
+	// calls of require with a constant; events, likewise: those of events.on.
 	Check
+
+	// Test runs a test.
+	//
+	//	index  int, in the list of tests
+	//
+	// Done: nothing more.
+	Test
 )
 
 // Answers of the engine.
@@ -101,6 +120,9 @@ const (
 	//	             priority   float
 	//	             where      string, "ext/lua/chart.lua:12"
 	//	functions  list of maps, beside handlers: chart, name
+	//	coverage   list of maps chart, file, line, hits: how often a line was run
+	//	           since it was last told, where Start asked for it; 0 for a line
+	//	           that can be run
 	//	...        what the request's comment says
 	Done Kind = iota + 16
 
@@ -140,6 +162,9 @@ const (
 	// id of the context's Ref), field ("version", "appVersion"), value. Answer:
 	// nothing.
 	Assign
+	// Run runs a command or an event for a test: name, options (a map). Answer:
+	// value, a map.
+	Run
 )
 
 // Answers of the host to the engine's questions.
@@ -163,6 +188,10 @@ func (k Kind) String() string {
 		return "template"
 	case Check:
 		return "check"
+	case Test:
+		return "test"
+	case Run:
+		return "run"
 	case Done:
 		return "done"
 	case Fail:

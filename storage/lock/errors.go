@@ -43,8 +43,8 @@ func (e *LockedError) Error() string {
 			"counts as abandoned from %s on",
 			inProgress, e.Release, e.Revision, e.Status, clock(e.Since), clock(e.Until))
 	case e.Ended != nil:
-		return fmt.Sprintf("nothing was changed: %s while waiting for %s, who has been %s %q since %s",
-			e.Ended, term.SafeLine(e.Holder), doing, e.Release, clock(e.Since))
+		return fmt.Sprintf("stopped waiting for the lock of release %q (%s): %s has been %s it since %s\n"+
+			"  nothing was changed", e.Release, e.Ended, term.SafeLine(e.Holder), doing, clock(e.Since))
 	}
 	return fmt.Sprintf("%s: release %q is locked: %s has been %s it since %s",
 		inProgress, e.Release, term.SafeLine(e.Holder), doing, clock(e.Since))

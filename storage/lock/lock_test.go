@@ -94,7 +94,9 @@ func TestLockEndsWithContext(t *testing.T) {
 		stop := errors.New("interrupted")
 		cctx, interrupt := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { interrupt(stop) })
-		if _, _, err := second.Lock(cctx, "web", "upgrade"); !errors.Is(err, stop) || !strings.HasPrefix(err.Error(), "nothing was changed: interrupted while waiting for alice@laptop") {
+		if _, _, err := second.Lock(cctx, "web", "upgrade"); !errors.Is(err, stop) ||
+			!strings.HasPrefix(err.Error(), `stopped waiting for the lock of release "web" (interrupted): alice@laptop`) ||
+			!strings.HasSuffix(err.Error(), "\n  nothing was changed") {
 			t.Errorf("interrupted: %v", err)
 		}
 	})

@@ -55,5 +55,5 @@
 -- print writes to standard error, which helps to find out what happens:
 --
 -- events.on("chart-loaded", function(ctx)
---   print(yaml.encode(ctx.values))
+--   print(ctx.values)
 -- end)

@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
@@ -91,8 +92,11 @@ func findNewest(ctx context.Context, f *cmdutil.Factory, root *dependencyNode, r
 func (n *finder) warn(repository string, err error) {
 	if !n.warned[repository] {
 		n.warned[repository] = true
-		n.factory.Report().Send(progress.Event{Kind: progress.Warning,
-			Text: fmt.Sprintf("the newest versions in %s are not known: %v", dependency.RedactURL(repository), err)})
+		text := fmt.Sprintf("the newest versions in %s are not known: %v", dependency.RedactURL(repository), err)
+		if hints := hint.Of(err); len(hints) > 0 {
+			text += " (" + hints[0] + ")"
+		}
+		n.factory.Report().Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
 }
 

@@ -45,7 +45,7 @@ func (t *table) columns(screen bool) []column {
 		{"STATUS", func(s release.Summary) string { return string(s.Status) }, 0},
 		{"CHART", func(s release.Summary) string { return report.ChartName(s.Chart, s.ChartVersion) }, 0},
 		{"APP VERSION", func(s release.Summary) string { return s.AppVersion }, 1},
-		{"DESCRIPTION", func(s release.Summary) string { return firstLine(s.Description) }, 4},
+		{"DESCRIPTION", func(s release.Summary) string { return description(s, screen) }, 4},
 	}
 	if t.options.Rollbacks {
 		all = slices.Insert(all, 5, column{"ROLLBACK", rollback, 0})
@@ -117,6 +117,19 @@ func (t *table) withDetails(text string, st term.Style) string {
 }
 
 const indent = "          "
+
+// description returns the description of a revision. On a screen that of a failed one has no prefix,
+// which repeats the status and leaves no room for the reason: Upgrade "web" failed.
+func description(s release.Summary, screen bool) string {
+	text := firstLine(s.Description)
+	if !screen || s.Status != release.Failed {
+		return text
+	}
+	for _, operation := range []string{"Release", "Upgrade", "Rollback"} {
+		text = strings.TrimPrefix(text, fmt.Sprintf("%s %q failed: ", operation, s.Name))
+	}
+	return text
+}
 
 // firstLine returns the first line of a description for the table. A failure has more, such as the
 // end of a log, which helm status and the JSON output show.

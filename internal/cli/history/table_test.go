@@ -31,6 +31,28 @@ func TestTook(t *testing.T) {
 	}
 }
 
+func TestDescription(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		status     release.Status
+		screen     bool
+		want       string
+	}{
+		{"a failed upgrade", `Upgrade "web" failed: timed out`, release.Failed, true, "timed out"},
+		{"a failed install, with lines", "Release \"web\" failed: no\nmore", release.Failed, true, "no ..."},
+		{"in a pipe", `Upgrade "web" failed: timed out`, release.Failed, false, `Upgrade "web" failed: timed out`},
+		{"another name", `Upgrade "api" failed: timed out`, release.Failed, true, `Upgrade "api" failed: timed out`},
+		{"not failed", `Upgrade "web" failed: not really`, release.Deployed, true, `Upgrade "web" failed: not really`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := description(release.Summary{Name: "web", Status: test.status, Description: test.text}, test.screen)
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestChangesInWords(t *testing.T) {
 	for _, test := range []struct {
 		name            string

@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
 )
 
 // Options are the flags of `helm lint`.
@@ -71,15 +72,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 			return fmt.Errorf("--kube-version: %w", err)
 		}
 	}
-	vals, err := o.ValueFlags.Build(ctx, f)
-	if err != nil {
-		return err
-	}
 	paths, err := o.paths()
 	if err != nil {
 		return err
 	}
-	p := printer{out: f.Out, style: f.Style(f.Out), quiet: o.Quiet}
+	p := printer{streams: f.Streams, out: f.Out, style: f.Style(f.Out), quiet: o.Quiet}
 	verb := action.Lint{Progress: f.Report()}
 	if verb.Events, err = f.Events(o.ScriptFlags); err != nil {
 		return err
@@ -99,7 +96,10 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 			p.unreadable(path, err)
 			continue
 		}
-		req.Values, req.Namespace = vals, f.Namespace()
+		if req.Values, err = o.ValueFlags.Build(ctx, f, req.Chart); err != nil {
+			return err
+		}
+		req.Namespace = f.Namespace()
 		req.ValueCheck = o.Check(ctx, f)
 		req.IgnoreUnused = len(paths) > 1 // the values are those of one of the charts
 		req.KubeVersion, req.SkipSchema = o.KubeVersion, o.SkipSchema
@@ -141,11 +141,12 @@ func (o Options) paths() ([]string, error) {
 
 // printer writes findings in Helm's format.
 type printer struct {
-	out   io.Writer
-	style term.Style
-	quiet bool
-	shown bool  // something has been printed
-	err   error // first error of writing
+	streams term.Streams
+	out     io.Writer
+	style   term.Style
+	quiet   bool
+	shown   bool  // something has been printed
+	err     error // first error of writing
 
 	errors, warnings, infos int // findings that were printed
 }
@@ -222,7 +223,7 @@ func (p *printer) severity(s lint.Severity) string {
 
 func (p *printer) line(text string) {
 	p.shown = true
-	if _, err := fmt.Fprintln(p.out, text); err != nil && p.err == nil {
+	if _, err := fmt.Fprintln(p.out, ui.Screen(p.streams, p.out, text)); err != nil && p.err == nil {
 		p.err = err
 	}
 }

@@ -46,7 +46,8 @@ type Bridge struct {
 	// content. Nil: no table is sent so.
 	ToRef func(*rt.Table) (wire.Ref, bool)
 
-	list, table *rt.Table // the metatables of tables that are marked
+	list, table *rt.Table          // the metatables of tables that are marked
+	maps        map[*rt.Table]bool // further ones, of maps
 }
 
 // New makes a bridge for r.
@@ -84,8 +85,16 @@ func (b *Bridge) Map(t *rt.Table) *rt.Table {
 	return t
 }
 
+// MapsOf makes tables with this metatable maps, as if [Bridge.Map] had marked them.
+func (b *Bridge) MapsOf(meta *rt.Table) {
+	if b.maps == nil {
+		b.maps = map[*rt.Table]bool{}
+	}
+	b.maps[meta] = true
+}
+
 // IsList reports whether t is marked as a list; known is false where it has no mark.
 func (b *Bridge) IsList(t *rt.Table) (list, known bool) {
 	m := t.Metatable()
-	return m == b.list, m == b.list || m == b.table
+	return m == b.list, m != nil && (m == b.list || m == b.table || b.maps[m])
 }

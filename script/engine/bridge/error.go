@@ -12,8 +12,14 @@ import (
 type Error struct {
 	// Path is its path as a script writes it, ".image.tags[2]"; "" is the value itself.
 	Path string
+	// Keys are the same path as the keys in it, strings and int64.
+	Keys []any
 	// Problem continues "the value": "is a function, which is not data".
 	Problem string
+	// Missing is the first item that a list with a hole lacks, 0 where that is not the
+	// problem; Key is the text key that a list has, "" where that is not it.
+	Missing int64
+	Key     string
 }
 
 func (e *Error) Error() string {
@@ -26,13 +32,20 @@ func (e *Error) Error() string {
 // longest is the maximum length of a path.
 const longest = 200
 
-// below prepends a step to an error's path.
-func below(step string, err error) error {
+// below prepends a key, a string or an int64, to an error's path.
+func below(key any, err error) error {
 	e, ok := err.(*Error)
 	if !ok || len(e.Path) > longest {
 		return err
 	}
-	return &Error{Path: step + e.Path, Problem: e.Problem}
+	out := *e
+	out.Keys = append([]any{key}, e.Keys...)
+	if name, isText := key.(string); isText {
+		out.Path = Step(name) + e.Path
+	} else {
+		out.Path = fmt.Sprintf("[%d]%s", key, e.Path)
+	}
+	return &out
 }
 
 // Step returns a key as it is in the path of an [Error]: ".name", or ["a name"].

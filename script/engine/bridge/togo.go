@@ -116,12 +116,13 @@ func (w *walk) content(t *rt.Table) (any, error) {
 	}
 	switch {
 	case k.fields > 0:
-		return nil, &Error{Problem: fmt.Sprintf("is a list, and has the key %q", k.name)}
+		return nil, &Error{Problem: fmt.Sprintf("is a list, and has the key %q", k.name), Key: k.name}
 	case k.least < 1:
 		return nil, &Error{Problem: fmt.Sprintf("is a list, and has an item %d; the first is 1", k.least)}
 	case k.most != k.items:
-		return nil, &Error{Problem: fmt.Sprintf("is a list whose item %d is missing (helm.null keeps a place, "+
-			"helm.map makes keys of numbers)", missing(t))}
+		hole := missing(t)
+		return nil, &Error{Missing: hole, Problem: fmt.Sprintf("is a list whose item %d is missing (helm.null keeps a "+
+			"place, helm.map makes keys of numbers)", hole)}
 	}
 	return w.items(t, k.items)
 }
@@ -178,7 +179,7 @@ func (w *walk) items(t *rt.Table, n int64) (any, error) {
 	for i := range n {
 		v, err := w.value(t.Get(rt.IntValue(i + 1)))
 		if err != nil {
-			return nil, below("["+strconv.FormatInt(i+1, 10)+"]", err)
+			return nil, below(i+1, err)
 		}
 		out[i] = v
 	}
@@ -199,7 +200,7 @@ func (w *walk) fields(t *rt.Table, n int64) (any, error) {
 		}
 		field, err := w.value(v)
 		if err != nil {
-			return nil, below(Step(name), err)
+			return nil, below(name, err)
 		}
 		out[name] = field
 	}

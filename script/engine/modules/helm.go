@@ -4,12 +4,21 @@ package modules
 
 import (
 	"errors"
+	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
 )
 
 func (m *module) helmFunctions() []function {
 	return []function{
+		{
+			Function: Function{Name: "helm.has", Signature: "helm.has(name) → boolean",
+				Text: "Reports whether scripts have a function or a field of that name here: `helm.has(\"http.get\")`, " +
+					"`helm.has(\"ctx.dryRun\")`. Reading one that is not there is an error."},
+			args: 1, do: (*call).has,
+		},
 		{
 			Function: Function{Name: "helm.null", Signature: "helm.null",
 				Text: "The null of YAML and JSON. It is a value of its own, not nil: it keeps its place in a table, and " +
@@ -41,6 +50,31 @@ func (m *module) helmFunctions() []function {
 			},
 		},
 	}
+}
+
+// has is helm.has.
+func (c *call) has() error {
+	name, err := c.text(0)
+	if err != nil {
+		return err
+	}
+	c.spend(uint64(len(name)))
+	parts := strings.Split(name, ".")
+	if parts[0] == "ctx" {
+		c.give(rt.BoolValue(scriptapi.HasField(parts[1:])))
+		return nil
+	}
+	v := rt.TableValue(c.env)
+	for _, part := range parts {
+		t, ok := v.TryTable()
+		if !ok {
+			v = rt.NilValue
+			break
+		}
+		v = t.Get(rt.StringValue(part))
+	}
+	c.give(rt.BoolValue(!v.IsNil()))
+	return nil
 }
 
 // mark is helm.list and helm.map.

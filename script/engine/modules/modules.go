@@ -84,6 +84,7 @@ type function struct {
 type module struct {
 	*bridge.Bridge
 	o       Options
+	env     *rt.Table
 	started time.Time
 
 	patterns map[string]pattern // compiled, by their text
@@ -100,7 +101,7 @@ type pattern struct {
 // buffered. At the end of the chart's scripts call it with end set: it also closes files and
 // ends commands that scripts left open.
 func Install(b *bridge.Bridge, env *rt.Table, o Options) (done func(end bool)) {
-	m := &module{Bridge: b, o: o, started: time.Now(), patterns: map[string]pattern{}}
+	m := &module{Bridge: b, o: o, env: env, started: time.Now(), patterns: map[string]pattern{}}
 	m.files.init(m)
 	for _, f := range slices.Concat(m.functions(), m.programFunctions()) {
 		if f.Permission == "" || slices.Contains(o.Grants, f.Permission) {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package suites
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/moonhelm/moonhelm/internal/yaml"
+)
+
+// definition is a suite as its file has it.
+type definition struct {
+	Suite            string       `yaml:"suite"`
+	SnapshotID       string       `yaml:"snapshotId"`
+	Values           []string     `yaml:"values"`
+	Set              yaml.Node    `yaml:"set"`
+	Templates        []string     `yaml:"templates"`
+	ExcludeTemplates []string     `yaml:"excludeTemplates"`
+	IncludeCRDs      bool         `yaml:"includeCrds"`
+	Release          release      `yaml:"release"`
+	Capabilities     capabilities `yaml:"capabilities"`
+	Chart            versions     `yaml:"chart"`
+	Cluster          cluster      `yaml:"kubernetesProvider"`
+	Skip             skip         `yaml:"skip"`
+	PostRenderer     *command     `yaml:"postRenderer"`
+	Tests            []test       `yaml:"tests"`
+}
+
+// test is a test as its file has it.
+type test struct {
+	It            string       `yaml:"it"`
+	Values        []string     `yaml:"values"`
+	Set           yaml.Node    `yaml:"set"`
+	Template      string       `yaml:"template"`
+	Templates     []string     `yaml:"templates"`
+	DocumentIndex *int         `yaml:"documentIndex"`
+	Selector      *selector    `yaml:"documentSelector"`
+	Release       release      `yaml:"release"`
+	Capabilities  capabilities `yaml:"capabilities"`
+	Chart         versions     `yaml:"chart"`
+	Cluster       cluster      `yaml:"kubernetesProvider"`
+	Skip          skip         `yaml:"skip"`
+	PostRenderer  *command     `yaml:"postRenderer"`
+	Asserts       []yaml.Node  `yaml:"asserts"`
+
+	line       int
+	assertions []*assertion
+}
+
+type release struct {
+	Name      string `yaml:"name"`
+	Namespace string `yaml:"namespace"`
+	Revision  *int   `yaml:"revision"`
+	Upgrade   *bool  `yaml:"upgrade"`
+}
+
+type capabilities struct {
+	Major *string `yaml:"majorVersion"`
+	Minor *string `yaml:"minorVersion"`
+	// APIVersions is a node, because null, which stands for no versions, differs from no key.
+	APIVersions yaml.Node `yaml:"apiVersions"`
+}
+
+type versions struct {
+	Version    string `yaml:"version"`
+	AppVersion string `yaml:"appVersion"`
+}
+
+type cluster struct {
+	Scheme  map[string]kind  `yaml:"scheme"`
+	Objects []map[string]any `yaml:"objects"`
+}
+
+type kind struct {
+	GVR struct {
+		Group    string `yaml:"group"`
+		Version  string `yaml:"version"`
+		Resource string `yaml:"resource"`
+	} `yaml:"gvr"`
+	Namespaced bool `yaml:"namespaced"`
+}
+
+type skip struct {
+	Reason         string `yaml:"reason"`
+	MinimumVersion string `yaml:"minimumVersion"`
+}
+
+type command struct {
+	Cmd  string   `yaml:"cmd"`
+	Args []string `yaml:"args"`
+}
+
+// An Error is returned for a suite that cannot be read.
+type Error struct {
+	// File is the path of the suite, and Line the 1-based line of the error, or 0.
+	File string
+	Line int
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.File, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says where the format is described.
+func (e *Error) Hint() string {
+	if inner := (interface{ Hint() string })(nil); errors.As(e.Err, &inner) {
+		return inner.Hint()
+	}
+	return "docs/unittest.md describes the format of suites"
+}
+
+// maxSuites limits the number of documents in a file.
+const maxSuites = 10_000
+
+// parseDefinitions parses the documents of a file. Those without content are left out.
+func parseDefinitions(file string, text []byte, strict bool) ([]*definition, error) {
+	dec := yaml.NewDecoderV3(bytes.NewReader(text))
+	var out []*definition
+	for {
+		var doc yaml.Node
+		err := dec.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err == nil && len(out) == maxSuites {
+			err = fmt.Errorf("the file has more than %d suites", maxSuites)
+		}
+		if err != nil {
+			return nil, &Error{File: file, Err: err}
+		}
+		if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+			continue
+		}
+		d, err := parseDefinition(file, &doc, strict)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+}
+
+func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, error) {
+	d := &definition{}
+	if strict {
+		if err := checkFields(doc); err != nil {
+			return nil, &Error{File: file, Line: err.line, Err: err}
+		}
+	}
+	if err := doc.Decode(d); err != nil {
+		return nil, &Error{File: file, Err: err}
+	}
+	if len(d.Tests) == 0 {
+		return nil, &Error{File: file, Line: doc.Content[0].Line, Err: errors.New("no tests found")}
+	}
+	nodes := yaml.Target(yaml.Value(doc.Content[0], "tests"))
+	for i := range d.Tests {
+		t := &d.Tests[i]
+		if nodes != nil && i < len(nodes.Content) {
+			t.line = nodes.Content[i].Line
+		}
+		if len(t.Asserts) == 0 && t.Skip == (skip{}) && d.Skip == (skip{}) {
+			return nil, &Error{File: file, Line: t.line, Err: errors.New("no asserts found")}
+		}
+		for j := range t.Asserts {
+			a, err := parseAssertion(&t.Asserts[j])
+			if err != nil {
+				return nil, &Error{File: file, Line: t.Asserts[j].Line, Err: err}
+			}
+			t.assertions = append(t.assertions, a)
+		}
+	}
+	return d, nil
+}

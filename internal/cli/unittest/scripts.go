@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package unittest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/unittest"
+	"github.com/moonhelm/moonhelm/chart/unittest/suites"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/scripttest"
+)
+
+// isLua reports whether a pattern is for tests of scripts.
+func isLua(pattern string) bool { return path.Ext(filepath.ToSlash(pattern)) == ".lua" }
+
+// findScriptTests returns the tests of scripts of a chart and, with WithSubcharts, of its
+// subcharts in directories. A subchart is tested as a chart of its own.
+func (o *Options) findScriptTests(ctx context.Context, f *cmdutil.Factory, c *suites.Chart) ([]unittest.Suite, error) {
+	patterns := slices.DeleteFunc(slices.Clone(o.Files), func(p string) bool { return !isLua(p) })
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	hosts, err := f.ScriptHosts(o.scripts)
+	if err != nil {
+		return nil, err
+	}
+	host := hosts()
+	opts := scripttest.Options{Start: host.Start, Limits: host.Limits, Print: host.Print, Profile: o.profile,
+		Templates: c.Coverage, Values: c.Values}
+	if o.scripts.Accept != nil {
+		opts.Approve = host.Approve
+	}
+	return o.scriptTests(ctx, c.Root, c.Path, patterns, opts)
+}
+
+func (o *Options) scriptTests(ctx context.Context, c *chart.Chart, dir string, patterns []string,
+	opts scripttest.Options) ([]unittest.Suite, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, err // an archive has no tests
+	}
+	files, err := suites.Glob(dir, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var out []unittest.Suite
+	for _, file := range files {
+		name, err := filepath.Rel(dir, file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, scripttest.New(ctx, c, dir, filepath.ToSlash(name), opts))
+	}
+	if !o.WithSubcharts {
+		return out, nil
+	}
+	for _, sub := range c.Subcharts() {
+		below := filepath.Join(dir, chart.DirCharts, sub.Name())
+		if info, err := os.Stat(below); err != nil || !info.IsDir() {
+			continue
+		}
+		alone, _, err := o.loader.Load(below)
+		if err != nil {
+			return nil, fmt.Errorf("load subchart %s: %w", sub.Name(), err)
+		}
+		in := opts
+		in.Under = path.Join(opts.Under, c.Name(), chart.DirCharts)
+		found, err := o.scriptTests(ctx, alone, below, patterns, in)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/arnodel/golua/parsing"
+	rt "github.com/arnodel/golua/runtime"
+	"github.com/arnodel/golua/scanner"
+
+	"github.com/moonhelm/moonhelm/internal/scriptapi"
+)
+
+// An unknownError is returned for a name that a table does not have and never has, such as
+// ctx.vales. rawget gives nil for it.
+type unknownError struct{ text string }
+
+func (e *unknownError) Error() string { return e.text }
+
+// mostNames is how many names an error lists.
+const mostNames = 20
+
+// unknownField returns the error of a field that holder lacks; names are those that it can
+// have.
+func unknownField(holder string, k rt.Value, names []string) error {
+	text := fmt.Sprintf("%s has no field %s", holder, keyText(k))
+	name, isText := k.TryString()
+	if !isText {
+		return &unknownError{text}
+	}
+	if meant := didYouMean(names, holder+".", name, 2); meant != "" {
+		return &unknownError{text + meant}
+	}
+	listed := slices.Sorted(slices.Values(names))
+	if len(listed) > mostNames {
+		listed = append(listed[:mostNames:mostNames], "others")
+	}
+	return &unknownError{text + "; it has " + strings.Join(listed, ", ")}
+}
+
+// classNames returns the names of the fields of a class.
+func classNames(name string) []string {
+	c, _ := scriptapi.ClassOf(name)
+	return c.Names()
+}
+
+// strictTables has reading an unknown field of Moonhelm's tables of functions fail: helm.nul
+// would be nil, and take a value away where null was meant. Tables of Lua's own are as in
+// Lua, since libraries look in them for what a version has.
+func (e *engine) strictTables(c *chart) {
+	index := e.value(fieldName, 2, false, func(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+		if err := gc.CheckNArgs(2); err != nil {
+			return nil, err
+		}
+		return nil, c.unknownFunction(gc.Arg(0), gc.Arg(1))
+	})
+	shared := rt.NewTable()
+	e.r.SetEnv(shared, "__metatable", rt.BoolValue(false))
+	e.r.SetEnv(shared, "__index", index)
+	for name, v := range c.builtin {
+		t, ok := v.TryTable()
+		if !ok || name == "_G" || e.lib.tables[name] != nil {
+			continue
+		}
+		if meta := t.Metatable(); meta != nil && meta != shared {
+			e.r.SetEnv(meta, "__index", index)
+			continue
+		}
+		t.SetMetatable(shared)
+	}
+}
+
+// unknownFunction returns the error of a name that one of Moonhelm's tables lacks.
+func (c *chart) unknownFunction(table, k rt.Value) error {
+	name := ""
+	for known, v := range c.builtin {
+		if v.Equals(table) && known > name { // events before its other name
+			name = known
+		}
+	}
+	t, _ := table.TryTable()
+	return unknownField(name, k, textKeys(t))
+}
+
+// textKeys returns the text keys of a table, in order.
+func textKeys(t *rt.Table) []string {
+	var names []string
+	each(t, func(name string, v rt.Value) {
+		if !v.IsNil() {
+			names = append(names, name)
+		}
+	})
+	slices.Sort(names)
+	return names
+}
+
+// strictGlobals has reading a global fail that no script of the chart assigns: it is a name
+// with a mistake, and would be nil. Names that other versions of Lua have, or that a
+// permission adds, are nil.
+func (e *engine) strictGlobals(c *chart) {
+	meta := rt.NewTable()
+	e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false,
+		func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+			if err := gc.CheckNArgs(2); err != nil {
+				return nil, err
+			}
+			name, ok := gc.Arg(1).TryString()
+			if _, known := absent[name]; !ok || known || elsewhere[name] || c.assigns(name) {
+				return gc.PushingNext1(t.Runtime, rt.NilValue), nil
+			}
+			return nil, &unknownError{c.undefined(name)}
+		}))
+	c.env.SetMetatable(meta)
+}
+
+// elsewhere are globals that other versions of Lua, and programs around it, have.
+var elsewhere = map[string]bool{
+	"bit": true, "bit32": true, "jit": true, "newproxy": true, "unpack": true, "table_unpack": true, "gcinfo": true,
+	"arg": true, "_PROMPT": true, "_ENV": true, "ngx": true, "init": true,
+}
+
+// undefined says that there is no such global, and what was likely meant.
+func (c *chart) undefined(name string) string {
+	text := fmt.Sprintf("%s is not defined", clip(name, 100))
+	if meant, ok := otherwise()[name]; ok {
+		return text + "; did you mean " + meant + "?"
+	}
+	names := append(textKeys(c.env), c.names.declared...)
+	names = slices.AppendSeq(names, maps.Keys(c.names.assigned))
+	slices.Sort(names)
+	if meant := didYouMean(slices.Compact(names), "", name, max(len(name)/3, 1)); meant != "" {
+		return text + meant
+	}
+	return text + ": no script of the chart assigns it"
+}
+
+// otherwise returns how scripts write what other languages, and templates, have as a name.
+func otherwise() map[string]string {
+	return map[string]string{
+		"null": "helm.null", "None": "nil", "undefined": "nil", "True": "true", "False": "false", "len": "#", "this": "ctx",
+		"Values": "ctx.values", "values": "ctx.values", "Release": "ctx.release", "release": "ctx.release",
+		"Chart": "ctx.chart", "Capabilities": "ctx.capabilities", "capabilities": "ctx.capabilities",
+		"Files": "ctx.files", "files": "ctx.files", "objects": "ctx.objects", "templates": "ctx.templates",
+		"toYaml": "yaml.encode", "fromYaml": "yaml.decode", "toJson": "json.encode", "fromJson": "json.decode",
+		"lookup": "kube.lookup", "fail": "helm.fail", "b64enc": "base64.encode", "b64dec": "base64.decode",
+		"printf": "string.format", "sprintf": "string.format",
+	}
+}
+
+// namesOf returns the names of the chart's scripts, to which those of a file will be added.
+func (c *chart) namesOf(file string) *rewriter {
+	if c.names == nil {
+		c.names, c.read = &rewriter{assigned: map[string]position{}}, map[string]bool{}
+	}
+	c.read[file] = true
+	c.names.at = place{chart: c.index, file: c.directory + file}
+	return c.names
+}
+
+// assigns reports whether a script of the chart assigns a global of that name. Files that
+// were not required yet are read for it.
+func (c *chart) assigns(name string) bool {
+	for _, file := range slices.Sorted(maps.Keys(c.files)) {
+		if c.known(name) {
+			return true
+		}
+		if (c.names == nil || !c.read[file]) && strings.HasSuffix(file, ".lua") {
+			c.readNames(file)
+		}
+	}
+	return c.known(name)
+}
+
+// known reports whether a script that was read assigns a global of that name.
+func (c *chart) known(name string) bool {
+	if c.names == nil {
+		return false
+	}
+	_, ok := c.names.assigned[name]
+	return ok
+}
+
+// readNames adds the names of a file that may have errors: those are reported where it is
+// required.
+func (c *chart) readNames(file string) {
+	names := c.namesOf(file)
+	defer func() {
+		_ = recover() // golua's parser may panic
+	}()
+	if _, err := readBlocks(c.files[file]); err != nil {
+		return
+	}
+	if block, err := parsing.ParseChunk(scanner.New(file, []byte(c.files[file]))); err == nil {
+		names.block(block)
+	}
+}

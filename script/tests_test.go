@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/script"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+func TestEvaluate(t *testing.T) {
+	h := luaHost()
+	h.Always = true
+	c := newChart("web", map[string]string{chart.FileScript: "function double(x) return 2 * x end"})
+	if _, err := load(t, h, c); err != nil {
+		t.Fatal(err)
+	}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: vals(t, "port: 80\nlist: [1, a]\n")}}
+	for _, tt := range []struct{ line, want, err string }{
+		{`1 + 1, "a\27[2J", nil`, "2|\"a\\x1b[2J\"|nil", ""},
+		{`ctx.values`, "list:\n- 1\n- a\nport: 80", ""},
+		{`ctx.values.port = double(40) + 1`, "", ""},
+		{`ctx.values.port`, "81", ""},
+		{`local x = 1; return x`, "1", ""},
+		{`kept = {}`, "", ""},
+		{`kept`, "{}", ""},
+		{`print`, "gofunction: print", ""},
+		{`ctx.chart.name = "x"`, "", "prompt:1: ctx.chart.name is read-only"},
+		{`if`, "", "the line ends too early"},
+		{strings.Repeat("x", 65<<10), "", "the line is longer than 64 KiB"},
+	} {
+		t.Run(tt.line[:min(len(tt.line), 40)], func(t *testing.T) {
+			got, err := h.Evaluate(t.Context(), e, tt.line)
+			if text := strings.Join(got, "|"); !strings.HasPrefix(text, tt.want) || tt.want == "" && text != "" {
+				t.Errorf("got %q, want %q", text, tt.want)
+			}
+			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+		})
+	}
+	if port := e.Values["port"]; port != int64(81) {
+		t.Errorf("the port is %v (%T), want 81", port, port)
+	}
+	if _, err := (&script.Host{}).Evaluate(t.Context(), e, "1"); !errors.Is(err, script.ErrNoScripts) {
+		t.Errorf("without scripts: %v", err)
+	}
+}
+
+func TestTestsAndCoverage(t *testing.T) {
+	c := newChart("web", map[string]string{
+		"ext/lua/chart.lua": "error('not loaded')",
+		"ext/lua/lib.lua":   "local lib = {}\nfunction lib.f(x)\n  if x then\n    return 1\n  end\n  return 2\nend\nreturn lib",
+	})
+	hits := map[int]int64{}
+	var ran []string
+	tests := &script.Tests{Start: lua, Chart: c, File: "tests/a_test.lua",
+		Text: `local lib = require("lib")
+test("passes", function() expect(lib.f(true)).equals(1) end)
+test("fails", function()
+  expect(run("install", { values = { a = { 1 } } }).values).equals({ b = 2 })
+end)
+test("refused", function() run("nothing") end)
+test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`,
+		Coverage: func(chartPath, file string, line int, n int64) {
+			if chartPath == "web" && file == "ext/lua/lib.lua" {
+				hits[line] += n
+			}
+		},
+		Run: func(_ context.Context, name string, options map[string]any) (map[string]any, error) {
+			ran = append(ran, name)
+			if name == "nothing" {
+				return nil, errors.New("there is no such command")
+			}
+			return map[string]any{"values": options["values"]}, nil
+		},
+	}
+	defer tests.Close()
+	cases, err := tests.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []script.TestCase{{"passes", 2}, {"fails", 3}, {"refused", 6}, {"functions", 7}}; !slices.Equal(cases, want) {
+		t.Errorf("tests %v, want %v", cases, want)
+	}
+	for i, want := range []string{
+		"",
+		"expect(...).equals(...) fail\nExpected to equal:\nb: 2\nActual:\na:\n- 1",
+		"there is no such command",
+		"",
+	} {
+		err := tests.Do(t.Context(), i)
+		var failed *script.Error
+		switch {
+		case want == "" && err == nil:
+		case !errors.As(err, &failed) || failed.Message != want || failed.File != "tests/a_test.lua" || failed.Line == 0:
+			t.Errorf("test %d: %#v, want %q", i, err, want)
+		}
+	}
+	if want := map[int]int64{1: 1, 2: 1, 3: 1, 4: 1, 6: 0, 8: 1}; !maps.Equal(hits, want) {
+		t.Errorf("hits %v, want %v", hits, want)
+	}
+	if want := []string{"install", "nothing"}; !slices.Equal(ran, want) {
+		t.Errorf("ran %v, want %v", ran, want)
+	}
+}
+
+// TestRunIsForTests checks that scripts cannot have the host run commands.
+func TestRunIsForTests(t *testing.T) {
+	h := &script.Host{Start: starter(func(c *wire.Conn) error {
+		if _, err := c.Receive(); err != nil {
+			return err
+		}
+		return c.Send(wire.Message{Kind: wire.Run, Body: map[string]any{"name": "install"}})
+	})}
+	_, err := load(t, h, newChart("web", map[string]string{chart.FileScript: ""}))
+	if err == nil || !strings.Contains(err.Error(), "violated the protocol") {
+		t.Errorf("error %v", err)
+	}
+}
