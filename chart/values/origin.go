@@ -317,7 +317,7 @@ func traceChart(c *chart.Chart) *chart.Chart {
 	out := c.Shallow()
 	file := source{name: c.FullPath() + "/" + chart.FileValues}
 	if f := c.File(chart.FileValues); f != nil {
-		file.root = yaml.Root(f.Data)
+		file.root = yaml.RootLines(f.Data)
 	}
 	out.Values = file.table(c.Values, file.root, 0, "", ListsOf(c))
 	below := make([]*chart.Chart, len(c.Dependencies()))
@@ -381,7 +381,7 @@ func children(n *yaml.Node) map[string][2]*yaml.Node {
 
 // traceFile returns vals, the values of a values file of the user, traced.
 func traceFile(name string, data []byte, vals map[string]any, l *Lists) map[string]any {
-	s := source{name: name, root: yaml.Root(data)}
+	s := source{name: name, root: yaml.RootLines(data)}
 	return s.table(vals, s.root, 0, "", l)
 }
 

@@ -17,7 +17,8 @@ import (
 // that it has no keys: a table is a list with an element for each of its keys, in their order, and
 // a list that merges is one with an element for each of its items. The element of another value is
 //
-//   - a number: it is in Sources[0], so many lines below the one that the last number was for
+//   - a number: it is in the file of the value before it, so many lines below that, at first in
+//     Sources[0]; of several origins of the value before, the first counts, if it has a line
 //   - a string: its origins, "SOURCE:LINE=PATH", with commas between them, SOURCE an index of
 //     Sources; a line or path that is not known is left out, and the path is escaped like a
 //     query of a URL
@@ -53,7 +54,7 @@ func PackOrigins(config map[string]any, ofConfig *Origins, defaults map[string]a
 		p.index[s] = i
 	}
 	out := packed{Sources: sources, Config: p.table(config, ofConfig.root, "")}
-	p.line = 0
+	p.last = packedPlace{}
 	out.Values = p.table(defaults, ofDefaults.root, "")
 	return json.Marshal(out)
 }
@@ -95,9 +96,12 @@ func sourceOf(o Origin) packedSource {
 	return s
 }
 
+// packedPlace is a place that a number is relative to.
+type packedPlace struct{ source, line int }
+
 type packer struct {
 	index map[packedSource]int
-	line  int // of the last number
+	last  packedPlace
 }
 
 // table packs the origins of vals, which are in from.
@@ -131,10 +135,12 @@ func (p *packer) value(v, from any, path string) any {
 }
 
 func (p *packer) leaf(origins []Origin, path string) any {
-	if o := origins[0]; len(origins) == 1 && p.index[sourceOf(o)] == 0 && o.Line > 0 && isSuffix(path, o.Path) {
-		delta := o.Line - p.line
-		p.line = o.Line
-		return delta
+	before, first := p.last, origins[0]
+	if first.Line > 0 {
+		p.last = packedPlace{p.index[sourceOf(first)], first.Line}
+	}
+	if len(origins) == 1 && first.Line > 0 && p.last.source == before.source && isSuffix(path, first.Path) {
+		return first.Line - before.line
 	}
 	texts := make([]string, len(origins))
 	for i, o := range origins {
@@ -165,13 +171,13 @@ func UnpackOrigins(data []byte, config, defaults map[string]any, lists *Lists) (
 	}
 	u := unpacker{sources: p.Sources}
 	ofConfig = &Origins{u.table(config, p.Config, ""), lists}
-	u.line = 0
+	u.last = packedPlace{}
 	return ofConfig, &Origins{u.table(defaults, p.Values, ""), lists}, nil
 }
 
 type unpacker struct {
 	sources []packedSource
-	line    int
+	last    packedPlace
 }
 
 func (u *unpacker) table(vals map[string]any, from []any, path string) map[string]any {
@@ -211,11 +217,11 @@ const maxPacked = 100
 func (u *unpacker) leaf(v any, path string) []Origin {
 	switch v := v.(type) {
 	case float64:
-		u.line += int(v)
+		u.last.line += int(v)
 		if len(u.sources) == 0 {
 			return nil
 		}
-		return []Origin{u.sources[0].origin(u.line, path)}
+		return []Origin{u.sources[u.last.source].origin(u.last.line, path)}
 	case string:
 		var out []Origin
 		for _, text := range strings.SplitN(v, ",", maxPacked) {
@@ -231,6 +237,9 @@ func (u *unpacker) leaf(v any, path string) []Origin {
 				continue
 			}
 			n, _ := strconv.Atoi(line) // 0 if it is left out
+			if len(out) == 0 && n > 0 {
+				u.last = packedPlace{at, n}
+			}
 			out = append(out, u.sources[at].origin(n, name))
 		}
 		return out

@@ -135,7 +135,9 @@ func TestPackLists(t *testing.T) {
 	c.SchemaYAML = []byte("properties: {ports: {x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name]}}")
 	lists := ListsOf(c)
 	o := Options{Files: []string{"prod.yaml"}, Lists: lists}
-	read := func(string) ([]byte, error) { return []byte("\nports:\n- name: http\n  port: 8080\n- {name: admin, port: 1}\n"), nil }
+	read := func(string) ([]byte, error) {
+		return []byte("\nports:\n- name: http\n  port: 8080\n- {name: admin, port: 1}\n"), nil
+	}
 	config, err := o.Build(read)
 	if err != nil {
 		t.Fatal(err)
