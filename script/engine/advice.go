@@ -180,6 +180,9 @@ func (n *naming) computed(text string) string {
 	for _, op := range arithmeticNames() {
 		if x, y, ok := operandKinds(text, "attempt to "+op+" a '", "' with a '"); ok {
 			y = strings.TrimSuffix(y, "'")
+			if missing(x) && missing(y) {
+				return n.say(n.operands(x, arithmetical), x, "%s is %s, and arithmetic needs numbers")
+			}
 			return n.pair(x, y, arithmetical, "%s is %s, and arithmetic with %s needs numbers")
 		}
 	}

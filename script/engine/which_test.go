@@ -45,7 +45,7 @@ func TestErrorsNameWhatIsMeant(t *testing.T) {
 		`ctx.values.x = 2 * ctx.values.image.count`:             `ctx.values.image.count is nil, and arithmetic needs numbers`,
 		`ctx.values.x = -ctx.values.prt`:                        `ctx.values.prt is nil, and - needs a number`,
 		`ctx.values.x = ctx.values.prt / ctx.values.port`:       `ctx.values.prt is nil, and arithmetic needs numbers`,
-		`ctx.values.x = ctx.values.a - ctx.values.b`:            `ctx.values.a is nil, and arithmetic with nil needs numbers`,
+		`ctx.values.x = ctx.values.a - ctx.values.b`:            `ctx.values.a is nil, and arithmetic needs numbers`,
 		`ctx.values.x = ctx.values.image + 1`:                   `ctx.values.image is a table, and arithmetic needs numbers`,
 		`ctx.values.x = ctx.values.image.name * 2`:              `ctx.values.image.name is a string, and arithmetic needs numbers`,
 		`ctx.values.x = "port" + ctx.values.port`:               `ctx.values.port is a number, and cannot be added to a string: + joins two strings, .. joins strings and numbers`,
