@@ -110,6 +110,7 @@
 ---@field apiVersion string # its API version
 ---@field kind string # its kind
 ---@field metadata table<string, any> # its metadata
+---@field name string # another name of `metadata.name`
 ---@field [string] any
 
 ---A maintainer of the chart.
@@ -171,7 +172,7 @@ kube = {}
 ---@return table<string, any>
 function kube.lookup(apiVersion, kind, namespace, name) end
 
----Writes a line to standard error, behind the chart's name.
+---Writes a line to standard error, behind the chart's name; a table as YAML.
 ---@param ... any
 function print(...) end
 
