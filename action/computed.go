@@ -26,19 +26,30 @@ func computedFrom(rel *release.Release) (*chart.Chart, map[string]any, error) {
 		return nil, rel.Config, nil
 	}
 	// The recorded defaults are already resolved: without the dependencies, Resolve does
-	// not import their values a second time.
+	// not import their values a second time. The user's values are still to be exported.
 	c = copyTree(c)
 	c.Walk(func(c *chart.Chart) {
 		meta := chart.Metadata{} // a record may lack the metadata
 		if c.Metadata != nil {
 			meta = *c.Metadata
 		}
-		meta.Dependencies = nil
+		meta.Dependencies = exporters(meta.Dependencies)
 		c.Metadata = &meta
 	})
-	res, err := values.Resolve(c, rel.Config)
+	res, err := values.ReadLists(rel.Lists).Resolve(c, rel.Config)
 	if err != nil {
 		return nil, nil, err
 	}
 	return c, res.Values, nil
+}
+
+// exporters returns the dependencies that values are exported to, without anything else.
+func exporters(deps []*chart.Dependency) []*chart.Dependency {
+	var out []*chart.Dependency
+	for _, d := range deps {
+		if d != nil && len(d.ExportValues) > 0 {
+			out = append(out, &chart.Dependency{Name: d.Name, ExportValues: d.ExportValues})
+		}
+	}
+	return out
 }

@@ -76,6 +76,8 @@ type deployment struct {
 	plan *plan.Plan
 	// batches are the objects in the order that the charts ask for, or nil.
 	batches [][]*manifest.Object
+	// unwritten is the number of batches that are not written yet, while a batch before them is awaited.
+	unwritten int
 	// partial reports whether the plan lacks objects whose CRDs are not written yet.
 	partial bool
 	// recorded reports whether the revision has been recorded.
@@ -129,6 +131,7 @@ func (d *deployment) waitError(err error) error {
 	return &WaitError{
 		Operation: d.doing, Release: d.release.Name, Revision: d.release.Revision,
 		Target: d.release.Info.RollbackRevision, Deployed: d.history.lastSuccessful(), Err: err,
+		Unwritten: d.unwritten, Readiness: d.unwritten > 0 && d.wait.ReadinessTimeout > 0,
 	}
 }
 

@@ -3,11 +3,13 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/apply"
@@ -131,16 +133,7 @@ func (d *deployment) apply(ctx context.Context) error {
 	if err := d.writeObjects(ctx); err != nil {
 		return err
 	}
-	var removals []plan.Step
-	for _, s := range d.plan.Steps {
-		if s.Action == plan.Delete || s.Action == plan.Keep {
-			removals = append(removals, s)
-		}
-	}
-	if len(removals) == 0 {
-		return nil
-	}
-	return d.config.Cluster.Execute(ctx, d.plan, removals)
+	return d.removeObjects(ctx)
 }
 
 // waitStep returns the step that waits for all objects, or nil if the request does not wait.
@@ -148,7 +141,7 @@ func (d *deployment) waitStep() step {
 	if !d.wait.Wait {
 		return nil
 	}
-	return func(ctx context.Context) error { return d.await(ctx, d.objects) }
+	return func(ctx context.Context) error { return d.await(ctx, d.objects, d.wait.Timeout) }
 }
 
 // hooksMayReplace reports whether a hook has the kind and name of an object of the plan.
@@ -192,9 +185,11 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		}
 		d.config.Progress.Send(progress.Event{Kind: progress.Step,
 			Text: fmt.Sprintf("waiting for batch %d of %d to become ready", i+1, len(batches))})
-		if err := d.await(ctx, batch); err != nil {
+		d.unwritten = len(batches) - 1 - i
+		if err := d.await(ctx, batch, cmp.Or(d.wait.ReadinessTimeout, d.wait.Timeout)); err != nil {
 			return err
 		}
+		d.unwritten = 0
 	}
 	return nil
 }
@@ -237,8 +232,8 @@ func summary(p *plan.Plan) string {
 	return "objects: " + strings.Join(parts, ", ")
 }
 
-func (d *deployment) await(ctx context.Context, objects []*manifest.Object) error {
-	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(d.wait.Timeout))
+func (d *deployment) await(ctx context.Context, objects []*manifest.Object, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(timeout))
 	defer cancel()
 	return d.config.Cluster.Await(ctx, wait.Request{
 		Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy, Grace: d.wait.grace(),

@@ -32,6 +32,12 @@ func newDeployment(c *Config, doing string, req *DeployRequest) *deployment {
 // kinds of its crds/ as served.
 func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolved *values.Resolved,
 	readCRDs bool) (err error) {
+	var past []engine.PastRelease
+	if d.doing == "upgrade" {
+		if past, err = d.history.past(ctx, d.config.Releases, req.TemplateHistory, resolved); err != nil {
+			return err
+		}
+	}
 	d.rendered, err = d.crds.render(ctx, d.config.Cluster, readCRDs, req.CRDs == CRDUpgrade, rendering{
 		Config:   d.config,
 		events:   d.events,
@@ -41,6 +47,7 @@ func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolve
 		release: engine.Release{
 			Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: d.history.nextRevision(),
 			IsInstall: d.doing == "install", IsUpgrade: d.doing == "upgrade",
+			History: past,
 		},
 		lookupHost: req.LookupHost,
 		skipSchema: req.SkipSchema,

@@ -20,6 +20,9 @@ type WaitOptions struct {
 	Legacy bool
 	// Timeout limits each wait and each hook; 0 means five minutes.
 	Timeout time.Duration
+	// ReadinessTimeout limits each wait for objects that others depend on (Helm's proposal 25); 0
+	// means Timeout.
+	ReadinessTimeout time.Duration
 	// GiveUpAfter is how long a pod that cannot be created, a container that cannot start or one
 	// that keeps crashing may take to recover before a wait fails. 0 means the defaults of
 	// [wait.Grace]; with a negative value a wait fails only when Timeout is over or a failure is

@@ -80,6 +80,7 @@ type DeployRequest struct {
 	UndoCancelled bool
 	// MaxHistory is the number of revisions to keep, or 0 for all.
 	MaxHistory int
+	TemplateHistory
 }
 
 const defaultTimeout = 5 * time.Minute
@@ -162,6 +163,7 @@ func (w *installOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	w.release = w.newRelease(recorded)
+	w.release.Lists = resolved.Lists.Record(resolved.Values, w.release.Config)
 	if err := w.recordOrigins(); err != nil {
 		return err
 	}

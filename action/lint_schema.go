@@ -27,7 +27,12 @@ func (w *linter) checkSchema(pre *event.PreRender) {
 	seen := map[schema.Violation]bool{}
 	if f := c.File(chart.FileValues); f != nil {
 		text = f.Data
-		w.addViolations(seen, text, schema.Validate(c.Shallow(), values.Rounded(values.Merge(c.Values, w.req.Values))))
+		lists := values.ListsOf(c)
+		merged, err := lists.Finish(lists.Merge(c.Values, w.req.Values))
+		if err == nil {
+			err = schema.Validate(c.Shallow(), values.Rounded(merged))
+		}
+		w.addViolations(seen, text, err)
 	}
 	w.addViolations(seen, text, schema.Validate(pre.Chart, values.Rounded(pre.Values)))
 }

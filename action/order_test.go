@@ -57,11 +57,11 @@ func TestBatchesInOrder(t *testing.T) {
 		t.Errorf("upgrade: got %s, want %s", got, want)
 	}
 	s.reset()
-	// Deletions come after all writes.
+	// Deletions come after all writes, in reverse order, each when the one before is done.
 	if _, err := s.runUpgrade(t, grouped("a", "first")+grouped("new", "second", "first")); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := s.orderly(), "wait [a]; apply [new]; delete [b c x z]"; got != want {
+	if got, want := s.orderly(), "wait [a]; apply [new]; delete [x z]; wait-deleted [x z]; delete [c]; wait-deleted [c]; delete [b]"; got != want {
 		t.Errorf("second upgrade: got %s, want %s", got, want)
 	}
 	s.reset()

@@ -47,7 +47,7 @@ func recordedOrigins(rel *release.Release) (user, defaults *values.Origins, err 
 	if c != nil {
 		vals = c.Values
 	}
-	return values.UnpackOrigins(rel.ValueOrigins, rel.Config, vals)
+	return values.UnpackOrigins(rel.ValueOrigins, rel.Config, vals, values.ReadLists(rel.Lists))
 }
 
 // reusedOrigins returns the origins that an upgrade takes from the record of the revision that it

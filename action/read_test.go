@@ -228,6 +228,10 @@ func TestComputedValues(t *testing.T) {
 	if len(c.Metadata.Dependencies) != 1 || fmt.Sprint(c.Values) != "map[a:1 b:map[c:2 d:3]]" {
 		t.Error("the chart was changed")
 	}
+	c.Metadata.Dependencies = []*chart.Dependency{{Name: "redis", ExportValues: []any{map[string]any{"parent": "b.c", "child": "port"}}}}
+	if got, err := ComputedValues(rel); err != nil || fmt.Sprint(got["redis"]) != "map[port:mine]" {
+		t.Errorf("exported values: %v, %v", got, err)
+	}
 	bare := release.New("web", "ns", 1, nil)
 	bare.Config = rel.Config
 	if got, err := ComputedValues(bare); err != nil || !reflect.DeepEqual(got, rel.Config) {

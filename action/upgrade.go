@@ -99,6 +99,7 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	w.release = w.newRelease(recorded, vals)
+	w.release.Lists = resolved.Lists.Record(resolved.Values, vals)
 	if err := w.recordOrigins(c, history.current()); err != nil {
 		return err
 	}
@@ -135,9 +136,9 @@ func (w *upgradeOperation) reuseValues(last *release.Release) (*chart.Chart, map
 			c.Values = old.Values
 			c.SetDependencies(w.req.Chart.Dependencies()...)
 		}
-		vals = values.Override(last.Config, vals)
+		vals = values.ListsOf(w.req.Chart).Override(last.Config, vals)
 	case ResetThenReuse:
-		vals = values.Override(last.Config, vals)
+		vals = values.ListsOf(w.req.Chart).Override(last.Config, vals)
 	default:
 		if len(vals) == 0 && len(last.Config) > 0 {
 			vals = last.Config

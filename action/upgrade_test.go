@@ -4,6 +4,7 @@ package action
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
@@ -99,6 +101,53 @@ func TestUpgradeKeepPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1 Secret/s", "1 superseded, 2 deployed")
+}
+
+// Lists merge by their keys with the reused values too, and the record says so: it lacks the schema of
+// the subchart.
+func TestUpgradeMergesLists(t *testing.T) {
+	sub := newChart(t, "values.yaml", "users: [{name: a, x: 1}, {name: b}]\n")
+	sub.Metadata = &chart.Metadata{APIVersion: "v2", Name: "db", Version: "1.0.0"}
+	sub.Schema = []byte(`{"properties": {"users": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}}}`)
+	c := newChart(t, "templates/a.yaml", configMaps("a={{ .Values.db.users }}"))
+	c.Metadata.Dependencies = []*chart.Dependency{{Name: "db", Version: "1.0.0"}}
+	c.SetDependencies(sub)
+	parse := func(text string) map[string]any {
+		vals, err := values.Parse("v", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return vals
+	}
+	for _, reuse := range []Reuse{ReuseValues, ResetThenReuse} {
+		t.Run(fmt.Sprint(reuse), func(t *testing.T) {
+			s := newTestCase(t, c)
+			s.request.Values = parse("db: {users: [{name: c}, {name: a, $patch: delete}]}")
+			s.mustSucceed(t, s.runInstall())
+			req := upgradeTo(t, "")
+			req.Chart, req.Reuse, req.Values = c, reuse, parse("db: {users: [{name: c, z: 2}]}")
+			rel, err := s.upgrade().Run(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const want = "[map[name:b] map[name:c z:2]]"
+			text, err := json.Marshal(rel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var read release.Release
+			if err := json.Unmarshal(text, &read); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ComputedValues(&read)
+			if err != nil || fmt.Sprint(got["db"].(map[string]any)["users"]) != want {
+				t.Errorf("got the values %v, %v; want the users %s", got, err, want)
+			}
+			if !strings.Contains(rel.Manifest, want) {
+				t.Errorf("got %s, want %s in it", rel.Manifest, want)
+			}
+		})
+	}
 }
 
 // Helm 3.22 and 4.3.1 (observed): which revision's values and labels are reused, and how. The

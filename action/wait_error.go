@@ -26,7 +26,12 @@ type WaitError struct {
 	Deployed int
 	// Undone says what of the operation was undone.
 	Undone Undone
-	Err    error
+	// Unwritten is the number of batches of objects that were not written, because they depend on
+	// those that did not become ready.
+	Unwritten int
+	// Readiness is set if the wait had a timeout of its own, WaitOptions.ReadinessTimeout.
+	Readiness bool
+	Err       error
 }
 
 // Undone says what of a failed operation was undone.
@@ -174,7 +179,11 @@ func (e *WaitError) stays() string {
 	case e.Operation == "uninstall":
 		return "the release is recorded as failed, and its history is kept"
 	}
-	return fmt.Sprintf("revision %d is recorded as failed, and what it has written stays", e.Revision)
+	text := fmt.Sprintf("revision %d is recorded as failed, and what it has written stays", e.Revision)
+	if e.Unwritten > 0 {
+		text += "; objects that depend on those above were not written"
+	}
+	return text
 }
 
 // Summary returns the error in one short line, for the description of a record.
@@ -206,6 +215,9 @@ func (e *WaitError) waitHint() string {
 		first = failed.Hint()
 	case errors.As(e.Err, &pending) && pending.TimedOut():
 		first = "--timeout gives it more time"
+		if e.Readiness {
+			first = "--readiness-timeout, up to --timeout, gives it more time"
+		}
 	case e.Undone == "":
 		return "interrupted: " + strings.Replace(status, "the current state", "how far the operation got", 1)
 	}

@@ -49,6 +49,16 @@ func TestWaitErrorTexts(t *testing.T) {
 				"the next helm upgrade goes on from here; helm rollback big 1 goes back",
 		},
 		{
+			name: "a batch that others depend on",
+			err:  WaitError{Operation: "upgrade", Release: "big", Revision: 2, Deployed: 1, Err: late, Unwritten: 1, Readiness: true},
+			text: "upgrade of big to revision 2 timed out after 12s: 2 of 11 objects are not ready" + list + timedOut +
+				": revision 2 is recorded as failed, and what it has written stays; objects that depend on those above were not written",
+			summary: "timed out waiting for the condition after 12s: 2 of 11 objects are not ready: " +
+				"PersistentVolumeClaim/data, Deployment/web",
+			hints: "--readiness-timeout, up to --timeout, gives it more time; helm status big shows the current state\n" +
+				"the next helm upgrade goes on from here; helm rollback big 1 goes back",
+		},
+		{
 			name: "an install that is interrupted",
 			err:  WaitError{Operation: "install", Release: "big", Revision: 1, Err: pending(errors.New("interrupt signal received"))},
 			text: "install of big was stopped after 12s (interrupt signal received): 2 of 11 objects are not ready" + list +

@@ -4,6 +4,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -118,7 +119,7 @@ func sanitizeDependencies(deps []*Dependency) {
 		for i, t := range d.Tags {
 			d.Tags[i] = printable(t)
 		}
-		for _, iv := range d.ImportValues {
+		for _, iv := range slices.Concat(d.ImportValues, d.ExportValues) {
 			if m, ok := iv.(map[string]any); ok {
 				stringifyScalars(m)
 			}
@@ -126,8 +127,8 @@ func sanitizeDependencies(deps []*Dependency) {
 	}
 }
 
-// stringifyScalars replaces numbers and booleans given as paths in an import-values
-// entry ("child: 8080") by strings.
+// stringifyScalars replaces numbers and booleans given as paths in an entry of import-values or
+// export-values ("child: 8080") by strings.
 func stringifyScalars(m map[string]any) {
 	for _, k := range []string{"child", "parent"} {
 		switch v := m[k].(type) {

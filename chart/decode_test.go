@@ -71,6 +71,8 @@ func TestParseMetadataInvalidFields(t *testing.T) {
 		{"a null dependency", head + "dependencies: [null]\n", "Chart.yaml:4: dependencies[0]: is empty, must have a name and a version"},
 		{"an alias that is a path", head + "dependencies:\n- name: x\n  alias: ../y\n", `Chart.yaml:6: validation: dependency "x" has disallowed characters in the alias: dependencies[0].alias is "../y", may contain only letters, digits, '-' and '_'`},
 		{"one name twice", head + "dependencies:\n- name: x\n- {name: y, alias: x}\n", `Chart.yaml:6: dependencies[1]: uses the name "x" again (first in dependencies[0]); give one of them an alias`},
+		{"export-values without a child", head + "dependencies:\n- name: x\n  export-values: [{parent: a}]\n", `Chart.yaml:6: dependencies[0].export-values[0]: must be a string, or a map with parent and child; parent is the path of a key`},
+		{"export-values of all values", head + "dependencies:\n- name: x\n  export-values: [{parent: ., child: a}]\n", `Chart.yaml:6: dependencies[0].export-values[0]: must be a string, or a map with parent and child; parent is the path of a key`},
 		{"depends-on of a wrong type", head + "dependencies:\n- name: x\n  depends-on: y\n", `Chart.yaml:6: dependencies[0].depends-on: must be a list, is "y"`},
 		{"depends-on without a name", head + "dependencies:\n- name: x\n  depends-on: ['']\n", `Chart.yaml:6: dependencies[0].depends-on[0]: is empty, must name another dependency`},
 		{"a dependency that waits for itself", head + "dependencies:\n- name: x\n  alias: z\n  depends-on: [x, z]\n", `Chart.yaml:7: dependencies[0].depends-on[1]: is the dependency itself, must name another one`},

@@ -53,6 +53,9 @@ type Dependency struct {
 	// and "parent" (the child-parent form).
 	ImportValues []any  `json:"import-values,omitempty"`
 	Alias        string `json:"alias,omitempty"`
+	// ExportValues has strings (the exports form) and maps with the keys "parent" and
+	// "child" (Helm's proposal 16). The lock's digest leaves it out.
+	ExportValues []any `json:"export-values,omitempty"`
 	// DependsOn names the dependencies, by alias or name, that must be ready
 	// before this one is applied (Helm's proposal 25). The lock's digest leaves it out.
 	DependsOn []string `json:"depends-on,omitempty"`

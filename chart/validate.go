@@ -157,7 +157,26 @@ func validateDependencies(
 					"must be a string, or a map with child and parent")
 			}
 		}
+		for j, ev := range d.ExportValues {
+			if !isValidExport(ev) {
+				addError(fmt.Sprintf("%s.export-values[%d]", entry, j),
+					"must be a string, or a map with parent and child; parent is the path of a key")
+			}
+		}
 	}
+}
+
+// isValidExport reports whether ev is a valid entry of export-values.
+func isValidExport(ev any) bool {
+	switch v := ev.(type) {
+	case string:
+		return v != ""
+	case map[string]any:
+		parent, okp := v["parent"].(string)
+		child, okc := v["child"].(string)
+		return okp && okc && parent != "" && parent != "." && child != ""
+	}
+	return false
 }
 
 // isValidAlias reports whether alias can be used in a path and as a key of values. The

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Cache keeps the parsed texts of templates, and the functions, for renderings of the same charts with other values. The
-// zero value is empty. It is safe for concurrent use.
+// Cache keeps the parsed texts of templates, and the functions, for renderings of the same charts with
+// other values. The zero value is empty. It is safe for concurrent use.
 type Cache struct {
 	mu    sync.Mutex
 	texts map[string]*parsed

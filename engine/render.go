@@ -36,6 +36,9 @@ type Release struct {
 	Revision  int
 	IsInstall bool
 	IsUpgrade bool
+	// History are earlier revisions of the release, the newest first. Templates have them if one of
+	// them names .Release.History; see [NamesHistory].
+	History []PastRelease
 }
 
 // Input is the input of [Render].
@@ -139,7 +142,11 @@ func (e *engine) jobs(copied bool) []job {
 	if copied {
 		vals = values.Copy(vals)
 	}
-	return collect(newScope(e.in.Chart, vals, e.in, releaseData(e.in.Release)))
+	release := releaseData(e.in.Release)
+	if NamesHistory(e.in.Chart, vals) { // without it, .Release as a whole is that of Helm
+		release["History"] = historyData(e.in.Release.History)
+	}
+	return collect(newScope(e.in.Chart, vals, e.in, release))
 }
 
 // job is a template file of the tree.

@@ -100,7 +100,7 @@ func (s *sequence) add(object *manifest.Object) (hasGroups bool, err error) {
 	if root, _, ok := strings.Cut(object.Source, "/"); ok && p.path == "" {
 		p.name = root
 	}
-	group := groupOf(object)
+	group := GroupOf(object)
 	names, err := parseNames(object.Annotations[groupsAnnotation])
 	if err != nil {
 		return false, fmt.Errorf("%s (%s): annotation %s: %w", object, object.Source, groupsAnnotation, err)
@@ -116,7 +116,8 @@ func (s *sequence) add(object *manifest.Object) (hasGroups bool, err error) {
 	return group != "" || len(names) > 0, nil
 }
 
-func groupOf(object *manifest.Object) string {
+// GroupOf returns the resource group of an object, or "".
+func GroupOf(object *manifest.Object) string {
 	return strings.TrimSpace(object.Annotations[groupAnnotation])
 }
 
@@ -210,7 +211,7 @@ func (s *sequence) batches(objects []*manifest.Object) [][]*manifest.Object {
 	for _, object := range objects {
 		p := s.charts[chartOf(object.Source)]
 		pos := s.spans[p.path].rest
-		if group := groupOf(object); group != "" {
+		if group := GroupOf(object); group != "" {
 			pos = s.spans[p.path].own + p.groupLevel(group)
 		}
 		for len(levels) <= pos {

@@ -16,6 +16,7 @@ const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
 	keyValueOrigins     = "origins"
+	keyLists            = "lists"
 	keyCompleted        = "completed" // in info
 )
 
@@ -61,6 +62,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.ValueOrigins != nil {
 		o.raw(keyValueOrigins, r.ValueOrigins)
+	}
+	if r.Lists != nil {
+		o.raw(keyLists, r.Lists)
 	}
 	return o.close(r.extra)
 }
@@ -110,6 +114,11 @@ func (r *Release) read(data []byte) error {
 		case keyValueOrigins:
 			if !isNull(value) {
 				r.ValueOrigins = value
+			}
+			return nil
+		case keyLists:
+			if !isNull(value) {
+				r.Lists = value
 			}
 			return nil
 		}

@@ -102,6 +102,9 @@ type Release struct {
 	// chart/values reads and writes it), or is nil if it is not known. The key is "origins"; Helm
 	// ignores it.
 	ValueOrigins json.RawMessage
+	// Lists are the lists of the values that merge (package values' Lists as JSON), or nil if
+	// there are none. The key is "lists"; Helm ignores it.
+	Lists json.RawMessage
 	// Holder identifies the client that works on a pending revision. It is stored
 	// next to the JSON, and only while the revision is pending.
 	Holder string

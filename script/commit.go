@@ -269,6 +269,9 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 		case "import-values":
 			d.ImportValues, ok = v.([]any)
 			want = "a list"
+		case "export-values":
+			d.ExportValues, ok = v.([]any)
+			want = "a list"
 		case "tags":
 			d.Tags, ok = readTexts(v)
 			want = "a list of text"

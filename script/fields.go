@@ -90,6 +90,9 @@ func dependencyFields(d *chart.Dependency) map[string]any {
 	if len(d.ImportValues) > 0 {
 		f["import-values"] = d.ImportValues
 	}
+	if len(d.ExportValues) > 0 {
+		f["export-values"] = d.ExportValues
+	}
 	if len(d.DependsOn) > 0 {
 		f["depends-on"] = texts(d.DependsOn)
 	}

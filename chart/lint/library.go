@@ -65,7 +65,8 @@ func libraryIssues(list []*chart.Dependency) []issue {
 		for _, field := range []struct {
 			name string
 			set  bool
-		}{{"condition", e.Condition != ""}, {"tags", len(e.Tags) > 0}, {"import-values", len(e.ImportValues) > 0}} {
+		}{{"condition", e.Condition != ""}, {"tags", len(e.Tags) > 0}, {"import-values", len(e.ImportValues) > 0},
+			{"export-values", len(e.ExportValues) > 0}} {
 			if field.set {
 				out = append(out, issue{Info, at + "." + field.name, fmt.Sprintf("%s has no meaning for a library: it has no "+
 					"values, and is always used", field.name)})

@@ -45,6 +45,7 @@ func typeNames() []string {
 func keywords() map[string]string {
 	kinds := map[string]string{
 		"type": "type", "item": "type", "required": "required", "enum": "list", "itemEnum": "list", "examples": "list",
+		"x-kubernetes-list-type": "listType", "x-kubernetes-list-map-keys": "list",
 		"default": "any", "const": "any", "items": "schema", "additionalProperties": "schema", "additionalItems": "schema",
 	}
 	for kind, names := range map[string]string{
@@ -283,6 +284,10 @@ func mismatch(kind string, v *yaml.Node) string {
 	case "list":
 		if v.Kind != yaml.SequenceNode {
 			return "a list: [a, b]"
+		}
+	case "listType":
+		if v.Value != "map" && v.Value != "set" && v.Value != "atomic" {
+			return "map, set or atomic"
 		}
 	case "map":
 		if v.Kind != yaml.MappingNode {

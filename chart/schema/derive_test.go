@@ -374,6 +374,7 @@ additionalProperties: false`,
 func TestDeriveInvalidAnnotations(t *testing.T) {
 	for vals, want := range map[string]string{
 		"a: 1\n# @schema minimun:1\nb: 1\n":                                `values.yaml:2: b: @schema: there is no key "minimun"; did you mean minimum?`,
+		"a: [] # @schema x-kubernetes-list-type:list":                      "values.yaml:1: a: @schema: x-kubernetes-list-type must be map, set or atomic",
 		"a: 1 # @schema foo":                                               `values.yaml:1: a: @schema: there is no key "foo"; valid keys are the keywords of JSON Schema (type, enum, pattern, minimum, required, ...)`,
 		"# @schema\n# type: string\na: x\n":                                "values.yaml:1: a: @schema: the block that begins here has no end: close it with a line # @schema",
 		"# @schema\n# type: [\n# @schema\na: x\n":                          "values.yaml:2: a: @schema: is not valid YAML: did not find expected node content",

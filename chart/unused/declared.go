@@ -41,6 +41,11 @@ func (s *search) declare(c *chart.Chart, n *engine.Usage) {
 				child(n, append([]string{name}, path...)...).Whole = true
 			}
 		}
+		for _, ev := range e.ExportValues {
+			if path := exported(ev); path != nil {
+				child(n, path...).Whole = true
+			}
+		}
 		for _, d := range named(c, name) {
 			s.declare(d, child(n, name))
 		}
@@ -59,6 +64,19 @@ func imported(iv any) []string {
 		return []string{"exports", iv}
 	case map[string]any:
 		if from, ok := iv["child"].(string); ok && from != "." {
+			return strings.Split(from, ".")
+		}
+	}
+	return nil
+}
+
+// exported returns the path in the parent of an entry of export-values.
+func exported(ev any) []string {
+	switch ev := ev.(type) {
+	case string:
+		return []string{"exports", ev}
+	case map[string]any:
+		if from, ok := ev["parent"].(string); ok && from != "." {
 			return strings.Split(from, ".")
 		}
 	}

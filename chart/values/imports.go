@@ -16,6 +16,7 @@ type importer struct {
 	// Helm and contrary to its documentation.
 	parentWins bool
 	nulls      map[*chart.Chart]bool
+	exports    map[*chart.Chart][]export
 	warnings   []string
 }
 
@@ -23,9 +24,9 @@ type importer struct {
 // again. It replaces the defaults of a chart with dependencies by the values that its
 // templates have without user values: its own defaults, those of its subcharts below their
 // names, and the imported values.
-func (im *importer) run(n *node, path string) error {
+func (im *importer) run(n *node, path string, l *Lists) error {
 	for _, k := range n.children {
-		if err := im.run(k, path+"."+k.chart.Name()); err != nil {
+		if err := im.run(k, path+"."+k.chart.Name(), l.field(k.chart.Name())); err != nil {
 			return err
 		}
 	}
@@ -33,9 +34,15 @@ func (im *importer) run(n *node, path string) error {
 		return nil
 	}
 	co := &coalescer{keepNulls: true}
-	vals, err := co.scope(n.chart, nil, path)
+	vals, err := co.scope(n.chart, nil, path, l)
 	if err != nil {
 		return err
+	}
+	source := vals // what can be imported: exported values are no defaults
+	if im.exports != nil {
+		if source, err = (&coalescer{keepNulls: true, exports: im.exports}).scope(n.chart, nil, path, l); err != nil {
+			return err
+		}
 	}
 	imported := map[string]any{}
 	for _, e := range entriesOf(n.chart) {
@@ -43,7 +50,7 @@ func (im *importer) run(n *node, path string) error {
 		if !n.listed {
 			name = e.Name // the alias was not applied
 		}
-		childVals, _ := vals[name].(map[string]any)
+		childVals, _ := source[name].(map[string]any)
 		for i, iv := range e.ImportValues {
 			from, to, err := importPaths(iv)
 			if err != nil {
@@ -57,13 +64,13 @@ func (im *importer) run(n *node, path string) error {
 				im.warnings = append(im.warnings, fmt.Sprintf("nothing imported from %s into %s: %s", name, path, err))
 				continue
 			}
-			imported = Merge(nest(to, table), imported)
+			imported = l.Merge(nest(to, table), imported)
 		}
 	}
 	if len(imported) > 0 {
-		vals = co.tables(vals, imported, path, true)
+		vals = co.tables(vals, imported, path, true, l)
 		if !im.parentWins {
-			vals = co.tables(removeNulls(imported).(map[string]any), vals, path, true)
+			vals = co.tables(removeNulls(imported).(map[string]any), vals, path, true, l)
 		}
 	}
 	n.chart.Values = vals

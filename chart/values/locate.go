@@ -25,7 +25,7 @@ func (o Options) Locate(read func(path string) ([]byte, error), path ...string) 
 	for _, kind := range o.expressions() {
 		for _, expr := range kind.exprs {
 			alone := map[string]any{}
-			if err := Apply(alone, kind.mode, expr, read); err == nil && hasPath(alone, path) {
+			if err := o.Lists.Apply(alone, kind.mode, expr, read); err == nil && hasPath(alone, path) {
 				found = Origin{Flag: kind.mode.String() + " " + expr}
 			}
 		}

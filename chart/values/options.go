@@ -15,6 +15,9 @@ type Options struct {
 	String  []string // --set-string
 	File    []string // --set-file
 	Literal []string // --set-literal
+
+	// Lists are the lists that merge item by item, or nil if there are none; see [ListsOf].
+	Lists *Lists
 }
 
 // Build returns the user's values. It merges the files in their order and then applies the
@@ -45,15 +48,15 @@ func (o Options) build(read func(path string) ([]byte, error), out map[string]an
 			return err
 		}
 		if trace {
-			layer = traceFile(name, data, layer)
+			layer = traceFile(name, data, layer, o.Lists)
 		}
-		mergeInto(out, layer)
+		mergeInto(out, layer, o.Lists)
 	}
 	for _, kind := range o.expressions() {
 		for _, expr := range kind.exprs {
-			apply := Apply
+			apply := o.Lists.Apply
 			if trace {
-				apply = applyTraced
+				apply = o.Lists.applyTraced
 			}
 			if err := apply(out, kind.mode, expr, read); err != nil {
 				return err

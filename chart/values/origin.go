@@ -57,7 +57,10 @@ func (o Origin) String() string {
 }
 
 // Origins are the origins of the values of a chart tree. See [Explain].
-type Origins struct{ root map[string]any }
+type Origins struct {
+	root  map[string]any
+	lists *Lists // that merge
+}
 
 // Explain returns where the values that [Resolve] returns come from. It merges values whose
 // leaves, scalars and lists, carry their origins, with the same code. It calls read for
@@ -77,7 +80,7 @@ func (o Options) Origins(read func(path string) ([]byte, error)) (*Origins, erro
 	if err := o.build(read, user, true); err != nil {
 		return nil, err
 	}
-	return &Origins{user}, nil
+	return &Origins{user, o.Lists}, nil
 }
 
 // Resolve returns where the values that [Resolve] returns for c and the user's values come from,
@@ -85,85 +88,97 @@ func (o Options) Origins(read func(path string) ([]byte, error)) (*Origins, erro
 // its subcharts. If defaults is not nil, it has the origins of c.Values; otherwise they are from
 // the chart's values.yaml. o may be nil.
 func (o *Origins) Resolve(c *chart.Chart, defaults *Origins) (final, ofDefaults *Origins, err error) {
-	user := map[string]any{}
+	user, lists := map[string]any{}, (*Lists)(nil)
 	if o != nil {
-		user = o.root
+		user, lists = o.root, o.lists
+	}
+	if lists == nil {
+		lists = ListsOf(c)
 	}
 	c = traceChart(c)
 	if defaults != nil {
 		c.Values = defaults.root
 	}
-	res, err := Resolve(c, user)
+	res, err := lists.Resolve(c, user)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Origins{res.Values}, &Origins{res.Chart.Values}, nil
+	return &Origins{res.Values, lists}, &Origins{res.Chart.Values, lists}, nil
 }
 
 // Override returns the origins of what [Override] returns for the values of o and of over.
 func (o *Origins) Override(over *Origins) *Origins {
 	var under, top map[string]any
+	var lists *Lists
 	if o != nil {
-		under = o.root
+		under, lists = o.root, o.lists
 	}
 	if over != nil {
 		top = over.root
+		if over.lists != nil {
+			lists = over.lists
+		}
 	}
-	return &Origins{Override(under, top)}
+	return &Origins{lists.Override(under, top), lists}
 }
 
 // FromRevision returns the origins of values that are taken from a revision of a release, whose
 // record has the origins o.
 func (o *Origins) FromRevision(revision int) *Origins {
-	return &Origins{fromRevision(o.root, revision)}
+	return &Origins{fromRevision(o.root, revision), o.lists}
 }
 
 func fromRevision(vals map[string]any, revision int) map[string]any {
 	out := make(map[string]any, len(vals))
 	for k, v := range vals {
-		switch v := v.(type) {
-		case map[string]any:
-			out[k] = fromRevision(v, revision)
-		case *traced:
-			origins := slices.Clone(v.origins)
-			for i := range origins {
-				if origins[i].Revision == 0 {
-					origins[i].Revision = revision
-				}
-			}
-			if len(origins) == 0 {
-				origins = []Origin{{Revision: revision}}
-			}
-			out[k] = &traced{value: v.value, origins: origins}
-		default:
-			out[k] = v
-		}
+		out[k] = valueFromRevision(v, revision)
 	}
 	return out
 }
 
+func valueFromRevision(v any, revision int) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return fromRevision(v, revision)
+	case []any: // a list that merges
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = valueFromRevision(item, revision)
+		}
+		return out
+	case *traced:
+		origins := slices.Clone(v.origins)
+		for i := range origins {
+			if origins[i].Revision == 0 {
+				origins[i].Revision = revision
+			}
+		}
+		if len(origins) == 0 {
+			origins = []Origin{{Revision: revision}}
+		}
+		return &traced{value: v.value, origins: origins}
+	}
+	return v
+}
+
 // Of returns the origins of the value at path, the keys from the root's values down: first the
 // place that set it, then those that it took precedence over, nearest first. It returns nil
-// for tables and for paths without a value. A path may go on into a list, with items as "[0]":
-// the origins are then those of the list, with the item's line if that is known. o may be nil.
+// for tables and for paths without a value. A path may go on into a list: with items as "[0]", or
+// with the steps of [Origins.Items] in a list that merges. The origins of an item of another list
+// are those of the list, with the item's line if that is known. o may be nil.
 func (o *Origins) Of(path ...string) []Origin {
 	if o == nil {
 		return nil
 	}
-	keys, items := path, []string(nil)
-	leaf, ok := at(o.root, path).(*traced)
-	if i := slices.IndexFunc(path, isItem); !ok && i > 0 {
-		keys, items = path[:i], path[i:]
-		leaf, ok = at(o.root, keys).(*traced)
-	}
-	if !ok {
+	named, leaf := o.leaf(path)
+	if leaf == nil {
 		return nil
 	}
 	origins := slices.Clone(leaf.origins)
-	if line := itemLine(leaf.node, items); line > 0 && len(origins) > 0 {
+	if line := itemLine(leaf.node, path[len(named):]); line > 0 && len(origins) > 0 {
 		origins[0].Line = line
 	}
-	whole := "." + joinAll(keys)
+	whole := "." + joinAll(named)
 	for i := range origins {
 		if strings.HasSuffix(whole, "."+origins[i].Path) {
 			origins[i].Path = ""
@@ -172,21 +187,39 @@ func (o *Origins) Of(path ...string) []Origin {
 	return origins
 }
 
+// leaf returns the leaf at path, or the list that path leads into, with the path of the leaf.
+func (o *Origins) leaf(path []string) (named []string, leaf *traced) {
+	for i := len(path); i > 0; i-- {
+		if i < len(path) && !isItem(path[i]) {
+			continue
+		}
+		v, _, named := at(o.root, o.lists, path[:i])
+		if leaf, ok := v.(*traced); ok {
+			return named, leaf
+		}
+	}
+	return nil, nil
+}
+
 // Update compares vals with the values of o. It gives those that differ the origin that from
 // returns for their path, and removes those that vals lacks.
 func (o *Origins) Update(vals map[string]any, from func(path []string) Origin) {
-	o.root = update(o.root, vals, nil, from)
+	o.root = update(o.root, vals, nil, from, o.lists)
 }
 
-func update(old, vals map[string]any, path []string, from func([]string) Origin) map[string]any {
+func update(old, vals map[string]any, path []string, from func([]string) Origin, l *Lists) map[string]any {
 	out := make(map[string]any, len(vals))
 	for k, v := range vals {
 		below := append(path[:len(path):len(path)], k)
 		leaf, wasLeaf := old[k].(*traced)
+		list, isList := v.([]any)
 		switch table, isTable := v.(map[string]any); {
 		case isTable:
 			was, _ := old[k].(map[string]any)
-			out[k] = update(was, table, below, from)
+			out[k] = update(was, table, below, from, l.field(k))
+		case isList && l.field(k).list() != nil:
+			was, _ := old[k].([]any)
+			out[k] = updateItems(was, list, below, from, l.field(k).list())
 		case wasLeaf && equal(leaf.value, v):
 			out[k] = leaf
 		case v != nil:
@@ -225,22 +258,13 @@ func itemLine(n *yaml.Node, items []string) (line int) {
 	return line
 }
 
-// at returns the value at path, or nil.
-func at(vals map[string]any, path []string) any {
-	var v any = vals
-	for _, key := range path {
-		table, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = table[key]
-	}
-	return v
-}
-
 func joinAll(path []string) string {
 	text := ""
 	for _, key := range path {
+		if strings.HasPrefix(key, "[") && text != "" {
+			text += key // an item
+			continue
+		}
 		text = join(text, key)
 	}
 	return text
@@ -293,9 +317,9 @@ func traceChart(c *chart.Chart) *chart.Chart {
 	out := c.Shallow()
 	file := source{name: c.FullPath() + "/" + chart.FileValues}
 	if f := c.File(chart.FileValues); f != nil {
-		file.root = yaml.Root(f.Data)
+		file.root = yaml.RootLines(f.Data)
 	}
-	out.Values = file.table(c.Values, file.root, 0, "")
+	out.Values = file.table(c.Values, file.root, 0, "", ListsOf(c))
 	below := make([]*chart.Chart, len(c.Dependencies()))
 	for i, d := range c.Dependencies() {
 		below[i] = traceChart(d)
@@ -312,7 +336,7 @@ type source struct {
 
 // table returns vals with traced leaves. n is the node of vals, or nil; line is that of its
 // key, for leaves whose own line is not known.
-func (s source) table(vals map[string]any, n *yaml.Node, line int, path string) map[string]any {
+func (s source) table(vals map[string]any, n *yaml.Node, line int, path string, l *Lists) map[string]any {
 	nodes := children(n)
 	out := make(map[string]any, len(vals))
 	for k, v := range vals {
@@ -325,10 +349,15 @@ func (s source) table(vals map[string]any, n *yaml.Node, line int, path string) 
 		case nil:
 			out[k] = nil
 		case map[string]any:
-			out[k] = s.table(v, value, at, below)
+			out[k] = s.table(v, value, at, below, l.field(k))
 		default:
 			t := &traced{value: v, origins: []Origin{{File: s.name, Line: at, Path: below}}}
-			if _, ok := v.([]any); ok {
+			list, ok := v.([]any)
+			if ok && l.field(k).list() != nil {
+				out[k] = s.list(list, value, at, below, l.field(k).list())
+				continue
+			}
+			if ok {
 				t.node = value
 			}
 			out[k] = t
@@ -351,30 +380,34 @@ func children(n *yaml.Node) map[string][2]*yaml.Node {
 }
 
 // traceFile returns vals, the values of a values file of the user, traced.
-func traceFile(name string, data []byte, vals map[string]any) map[string]any {
-	s := source{name: name, root: yaml.Root(data)}
-	return s.table(vals, s.root, 0, "")
+func traceFile(name string, data []byte, vals map[string]any, l *Lists) map[string]any {
+	s := source{name: name, root: yaml.RootLines(data)}
+	return s.table(vals, s.root, 0, "", l)
 }
 
 // applyTraced is [Apply] for traced values. What the expression sets gets the flag as its origin.
-func applyTraced(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
-	before := untraceLists(dst)
-	if err := Apply(dst, mode, expr, read); err != nil {
+func (l *Lists) applyTraced(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
+	before := untraceLists(dst, l)
+	if err := l.Apply(dst, mode, expr, read); err != nil {
 		return err
 	}
-	traceChanges(dst, before, mode.String()+" "+expr, "")
+	traceChanges(dst, before, mode.String()+" "+expr, "", l)
 	return nil
 }
 
 // untraceLists replaces the traced lists of vals by copies without origins, whose items an
 // expression can set. It returns the values as they were.
-func untraceLists(vals map[string]any) (before map[string]any) {
+func untraceLists(vals map[string]any, l *Lists) (before map[string]any) {
 	before = make(map[string]any, len(vals))
 	for k, v := range vals {
 		before[k] = v
 		switch v := v.(type) {
 		case map[string]any:
-			before[k] = untraceLists(v)
+			before[k] = untraceLists(v, l.field(k))
+		case []any:
+			if r := l.field(k).list(); r != nil {
+				vals[k] = untraceItems(v, r.items)
+			}
 		case *traced:
 			if list, ok := v.value.([]any); ok {
 				vals[k] = copyValue(list)
@@ -385,15 +418,20 @@ func untraceLists(vals map[string]any) (before map[string]any) {
 }
 
 // traceChanges traces the leaves of vals that are not traced: what a flag has set, and lists.
-func traceChanges(vals, before map[string]any, flag, path string) {
+func traceChanges(vals, before map[string]any, flag, path string, l *Lists) {
 	for k, v := range vals {
 		below := join(path, k)
 		switch v := v.(type) {
 		case nil, *traced:
 		case map[string]any:
 			was, _ := before[k].(map[string]any)
-			traceChanges(v, was, flag, below)
+			traceChanges(v, was, flag, below, l.field(k))
 		default:
+			if list, ok := v.([]any); ok && l.field(k).list() != nil {
+				was, _ := before[k].([]any)
+				traceItems(list, was, flag, below, l.field(k).list())
+				continue
+			}
 			leaf, wasLeaf := before[k].(*traced)
 			if _, isList := v.([]any); isList && wasLeaf && reflect.DeepEqual(leaf.value, v) {
 				vals[k] = leaf

@@ -14,10 +14,11 @@ import (
 )
 
 // packed is the form of origins in records of releases. The values stand in the record already, so
-// that it has no keys: a table is a list with an element for each of its keys, in their order.
-// The element of another value is
+// that it has no keys: a table is a list with an element for each of its keys, in their order, and
+// a list that merges is one with an element for each of its items. The element of another value is
 //
-//   - a number: it is in Sources[0], so many lines below the one that the last number was for
+//   - a number: it is in the file of the value before it, so many lines below that, at first in
+//     Sources[0]; of several origins of the value before, the first counts, if it has a line
 //   - a string: its origins, "SOURCE:LINE=PATH", with commas between them, SOURCE an index of
 //     Sources; a line or path that is not known is left out, and the path is escaped like a
 //     query of a URL
@@ -53,20 +54,28 @@ func PackOrigins(config map[string]any, ofConfig *Origins, defaults map[string]a
 		p.index[s] = i
 	}
 	out := packed{Sources: sources, Config: p.table(config, ofConfig.root, "")}
-	p.line = 0
+	p.last = packedPlace{}
 	out.Values = p.table(defaults, ofDefaults.root, "")
 	return json.Marshal(out)
 }
 
 func countSources(vals map[string]any, uses map[packedSource]int) {
 	for _, v := range vals {
-		switch v := v.(type) {
-		case map[string]any:
-			countSources(v, uses)
-		case *traced:
-			for _, o := range v.origins {
-				uses[sourceOf(o)]++
-			}
+		countSource(v, uses)
+	}
+}
+
+func countSource(v any, uses map[packedSource]int) {
+	switch v := v.(type) {
+	case map[string]any:
+		countSources(v, uses)
+	case []any:
+		for _, item := range v {
+			countSource(item, uses)
+		}
+	case *traced:
+		for _, o := range v.origins {
+			uses[sourceOf(o)]++
 		}
 	}
 }
@@ -87,36 +96,51 @@ func sourceOf(o Origin) packedSource {
 	return s
 }
 
+// packedPlace is a place that a number is relative to.
+type packedPlace struct{ source, line int }
+
 type packer struct {
 	index map[packedSource]int
-	line  int // of the last number
+	last  packedPlace
 }
 
 // table packs the origins of vals, which are in from.
 func (p *packer) table(vals, from map[string]any, path string) []any {
 	out := make([]any, 0, len(vals))
 	for _, k := range slices.Sorted(maps.Keys(vals)) {
-		below := join(path, k)
-		if table, ok := vals[k].(map[string]any); ok {
-			under, _ := from[k].(map[string]any)
-			out = append(out, p.table(table, under, below))
-			continue
-		}
-		t, ok := from[k].(*traced)
-		if !ok || len(t.origins) == 0 || vals[k] == nil {
-			out = append(out, nil)
-			continue
-		}
-		out = append(out, p.leaf(t.origins, below))
+		out = append(out, p.value(vals[k], from[k], join(path, k)))
 	}
 	return out
 }
 
+// value packs the origins of v, which are in from.
+func (p *packer) value(v, from any, path string) any {
+	if table, ok := v.(map[string]any); ok {
+		under, _ := from.(map[string]any)
+		return p.table(table, under, path)
+	}
+	list, isList := v.([]any)
+	if items, ok := from.([]any); ok && isList && len(items) == len(list) {
+		out := make([]any, len(list))
+		for i := range list {
+			out[i] = p.value(list[i], items[i], path)
+		}
+		return out
+	}
+	t, ok := from.(*traced)
+	if !ok || len(t.origins) == 0 || v == nil {
+		return nil
+	}
+	return p.leaf(t.origins, path)
+}
+
 func (p *packer) leaf(origins []Origin, path string) any {
-	if o := origins[0]; len(origins) == 1 && p.index[sourceOf(o)] == 0 && o.Line > 0 && isSuffix(path, o.Path) {
-		delta := o.Line - p.line
-		p.line = o.Line
-		return delta
+	before, first := p.last, origins[0]
+	if first.Line > 0 {
+		p.last = packedPlace{p.index[sourceOf(first)], first.Line}
+	}
+	if len(origins) == 1 && first.Line > 0 && p.last.source == before.source && isSuffix(path, first.Path) {
+		return first.Line - before.line
 	}
 	texts := make([]string, len(origins))
 	for i, o := range origins {
@@ -136,8 +160,9 @@ func isSuffix(path, last string) bool { return last == "" || strings.HasSuffix("
 
 // UnpackOrigins returns the origins of config and defaults that a record has in the form of
 // [PackOrigins]. Values whose origins it does not have, as it was not written for these values,
-// have none.
-func UnpackOrigins(data []byte, config, defaults map[string]any) (ofConfig, ofDefaults *Origins, err error) {
+// have none. lists are the lists that merge in these values.
+func UnpackOrigins(data []byte, config, defaults map[string]any, lists *Lists) (ofConfig, ofDefaults *Origins,
+	err error) {
 	var p packed
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &p); err != nil {
@@ -145,14 +170,14 @@ func UnpackOrigins(data []byte, config, defaults map[string]any) (ofConfig, ofDe
 		}
 	}
 	u := unpacker{sources: p.Sources}
-	ofConfig = &Origins{u.table(config, p.Config, "")}
-	u.line = 0
-	return ofConfig, &Origins{u.table(defaults, p.Values, "")}, nil
+	ofConfig = &Origins{u.table(config, p.Config, ""), lists}
+	u.last = packedPlace{}
+	return ofConfig, &Origins{u.table(defaults, p.Values, ""), lists}, nil
 }
 
 type unpacker struct {
 	sources []packedSource
-	line    int
+	last    packedPlace
 }
 
 func (u *unpacker) table(vals map[string]any, from []any, path string) map[string]any {
@@ -162,18 +187,28 @@ func (u *unpacker) table(vals map[string]any, from []any, path string) map[strin
 	}
 	out := make(map[string]any, len(vals))
 	for i, k := range keys {
-		below := join(path, k)
-		switch v := vals[k].(type) {
-		case nil:
-			out[k] = nil
-		case map[string]any:
-			under, _ := from[i].([]any)
-			out[k] = u.table(v, under, below)
-		default:
-			out[k] = &traced{value: v, origins: u.leaf(from[i], below)}
-		}
+		out[k] = u.value(vals[k], from[i], join(path, k))
 	}
 	return out
+}
+
+func (u *unpacker) value(v, from any, path string) any {
+	packed, _ := from.([]any)
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		return u.table(v, packed, path)
+	case []any:
+		if from != nil && len(packed) == len(v) {
+			out := make([]any, len(v))
+			for i, item := range v {
+				out[i] = u.value(item, packed[i], path)
+			}
+			return out
+		}
+	}
+	return &traced{value: v, origins: u.leaf(from, path)}
 }
 
 // maxPacked limits the origins of a value that are read.
@@ -182,11 +217,11 @@ const maxPacked = 100
 func (u *unpacker) leaf(v any, path string) []Origin {
 	switch v := v.(type) {
 	case float64:
-		u.line += int(v)
+		u.last.line += int(v)
 		if len(u.sources) == 0 {
 			return nil
 		}
-		return []Origin{u.sources[0].origin(u.line, path)}
+		return []Origin{u.sources[u.last.source].origin(u.last.line, path)}
 	case string:
 		var out []Origin
 		for _, text := range strings.SplitN(v, ",", maxPacked) {
@@ -202,6 +237,9 @@ func (u *unpacker) leaf(v any, path string) []Origin {
 				continue
 			}
 			n, _ := strconv.Atoi(line) // 0 if it is left out
+			if len(out) == 0 && n > 0 {
+				u.last = packedPlace{at, n}
+			}
 			out = append(out, u.sources[at].origin(n, name))
 		}
 		return out

@@ -37,7 +37,7 @@ func packing(t *testing.T, options Options, files map[string]string) (final *Ori
 		t.Fatal(err)
 	}
 	t.Logf("%s", data)
-	gotUser, gotDefaults, err := UnpackOrigins(data, config, c.Values)
+	gotUser, gotDefaults, err := UnpackOrigins(data, config, c.Values, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestUnpackOriginsOfOtherValues(t *testing.T) {
 		"name":             {`{"sources":[{"file":"f"}],"config":[1,["0:1=x%2Ey",3]]}`, []string{"f:1 (x.y)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, _, err := UnpackOrigins([]byte(c.data), vals, nil)
+			got, _, err := UnpackOrigins([]byte(c.data), vals, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,14 +101,14 @@ func TestUnpackOriginsOfOtherValues(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := UnpackOrigins([]byte(`{"sources":1}`), vals, nil); err == nil {
+	if _, _, err := UnpackOrigins([]byte(`{"sources":1}`), vals, nil, nil); err == nil {
 		t.Error("got no error for sources that are a number")
 	}
 }
 
 func TestFromRevision(t *testing.T) {
 	vals := map[string]any{"a": 1, "b": 2}
-	old, _, err := UnpackOrigins([]byte(`{"sources":[{"file":"f"}],"config":[1,null]}`), vals, nil)
+	old, _, err := UnpackOrigins([]byte(`{"sources":[{"file":"f"}],"config":[1,null]}`), vals, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +124,54 @@ func TestFromRevision(t *testing.T) {
 	} {
 		if of := texts(got.Of(path)); !slices.Equal(of, want) {
 			t.Errorf("%s: got %q, want %q", path, of, want)
+		}
+	}
+}
+
+// TestPackLists: the origins of items of a list that merges are kept with them, and those of other
+// lists for the whole list.
+func TestPackLists(t *testing.T) {
+	c := originChart(t, "web", "ports:\n- {name: http, port: 80}\nother:\n- 1\n", nil)
+	c.SchemaYAML = []byte("properties: {ports: {x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name]}}")
+	lists := ListsOf(c)
+	o := Options{Files: []string{"prod.yaml"}, Lists: lists}
+	read := func(string) ([]byte, error) {
+		return []byte("\nports:\n- name: http\n  port: 8080\n- {name: admin, port: 1}\n"), nil
+	}
+	config, err := o.Build(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := o.Origins(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, defaults, err := user.Resolve(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := PackOrigins(config, user, c.Values, defaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, defaults, err = UnpackOrigins(packed, config, c.Values, lists)
+	if err != nil {
+		t.Fatal(err)
+	}
+	final, _, err := user.FromRevision(3).Resolve(c, defaults.FromRevision(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		path []string
+		want string
+	}{
+		{[]string{"ports", "[name=http]", "port"}, "revision 3: prod.yaml:4 revision 3: web/values.yaml:2"},
+		{[]string{"ports", "[1]", "port"}, "revision 3: prod.yaml:5"},
+		{[]string{"other"}, "revision 3: web/values.yaml:3"},
+	} {
+		if got := strings.Join(texts(final.Of(test.path...)), " "); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.path, got, test.want)
 		}
 	}
 }

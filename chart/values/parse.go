@@ -73,7 +73,7 @@ func Parse(name string, data []byte) (map[string]any, error) {
 		if first {
 			out = layer
 		} else {
-			mergeInto(out, layer)
+			mergeInto(out, layer, nil)
 		}
 		rest, line = next, line+lines
 	}

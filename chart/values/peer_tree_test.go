@@ -294,7 +294,7 @@ func compareTrees(t *testing.T, seed int64, f *forest) (same bool) {
 	}
 	text, perr := peerDump(bin, dir, "-f", filepath.Join(dir, "user.values"))
 	theirs := scopes(text)
-	r, err := resolve(root, user, &importer{parentWins: true})
+	r, err := resolve(root, user, &importer{parentWins: true}, listsOf)
 	var b strings.Builder
 	if perr != nil && strings.Contains(perr.Error(), "%!t(<nil>)") {
 		return true // Helm does not support a null for a subchart's table

@@ -63,7 +63,13 @@ func (e *SetError) Unwrap() error { return e.Err }
 // lists in it. For [SetFile], it calls read for every file. Errors are of type
 // [*SetError]; after one, a part of the expression may have been applied.
 func Apply(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
-	p := &setParser{in: expr, mode: mode, read: read}
+	return (*Lists)(nil).Apply(dst, mode, expr, read)
+}
+
+// Apply is like the function [Apply]. In an expression, an item of a list that merges may be named by
+// its keys: "ports[name=http].port=80".
+func (l *Lists) Apply(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
+	p := &setParser{in: expr, mode: mode, read: read, lists: l}
 	err := p.run(dst)
 	var known *SetError
 	if err == nil || errors.As(err, &known) {
@@ -75,10 +81,11 @@ func Apply(dst map[string]any, mode Mode, expr string, read func(path string) ([
 // setParser parses an expression from left to right and writes each value to the
 // destination when it is complete.
 type setParser struct {
-	in   string
-	pos  int
-	mode Mode
-	read func(path string) ([]byte, error)
+	in    string
+	pos   int
+	mode  Mode
+	read  func(path string) ([]byte, error)
+	lists *Lists
 
 	inList bool // the next table is an item of a list
 }
@@ -94,7 +101,7 @@ func (p *setParser) run(dst map[string]any) error {
 		}
 	}
 	for p.pos < len(p.in) {
-		if err := p.table(dst, 0); err != nil {
+		if err := p.table(dst, 0, p.lists); err != nil {
 			return err
 		}
 	}
@@ -110,18 +117,22 @@ func (p *setParser) object(dst map[string]any) error {
 	if exact, ok := jsonTable([]byte(p.in)); ok {
 		obj = exact
 	}
-	mergeInto(dst, obj)
+	mergeInto(dst, obj, p.lists)
 	return nil
 }
 
 // mergeInto merges over into dst in place.
-func mergeInto(dst, over map[string]any) {
+func mergeInto(dst, over map[string]any, l *Lists) {
 	for k, v := range over {
 		if table, ok := v.(map[string]any); ok {
 			if under, ok := dst[k].(map[string]any); ok {
-				mergeInto(under, table)
+				mergeInto(under, table, l.field(k))
 				continue
 			}
+		}
+		if list, ok := l.field(k).merge(dst[k], v, mergeTables); ok {
+			dst[k] = list
+			continue
 		}
 		dst[k] = replace(v, dst[k])
 	}
@@ -133,7 +144,7 @@ func mergeInto(dst, over map[string]any) {
 // empty KEY is not an error. An empty name in a table that would stay empty ("a.=x") is an
 // error, unless --set or --set-string gives it an empty value ("a.=") or the table is an item
 // of a list.
-func (p *setParser) table(dst map[string]any, depth int) error {
+func (p *setParser) table(dst map[string]any, depth int, l *Lists) error {
 	if depth > MaxNesting {
 		return errTooDeep
 	}
@@ -156,7 +167,7 @@ func (p *setParser) table(dst map[string]any, depth int) error {
 		if inner == nil {
 			inner = map[string]any{}
 		}
-		if err = p.table(inner, depth+1); err == nil && len(inner) == 0 {
+		if err = p.table(inner, depth+1, l.field(name)); err == nil && len(inner) == 0 {
 			return nil
 		}
 		v = inner
@@ -165,7 +176,7 @@ func (p *setParser) table(dst map[string]any, depth int) error {
 		if !ok && dst[name] != nil {
 			return fmt.Errorf("cannot set an index of %q, which is %s", name, kind(dst[name]))
 		}
-		v, err = p.item(list, depth+1)
+		v, err = p.item(list, depth+1, l.field(name).list())
 	default:
 		if name == "" && stop == 0 {
 			return nil
@@ -185,12 +196,13 @@ func (p *setParser) table(dst map[string]any, depth int) error {
 
 var errTooDeep = fmt.Errorf("nests deeper than %d levels", MaxNesting)
 
-// item parses an index and the assignment after it, and returns the list with the item set.
-func (p *setParser) item(list []any, depth int) ([]any, error) {
+// item parses an index and the assignment after it, and returns the list with the item set. r says
+// how the list merges, or is nil.
+func (p *setParser) item(list []any, depth int, r *listRule) ([]any, error) {
 	if depth > MaxNesting {
 		return nil, errTooDeep
 	}
-	i, err := p.index()
+	i, key, list, err := p.index(list, r)
 	if err != nil {
 		return nil, err
 	}
@@ -209,41 +221,49 @@ func (p *setParser) item(list []any, depth int) ([]any, error) {
 	}
 	switch stop {
 	case '=':
-		list[i], err = p.value()
+		if list[i], err = p.value(); err == nil && key != nil {
+			list[i], err = wholeItem(key, list[i])
+		}
 	case '.':
 		inner, ok := list[i].(map[string]any)
 		if !ok {
 			inner = map[string]any{}
 		}
 		p.inList = true
-		err = p.table(inner, depth+1)
+		err = p.table(inner, depth+1, r.itemLists())
 		list[i] = inner
 	case '[':
 		inner, ok := list[i].([]any)
 		if !ok && list[i] != nil {
 			return nil, fmt.Errorf("cannot set an index of [%d], which is %s", i, kind(list[i]))
 		}
-		list[i], err = p.item(inner, depth+1)
+		list[i], err = p.item(inner, depth+1, nil)
 	}
 	return list, err
 }
 
-// index parses the number of an index and its closing bracket.
-func (p *setParser) index() (int, error) {
+// index parses an index and its closing bracket: a number, or the keys of an item in a list that
+// merges. It returns the list with that item, which it adds if it is not there, and its keys.
+func (p *setParser) index(list []any, r *listRule) (i int, key map[string]any, with []any, err error) {
 	text, stop := p.word("]")
 	if stop != ']' {
-		return 0, fmt.Errorf("the index [%s is not closed with ']'", text)
+		return 0, nil, nil, fmt.Errorf("the index [%s is not closed with ']'", text)
 	}
-	i, err := strconv.Atoi(text)
+	i, err = strconv.Atoi(text)
 	switch {
+	case err != nil && r != nil && r.keys != nil:
+		return r.find(list, text)
+	case err != nil && strings.Contains(text, "="):
+		return 0, nil, nil, fmt.Errorf("the index [%s] is not a whole number, and the chart's schema does not say "+
+			"by which keys the items merge (x-kubernetes-list-map-keys)", text)
 	case err != nil:
-		return 0, fmt.Errorf("the index [%s] is not a whole number", text)
+		return 0, nil, nil, fmt.Errorf("the index [%s] is not a whole number", text)
 	case i < 0:
-		return 0, fmt.Errorf("the index [%s] is negative", text)
+		return 0, nil, nil, fmt.Errorf("the index [%s] is negative", text)
 	case i > MaxIndex:
-		return 0, fmt.Errorf("the index [%s] is higher than %d", text, MaxIndex)
+		return 0, nil, nil, fmt.Errorf("the index [%s] is higher than %d", text, MaxIndex)
 	}
-	return i, nil
+	return i, nil, list, nil
 }
 
 // value parses a value after '=' and the comma that ends it.

@@ -39,6 +39,8 @@
 //     documented for Helm, imported values override the chart's own defaults. The
 //     first of several imports overrides later ones, and the user's values override
 //     all. Values that the user sets for a subchart are not imported.
+//     Values that a chart exports to a subchart (export-values) override the defaults of all charts,
+//     as they are with the values from above; what the user sets for the subchart overrides them.
 //  4. Coalesce. From the root down, the values from above are merged into a chart's
 //     defaults; a value from above that is not a table replaces the default. The
 //     table below a subchart's name, with the chart's globals merged into its
@@ -47,7 +49,8 @@
 //
 // A null from above deletes the default with the same path. If there is none, it stays;
 // below a subchart's name it is passed down and may delete a default of the subchart. A
-// null in a chart's defaults is removed unless it is overridden. Lists are not merged.
+// null in a chart's defaults is removed unless it is overridden. Lists are not merged, except
+// those of [Lists].
 //
 // Charts in library/ stay in the tree and have no values: the values from above and
 // conditions do not apply to them, and a dependency with the same name is another chart.
@@ -73,20 +76,7 @@ const Global = "global"
 //
 // Merge modifies neither argument, and the result shares tables with both.
 func Merge(base, over map[string]any) map[string]any {
-	out := make(map[string]any, len(base)+len(over))
-	for k, v := range base {
-		out[k] = v
-	}
-	for k, v := range over {
-		if table, ok := v.(map[string]any); ok {
-			if under, ok := out[k].(map[string]any); ok {
-				out[k] = Merge(under, table)
-				continue
-			}
-		}
-		out[k] = replace(v, out[k])
-	}
-	return out
+	return (*Lists)(nil).Merge(base, over)
 }
 
 // Path returns the value at a path such as "image.tag". It returns an error that names the
@@ -150,7 +140,11 @@ func copyValue(v any) any {
 // returns nil if there are no values.
 //
 // Override modifies neither argument, and the result shares tables with both.
-func Override(old, over map[string]any) map[string]any {
+func Override(old, over map[string]any) map[string]any { return (*Lists)(nil).Override(old, over) }
+
+// Override is like the function [Override], and merges the lists of l item by item. An item that is
+// deleted stays deleted: its directive stays in the result.
+func (l *Lists) Override(old, over map[string]any) map[string]any {
 	if len(old) == 0 && len(over) == 0 {
 		return nil
 	}
@@ -162,11 +156,14 @@ func Override(old, over map[string]any) map[string]any {
 		was, had := out[k]
 		table, isTable := v.(map[string]any)
 		under, wasTable := was.(map[string]any)
+		list, merges := l.field(k).merge(was, v, mergeTables)
 		switch {
 		case v == nil && had && was != nil:
 			delete(out, k)
+		case merges:
+			out[k] = list
 		case isTable && wasTable:
-			if out[k] = Override(under, table); len(under)+len(table) == 0 {
+			if out[k] = l.field(k).Override(under, table); len(under)+len(table) == 0 {
 				out[k] = table
 			}
 		default:

@@ -144,8 +144,8 @@ func revisionText(s release.Summary) string {
 // CompleteChoices completes the values of cmd's flags that accept a fixed set of words.
 func CompleteChoices(cmd *cobra.Command) {
 	for flag, words := range map[string][]string{
-		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false",
-			"auto"}, "conflicts": {"fail", "yield", "take"},
+		"wait": {"watcher", "ordered", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"},
+		"server-side": {"true", "false", "auto"}, "conflicts": {"fail", "yield", "take"},
 		"trace-events": {"text", "json"}, "crds": {"create", "upgrade", "skip"},
 	} {
 		if cmd.Flags().Lookup(flag) != nil {

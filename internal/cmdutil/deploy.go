@@ -4,6 +4,7 @@ package cmdutil
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -79,12 +80,20 @@ func BindHistoryMax(fs *pflag.FlagSet, f *Factory, most *int) {
 	fs.IntVar(most, "history-max", f.Settings.MaxHistory, "number of revisions of the release to keep, 0 for all")
 }
 
+// BindTemplateHistory registers the flags for what templates see of the release's history.
+func BindTemplateHistory(fs *pflag.FlagSet, h *action.TemplateHistory) {
+	fs.IntVar(&h.ReleaseHistoryMax, "release-history-max", 0,
+		"number of earlier revisions, the newest first, that templates see in .Release.History")
+	fs.BoolVar(&h.IncludeHistoryValues, "include-history-values", false,
+		"include the user's values of these revisions; they may have secrets")
+}
+
 // Prepare checks the flags.
 func (d *DeployFlags) Prepare() error {
 	if d.HideSecret && d.DryRun == DryRunNone {
 		return fmt.Errorf("--hide-secret needs --dry-run: it hides Secrets in the output of a dry run")
 	}
-	if err := d.Apply.Check(); err != nil {
+	if err := errors.Join(d.Apply.Check(), d.Wait.Check()); err != nil {
 		return err
 	}
 	if err := storage.CheckLabels(d.Labels); err != nil {
@@ -104,11 +113,11 @@ func (d *DeployFlags) Load(ctx context.Context, f *Factory, ref string) (*chart.
 	if err := d.Prepare(); err != nil {
 		return nil, nil, err
 	}
-	vals, err := d.Values.Build(ctx, f)
+	c, err := f.Chart(ctx, ref, &d.Chart)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := f.Chart(ctx, ref, &d.Chart)
+	vals, err := d.Values.Build(ctx, f, c)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/plan"
@@ -202,16 +203,40 @@ type WaitFlags struct {
 	Strategy string
 	Jobs     bool
 	Timeout  time.Duration
-	GiveUp   GiveUpFlag
+	// Readiness is the timeout of a batch of objects that others wait for; 0 is the default.
+	Readiness time.Duration
+	GiveUp    GiveUpFlag
 }
 
+// orderedReadiness is the default of --readiness-timeout with --wait=ordered, as in Helm's proposal 25.
+const orderedReadiness = time.Minute
+
 // Wait reports whether to wait for objects, not only for hooks.
-func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy == "legacy" }
+func (w *WaitFlags) Wait() bool {
+	return w.Strategy == "watcher" || w.Strategy == "legacy" || w.Strategy == "ordered"
+}
+
+// Check returns an error if a batch may take longer than the whole.
+func (w *WaitFlags) Check() error {
+	if w.Readiness < 0 || w.Timeout > 0 && w.Readiness > w.Timeout {
+		return hint.With(fmt.Errorf("--readiness-timeout is %s, must be between 0 and --timeout, %s", w.Readiness, w.Timeout),
+			"--timeout is for each step: a hook, or all objects; --readiness-timeout is for the objects that others wait for")
+	}
+	return nil
+}
+
+// readiness returns the timeout of a batch, or 0 for that of all objects.
+func (w *WaitFlags) readiness() time.Duration {
+	if w.Readiness == 0 && w.Strategy == "ordered" {
+		return min(orderedReadiness, w.Timeout)
+	}
+	return w.Readiness
+}
 
 // WaitOptions returns the flags as options of package action.
 func (w *WaitFlags) WaitOptions() action.WaitOptions {
 	return action.WaitOptions{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout,
-		GiveUpAfter: w.GiveUp.After}
+		ReadinessTimeout: w.readiness(), GiveUpAfter: w.GiveUp.After}
 }
 
 type waitStrategy struct{ to *string }
@@ -220,14 +245,14 @@ func (s waitStrategy) String() string { return *s.to }
 func (s waitStrategy) Type() string   { return "strategy" }
 func (s waitStrategy) Set(v string) error {
 	switch v {
-	case "watcher", "legacy", "hookOnly":
+	case "watcher", "legacy", "hookOnly", "ordered": // the chart's order is followed in any case
 		*s.to = v
-	case "true", "ordered": // the chart's order is followed in any case
+	case "true":
 		*s.to = "watcher"
 	case "false":
 		*s.to = "hookOnly"
 	default:
-		return fmt.Errorf("must be watcher, legacy or hookOnly")
+		return fmt.Errorf("must be watcher, ordered, legacy or hookOnly")
 	}
 	return nil
 }
@@ -275,11 +300,13 @@ func (g giveUpAfter) Set(v string) error {
 func (w *WaitFlags) Bind(fs *pflag.FlagSet, jobs bool) {
 	w.Strategy = "hookOnly"
 	fs.Var(waitStrategy{&w.Strategy}, "wait",
-		"wait until the objects are ready (or deleted): watcher, legacy, or hookOnly")
+		"wait until the objects are ready (or deleted): watcher, ordered, legacy, or hookOnly")
 	fs.Lookup("wait").NoOptDefVal = "watcher"
 	fs.DurationVar(&w.Timeout, "timeout", 5*time.Minute, "time to wait for each step: a hook, or all objects")
 	w.GiveUp.Bind(fs)
 	if jobs {
+		fs.DurationVar(&w.Readiness, "readiness-timeout", 0, "time to wait for the objects that others depend on, "+
+			"before the others are applied (default --timeout, and 1m with --wait=ordered)")
 		fs.BoolVar(&w.Jobs, "wait-for-jobs", false, "with --wait, wait until Jobs are complete too")
 	}
 }
@@ -400,6 +427,9 @@ type IgnoredInstallFlags struct {
 	wait  WaitFlags
 	label map[string]string
 }
+
+// Ordered reports whether --wait=ordered is given.
+func (i *IgnoredInstallFlags) Ordered() bool { return i.wait.Strategy == "ordered" }
 
 // Bind registers the flags, hidden from help.
 func (i *IgnoredInstallFlags) Bind(fs *pflag.FlagSet) {

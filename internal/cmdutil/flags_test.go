@@ -50,6 +50,7 @@ func TestWaitHelm3AndHelm4(t *testing.T) {
 		"--wait=watcher":             {true, false, 5 * time.Minute},
 		"--wait=legacy":              {true, false, 5 * time.Minute},
 		"--wait=hookOnly":            {false, false, 5 * time.Minute},
+		"--wait=ordered":             {true, false, 5 * time.Minute},
 		"--wait-for-jobs --wait":     {true, true, 5 * time.Minute},
 		"--timeout 10s --wait=false": {false, false, 10 * time.Second},
 	} {
@@ -67,6 +68,36 @@ func TestWaitHelm3AndHelm4(t *testing.T) {
 			w.Bind(fs, false)
 			if err := fs.Parse([]string{args}); err == nil {
 				t.Errorf("%s: no error: %+v", args, w)
+			}
+		})
+	}
+}
+
+func TestReadinessTimeout(t *testing.T) {
+	for args, want := range map[string]time.Duration{
+		"":                                      0,
+		"--wait":                                0,
+		"--wait=ordered":                        time.Minute,
+		"--wait=ordered --timeout 20s":          20 * time.Second,
+		"--wait=ordered --readiness-timeout 2m": 2 * time.Minute,
+		"--readiness-timeout 5m":                5 * time.Minute,
+	} {
+		t.Run(args, func(t *testing.T) {
+			var w WaitFlags
+			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+			w.Bind(fs, true)
+			if err := errors.Join(fs.Parse(strings.Fields(args)), w.Check()); err != nil || w.WaitOptions().ReadinessTimeout != want {
+				t.Errorf("got %s, %v; want %s", w.WaitOptions().ReadinessTimeout, err, want)
+			}
+		})
+	}
+	for _, args := range []string{"--readiness-timeout 6m", "--readiness-timeout=-1s"} {
+		t.Run(args, func(t *testing.T) {
+			var w WaitFlags
+			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+			w.Bind(fs, true)
+			if err := fs.Parse(strings.Fields(args)); err != nil || w.Check() == nil {
+				t.Errorf("got %v, and no error of Check", err)
 			}
 		})
 	}

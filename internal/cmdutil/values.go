@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
@@ -42,8 +43,9 @@ func (v *ValueFlags) Bind(fs *pflag.FlagSet) {
 		"set a literal string value: key=value (may be repeated)")
 }
 
-// Build reads the files and computes the user's values.
-func (v *ValueFlags) Build(ctx context.Context, f *Factory) (map[string]any, error) {
+// Build reads the files and computes the user's values for c, whose schemas say which lists merge.
+func (v *ValueFlags) Build(ctx context.Context, f *Factory, c *chart.Chart) (map[string]any, error) {
+	v.options.Lists = values.ListsOf(c)
 	return v.Sources().Build(v.Reader(ctx, f))
 }
 
@@ -78,7 +80,7 @@ func (v *ValueFlags) Reader(ctx context.Context, f *Factory) func(path string) (
 	}
 }
 
-// Sources returns the flags' values.
+// Sources returns the flags' values, with the lists of the chart that Build was called for.
 func (v *ValueFlags) Sources() values.Options {
 	o := v.options
 	o.Files = v.files

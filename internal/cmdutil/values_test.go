@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -68,7 +69,7 @@ func TestValuesPrecedence(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := New(term.Streams{In: strings.NewReader("from: stdin\nstdin: true\n")})
-			vals, err := parsed(t, test.args...).Build(t.Context(), f)
+			vals, err := parsed(t, test.args...).Build(t.Context(), f, &chart.Chart{})
 			if err != nil || fmt.Sprint(vals) != test.want {
 				t.Errorf("%s: got %v, %v; want %s", test.name, vals, err, test.want)
 			}
@@ -101,7 +102,7 @@ func TestUnreadableValues(t *testing.T) {
 		{"--set", nil, []string{"--set", "a[b]=1"}, "--set"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			vals, err := parsed(t, test.args...).Build(t.Context(), New(term.Streams{In: test.in}))
+			vals, err := parsed(t, test.args...).Build(t.Context(), New(term.Streams{In: test.in}), &chart.Chart{})
 			if err == nil || vals != nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, %v; want %q", test.name, vals, err, test.want)
 			}

@@ -30,18 +30,29 @@ func OriginValues(vals map[string]any, origins *values.Origins) []OriginValue {
 
 func leaves(vals map[string]any, origins *values.Origins, path []string, out []OriginValue) []OriginValue {
 	for _, key := range slices.Sorted(maps.Keys(vals)) {
-		below := append(path[:len(path):len(path)], key)
-		if table, ok := vals[key].(map[string]any); ok && len(table) > 0 {
-			out = leaves(table, origins, below, out)
-			continue
-		}
-		of := origins.Of(below...)
-		if of == nil {
-			of = []values.Origin{}
-		}
-		out = append(out, OriginValue{Path: below, Value: vals[key], Origins: of})
+		out = leaf(vals[key], origins, append(path[:len(path):len(path)], key), out)
 	}
 	return out
+}
+
+// leaf appends a value to out: of a table, or of a list that merges, what is in it.
+func leaf(v any, origins *values.Origins, path []string, out []OriginValue) []OriginValue {
+	if table, ok := v.(map[string]any); ok && len(table) > 0 {
+		return leaves(table, origins, path, out)
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		if steps := origins.Items(path...); len(steps) == len(list) {
+			for i, step := range steps {
+				out = leaf(list[i], origins, append(path[:len(path):len(path)], step), out)
+			}
+			return out
+		}
+	}
+	of := origins.Of(path...)
+	if of == nil {
+		of = []values.Origin{}
+	}
+	return append(out, OriginValue{Path: path, Value: v, Origins: of})
 }
 
 // OriginText returns the origins of a value in one line, or "" if there are none.
@@ -75,7 +86,6 @@ func commented(vals map[string]any, origins *values.Origins, path []string) (*ya
 	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, key := range slices.Sorted(maps.Keys(vals)) {
 		below := append(path[:len(path):len(path)], key)
-		table, isTable := vals[key].(map[string]any)
 		text, err := yaml.Marshal(map[string]any{key: vals[key]}) // as helm get values writes it
 		if err != nil {
 			return nil, err
@@ -85,18 +95,38 @@ func commented(vals map[string]any, origins *values.Origins, path []string) (*ya
 			return nil, fmt.Errorf("%s cannot be written as YAML", strings.Join(below, "."))
 		}
 		name, value := pair.Content[0], pair.Content[1]
-		if isTable && len(table) > 0 {
-			if value, err = commented(table, origins, below); err != nil {
-				return nil, err
-			}
-		} else if c := OriginText(origins.Of(below...)); c != "" {
-			if value.Kind == yaml.ScalarNode || len(value.Content) == 0 {
-				value.LineComment = c
-			} else {
-				name.LineComment = c
-			}
+		if value, err = commentedValue(vals[key], name, value, origins, below); err != nil {
+			return nil, err
 		}
 		out.Content = append(out.Content, name, value)
 	}
 	return out, nil
+}
+
+// commentedValue returns the node of v with the origins as comments. The comment of a list that does
+// not merge is at name, the node of its key.
+func commentedValue(v any, name, node *yaml.Node, origins *values.Origins, path []string) (*yaml.Node, error) {
+	if table, ok := v.(map[string]any); ok && len(table) > 0 {
+		return commented(table, origins, path)
+	}
+	list, _ := v.([]any)
+	if steps := origins.Items(path...); len(list) > 0 && len(steps) == len(list) && len(node.Content) == len(list) {
+		for i, step := range steps {
+			var err error
+			below := append(path[:len(path):len(path)], step)
+			item := node.Content[i]
+			if node.Content[i], err = commentedValue(list[i], item, item, origins, below); err != nil {
+				return nil, err
+			}
+		}
+		return node, nil
+	}
+	if c := OriginText(origins.Of(path...)); c != "" {
+		if node.Kind == yaml.ScalarNode || len(node.Content) == 0 {
+			node.LineComment = c
+		} else {
+			name.LineComment = c
+		}
+	}
+	return node, nil
 }

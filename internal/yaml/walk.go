@@ -38,6 +38,8 @@ type walker struct {
 	lineReader
 	sink  Sink
 	depth int
+	// item is called behind each dash of a block list, unless it is nil.
+	item func()
 }
 
 // is stops the walker unless ok is set.
@@ -96,6 +98,9 @@ func (w *walker) list(indent int, build bool) {
 		w.At++
 		start := w.At
 		w.Spaces()
+		if w.item != nil {
+			w.item()
+		}
 		if w.At < len(w.Text) && w.Text[w.At] != '\n' && (w.AtItem() || w.KeyAhead()) {
 			w.Indent = indent + 1 + w.At - start
 			w.block(w.Indent, build)

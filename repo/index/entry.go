@@ -249,6 +249,8 @@ func (d *decoder) dependency(i int, field string) *chart.Dependency {
 			out.Alias = d.text(v, field)
 		case "depends-on":
 			out.DependsOn = d.texts(v, field)
+		case "export-values":
+			d.items(v, field, func(v int) { out.ExportValues = append(out.ExportValues, d.anything(v)) })
 		}
 	})
 	return out

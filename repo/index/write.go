@@ -147,15 +147,15 @@ func chartText(name string, all []*Entry) ([]byte, error) {
 }
 
 // published returns an entry without the fields that Helm rejects in an index: it does not
-// support libraries or the order of dependencies.
+// support libraries, or the order and the exports of dependencies.
 func published(e *Entry) *Entry {
 	out := *e
 	out.Libraries = nil
 	out.Dependencies = make([]*chart.Dependency, len(e.Dependencies))
 	for i, d := range e.Dependencies {
-		if d != nil && d.DependsOn != nil {
+		if d != nil && (d.DependsOn != nil || d.ExportValues != nil) {
 			without := *d
-			without.DependsOn = nil
+			without.DependsOn, without.ExportValues = nil, nil
 			d = &without
 		}
 		out.Dependencies[i] = d

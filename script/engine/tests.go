@@ -10,6 +10,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -233,7 +234,7 @@ func expectations() map[string]expectation {
 	}
 }
 
-func containsValue(got, want any, _ string) (bool, error) {
+func containsValue(got, want any, printed string) (bool, error) {
 	switch got := got.(type) {
 	case string:
 		text, ok := want.(string)
@@ -244,7 +245,7 @@ func containsValue(got, want any, _ string) (bool, error) {
 	case []any:
 		return slices.ContainsFunc(got, func(v any) bool { return includes(v, want) }), nil
 	}
-	return false, errors.New("contains is for a text or a list")
+	return false, fmt.Errorf("contains looks into a text or a list, and this is %s", term.SafeLine(printed))
 }
 
 // expectFor is expect(value), which returns a table of functions, to be called with a dot or

@@ -85,8 +85,8 @@ func TestFormats(t *testing.T) {
 					t.Errorf("no %s in\n%s", want, &b)
 				}
 			}
-			var any struct{ XMLName xml.Name }
-			if err := xml.Unmarshal([]byte(b.String()), &any); err != nil {
+			var root struct{ XMLName xml.Name }
+			if err := xml.Unmarshal([]byte(b.String()), &root); err != nil {
 				t.Error(err)
 			}
 		})

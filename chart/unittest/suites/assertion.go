@@ -297,10 +297,10 @@ func (p *params) any(name string) any {
 	return plain(v)
 }
 
-// path returns the path of a parameter. An error of its syntax is one of the checking, as in
+// path returns the path that is a parameter. An error of its syntax is one of the checking, as in
 // helm-unittest, so that not: true does not hide it.
-func (p *params) path(name string) valuePath {
-	out := newPath(p.text(name))
+func (p *params) path() valuePath {
+	out := newPath(p.text("path"))
 	if out.err == nil {
 		p.keys = out.parsed.Keys()
 	}

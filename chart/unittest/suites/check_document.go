@@ -194,7 +194,7 @@ type matchSnapshot struct {
 }
 
 func parseSnapshot(p *params) checker {
-	c := &matchSnapshot{path: p.path("path")}
+	c := &matchSnapshot{path: p.path()}
 	for i, name := range []string{"matchRegex", "notMatchRegex"} {
 		n := p.find(name)
 		if n == nil {

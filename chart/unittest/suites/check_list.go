@@ -16,7 +16,7 @@ type contains struct {
 }
 
 func parseContains(p *params) checker {
-	return &contains{path: p.path("path"), content: p.any("content"), count: p.number("count"), any: p.flag("any")}
+	return &contains{path: p.path(), content: p.any("content"), count: p.number("count"), any: p.flag("any")}
 }
 
 func (c *contains) check(v *view) []string {
@@ -71,7 +71,7 @@ type isSubset struct {
 }
 
 func parseIsSubset(p *params) checker {
-	return &isSubset{path: p.path("path"), content: p.any("content")}
+	return &isSubset{path: p.path(), content: p.any("content")}
 }
 
 func (c *isSubset) check(v *view) []string {
@@ -97,7 +97,7 @@ type length struct {
 func parseLength(p *params) checker {
 	c := &length{count: p.number("count")}
 	if p.find("path") != nil {
-		c.path = p.path("path")
+		c.path = p.path()
 	}
 	for _, text := range p.texts("paths") {
 		c.paths = append(c.paths, newPath(text))

@@ -22,7 +22,7 @@ type isEqual struct {
 }
 
 func parseEqual(p *params) checker {
-	return &isEqual{path: p.path("path"), value: p.any("value"), decoded: p.flag("decodeBase64")}
+	return &isEqual{path: p.path(), value: p.any("value"), decoded: p.flag("decodeBase64")}
 }
 
 func (c *isEqual) check(v *view) []string {
@@ -108,7 +108,7 @@ func (c *isEqualRaw) check(v *view) []string {
 // exists is the assertion exists.
 type exists struct{ path valuePath }
 
-func parseExists(p *params) checker { return &exists{path: p.path("path")} }
+func parseExists(p *params) checker { return &exists{path: p.path()} }
 
 func (c *exists) check(v *view) []string {
 	line := "Path:\t" + c.path.text + " expected to exists"
@@ -130,7 +130,7 @@ func (c *exists) check(v *view) []string {
 // isEmpty is the assertion isNullOrEmpty.
 type isEmpty struct{ path valuePath }
 
-func parseIsEmpty(p *params) checker { return &isEmpty{path: p.path("path")} }
+func parseIsEmpty(p *params) checker { return &isEmpty{path: p.path()} }
 
 func (c *isEmpty) check(v *view) []string {
 	title := "to be null or empty, got"
@@ -157,7 +157,7 @@ type isType struct {
 	kind string
 }
 
-func parseIsType(p *params) checker { return &isType{path: p.path("path"), kind: p.text("type")} }
+func parseIsType(p *params) checker { return &isType{path: p.path(), kind: p.text("type")} }
 
 func (c *isType) check(v *view) []string {
 	none := join(expected(v.negated, "to be of type", c.kind), section("Actual:", noManifest))
@@ -193,7 +193,7 @@ func compile(text string) regex {
 }
 
 func parseMatchRegex(p *params) checker {
-	return &matchRegex{path: p.path("path"), pattern: compile(p.text("pattern")), decoded: p.flag("decodeBase64")}
+	return &matchRegex{path: p.path(), pattern: compile(p.text("pattern")), decoded: p.flag("decodeBase64")}
 }
 
 func (c *matchRegex) check(v *view) []string {
@@ -244,7 +244,7 @@ type order struct {
 }
 
 func parseOrder(p *params, greater bool) checker {
-	return &order{path: p.path("path"), value: p.any("value"), greater: greater}
+	return &order{path: p.path(), value: p.any("value"), greater: greater}
 }
 
 func (c *order) check(v *view) []string {

@@ -51,6 +51,8 @@ type Chart struct {
 	cache   *engine.Cache
 	schemas *schema.Validator
 	docs    *documentCache
+
+	renderings *renderCache
 }
 
 // Open loads the chart at path. Errors are those of [loader.Loader.Load].
@@ -60,7 +62,7 @@ func Open(path string, o Options) (*Chart, error) {
 		return nil, err
 	}
 	return &Chart{Options: o, Path: path, Root: root, files: &fileCache{}, cache: &engine.Cache{},
-		schemas: &schema.Validator{}, docs: &documentCache{}}, nil
+		schemas: &schema.Validator{}, docs: &documentCache{}, renderings: &renderCache{}}, nil
 }
 
 // Find returns the suites in the files of the chart that match one of the patterns, which are
@@ -197,7 +199,7 @@ func (c *Chart) FindRendered(ctx context.Context, dir string) ([]unittest.Suite,
 				id = fmt.Sprint(i)
 			}
 			if d.Suite == "" {
-				err := &Error{File: file, Err: errors.New("a suite that is rendered needs a name: suite: ...")}
+				err := &Error{File: file, Err: errors.New("a suite that is rendered needs a name, the field suite")}
 				out = append(out, &suite{file: file, err: err})
 				continue
 			}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
-	"github.com/aymanbagabas/go-udiff/myers"
 )
 
 // noManifest is what is found in a template that renders nothing.
@@ -65,7 +64,7 @@ func diff(want, got string) string {
 	if len(want)+len(got) > maxDiff {
 		return "the texts are too large to compare"
 	}
-	text, err := udiff.ToUnified("Expected", "Actual", want, myers.ComputeEdits(want, got), 1)
+	text, err := udiff.ToUnified("Expected", "Actual", want, udiff.Lines(want, got), 1)
 	if err != nil {
 		return err.Error()
 	}

@@ -59,6 +59,14 @@ func (r *renderer) render(ctx context.Context, t *test) (*outputs, error) {
 	if err != nil {
 		return nil, err
 	}
+	key := r.key(t, user)
+	if key == "" {
+		return r.renderWith(ctx, t, user)
+	}
+	return r.renderings.do(key, func() (*outputs, error) { return r.renderWith(ctx, t, user) })
+}
+
+func (r *renderer) renderWith(ctx context.Context, t *test, user map[string]any) (*outputs, error) {
 	res, err := values.Resolve(r.Root, user)
 	if err == nil {
 		_, err = dependency.Libraries(res.Chart)
@@ -135,22 +143,22 @@ func (e *yamlError) Hint() string {
 // the suite's set and of t's set, the last of which win. Those of a suite of a subchart are below the
 // subchart's name.
 func (r *renderer) userValues(t *test) (map[string]any, error) {
-	var scoped map[string]any
+	lists := values.ListsOf(r.Root)
+	var all map[string]any
 	for _, file := range slices.Concat(r.def.Values, t.Values) {
 		vals, err := r.files.read(filepath.Join(r.dir, filepath.FromSlash(file)), file)
 		if err != nil {
 			return nil, err
 		}
-		scoped = values.Merge(scoped, vals)
+		all = lists.Merge(all, r.scope(vals))
 	}
-	var all map[string]any
-	all = values.Merge(r.scope(scoped), r.Values)
+	all = lists.Merge(all, r.Values)
 	for _, n := range []*yaml.Node{&r.def.Set, &t.Set} {
 		vals, err := setValues(n)
 		if err != nil {
 			return nil, err
 		}
-		all = values.Merge(all, r.scope(vals))
+		all = lists.Merge(all, r.scope(vals))
 	}
 	return all, nil
 }

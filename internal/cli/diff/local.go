@@ -65,15 +65,11 @@ output. No cluster is needed.`,
 
 func (f *localFlags) compare(ctx context.Context, factory *cmdutil.Factory, first, second string) (*action.Change,
 	error) {
-	vals, err := f.Build(ctx, factory)
+	from, err := f.render(ctx, factory, first)
 	if err != nil {
 		return nil, err
 	}
-	from, err := f.render(ctx, factory, first, vals)
-	if err != nil {
-		return nil, err
-	}
-	to, err := f.render(ctx, factory, second, vals)
+	to, err := f.render(ctx, factory, second)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +87,12 @@ func (f *localFlags) record(factory *cmdutil.Factory, r *action.Rendered) *recor
 	return rel
 }
 
-func (f *localFlags) render(ctx context.Context, factory *cmdutil.Factory, ref string,
-	vals map[string]any) (*action.Rendered, error) {
+func (f *localFlags) render(ctx context.Context, factory *cmdutil.Factory, ref string) (*action.Rendered, error) {
 	c, err := factory.Chart(ctx, ref, &cmdutil.ChartFlags{})
+	if err != nil {
+		return nil, err
+	}
+	vals, err := f.Build(ctx, factory, c)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,8 @@ as helm-diff does; live objects are not read.`,
 	f.BindOff(fs)
 	f.undo.Bind(fs, factory)
 	cmdutil.BindRecreatePods(fs)
-	for _, name := range []string{"cleanup-on-fail", "history-max", "description", "wait", "wait-for-jobs", "timeout"} {
+	for _, name := range []string{"cleanup-on-fail", "history-max", "description", "wait", "wait-for-jobs", "timeout",
+		"readiness-timeout"} {
 		_ = fs.MarkHidden(name) // accepted, so that rollback's flags work; the flags exist
 	}
 	fs.Lookup("no-hooks").Usage = "do not compare hooks"

@@ -19,7 +19,8 @@ import (
 type upgradeFlags struct {
 	show
 	cmdutil.DeployFlags
-	reuse cmdutil.ReuseFlags
+	reuse   cmdutil.ReuseFlags
+	history action.TemplateHistory
 
 	install           bool
 	threeWay          bool
@@ -84,10 +85,11 @@ func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory) {
 	f.reuse.Bind(fs)
 	var ignored int
 	cmdutil.BindHistoryMax(fs, factory, &ignored)
+	cmdutil.BindTemplateHistory(fs, &f.history)
 	cmdutil.BindRecreatePods(fs)
 	for _, name := range []string{
 		"hide-secret", "hide-notes", "atomic", "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
-		"wait-for-jobs", "timeout", "description", "labels", "create-namespace", "render-subchart-notes",
+		"wait-for-jobs", "timeout", "readiness-timeout", "description", "labels", "create-namespace", "render-subchart-notes",
 	} {
 		_ = fs.MarkHidden(name) // accepted, so that upgrade's flags work; the flags exist
 	}
@@ -148,11 +150,11 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, factory *cmdutil.Factory) err
 
 // plan returns the changes of an upgrade, or of an install if there is no release.
 func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name, ref string) (*action.Change, error) {
-	vals, err := f.Values.Build(ctx, factory)
+	c, err := factory.Chart(ctx, ref, &f.Chart)
 	if err != nil {
 		return nil, err
 	}
-	c, err := factory.Chart(ctx, ref, &f.Chart)
+	vals, err := f.Values.Build(ctx, factory, c)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +197,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 		return nil, nil, err
 	}
 	req := f.Request(ctx, factory, c, vals, name)
-	req.Reuse, req.Preview = f.reuse.Reuse(), f.preview()
+	req.Reuse, req.Preview, req.TemplateHistory = f.reuse.Reuse(), f.preview(), f.history
 	req.ReportConflicts = true
 	change, rendered, err := verb.Plan(ctx, req)
 	var missing *action.NoReleaseError

@@ -70,9 +70,10 @@ func (o *releaseOptions) run(ctx context.Context, f *cmdutil.Factory) error {
 		f.Report().Send(progress.Event{Kind: progress.Warning, Text: w})
 	}
 	if o.Output == asText {
-		return writeGroups(f.Streams, rel, groups)
+		return writeGroups(f.Streams, "release "+rel.Name, groups)
 	}
-	_, err = io.WriteString(f.Out, drawGroups(rel, groups).text(o.Output))
+	title := fmt.Sprintf("Order of release %s, revision %d", rel.Name, rel.Revision)
+	_, err = io.WriteString(f.Out, drawGroups(title, groups).text(o.Output))
 	return err
 }
 
@@ -91,6 +92,12 @@ func groupsOf(rel *release.Release) (groups [][]*manifest.Object, warnings []str
 			return nil, nil, fmt.Errorf("read the order of release %s: %w", rel.Name, err)
 		}
 	}
+	return batches(order, objects)
+}
+
+// batches returns the batches of an order; all objects are one if there is none.
+func batches(order *plan.Order, objects []*manifest.Object) (groups [][]*manifest.Object, warnings []string,
+	err error) {
 	groups, warnings, err = order.Batches(objects)
 	if err == nil && groups == nil && len(objects) > 0 {
 		groups = [][]*manifest.Object{objects}
@@ -125,7 +132,7 @@ func subchart(source string) (string, bool) {
 	return strings.ReplaceAll(path, "/charts/", "/"), true
 }
 
-func writeGroups(s term.Streams, rel *release.Release, groups [][]*manifest.Object) error {
+func writeGroups(s term.Streams, what string, groups [][]*manifest.Object) error {
 	st := s.Style(s.Out)
 	var b strings.Builder
 	for i, group := range groups {
@@ -142,7 +149,7 @@ func writeGroups(s term.Streams, rel *release.Release, groups [][]*manifest.Obje
 		}
 	}
 	if len(groups) == 0 {
-		fmt.Fprintf(&b, "release %s has no objects\n", term.SafeLine(rel.Name))
+		fmt.Fprintf(&b, "%s has no objects\n", term.SafeLine(what))
 	}
 	_, err := io.WriteString(s.Out, b.String())
 	return err
@@ -151,8 +158,8 @@ func writeGroups(s term.Streams, rel *release.Release, groups [][]*manifest.Obje
 // maxLines is the maximum number of objects of a group that a drawing names.
 const maxLines = 30
 
-func drawGroups(rel *release.Release, groups [][]*manifest.Object) *drawing {
-	d := &drawing{title: fmt.Sprintf("Order of release %s, revision %d", rel.Name, rel.Revision)}
+func drawGroups(title string, groups [][]*manifest.Object) *drawing {
+	d := &drawing{title: title}
 	for i, group := range groups[:min(len(groups), maxNodes)] {
 		lines := names(group)
 		if len(lines) > maxLines {

@@ -32,7 +32,9 @@ const values = `The values of a release come from these places. Later ones win:
   7. --set-literal  key=value: the value is a string, commas and braces included
 
 Maps are merged; lists and all else are replaced. null removes a key, also a default of
-the chart or a subchart.
+the chart or a subchart. Lists that the chart's schema gives keys merge by them, and
+--set may name an item, 'env[name=LEVEL].value=debug'; an item with $patch: delete or
+$patch: replace deletes or replaces the chart's.
 
 In --set and its kin a dot enters a map, [0] an element of a list, {a,b} is a list, and a
 backslash takes the meaning from the next character. Quote what your shell would expand:

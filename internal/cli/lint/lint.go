@@ -72,10 +72,6 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 			return fmt.Errorf("--kube-version: %w", err)
 		}
 	}
-	vals, err := o.ValueFlags.Build(ctx, f)
-	if err != nil {
-		return err
-	}
 	paths, err := o.paths()
 	if err != nil {
 		return err
@@ -100,7 +96,10 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 			p.unreadable(path, err)
 			continue
 		}
-		req.Values, req.Namespace = vals, f.Namespace()
+		if req.Values, err = o.ValueFlags.Build(ctx, f, req.Chart); err != nil {
+			return err
+		}
+		req.Namespace = f.Namespace()
 		req.ValueCheck = o.Check(ctx, f)
 		req.IgnoreUnused = len(paths) > 1 // the values are those of one of the charts
 		req.KubeVersion, req.SkipSchema = o.KubeVersion, o.SkipSchema

@@ -5,6 +5,7 @@ package rollback
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -72,7 +73,7 @@ Objects are changed by a three-way merge, as in an upgrade.`,
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	if err := o.ApplyFlags.Check(); err != nil {
+	if err := errors.Join(o.ApplyFlags.Check(), o.WaitFlags.Check()); err != nil {
 		return err
 	}
 	verb, err := o.Rollbacker(f, o.ApplyFlags, o.ScriptFlags, o.Timeout)

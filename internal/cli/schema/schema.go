@@ -44,6 +44,14 @@ values, descriptions from the comments above them, and further constraints from
   # @schema minimum:1; maximum:10
   replicas: 2
 
+A list whose items have a key may merge item by item; see "helm help values":
+
+  # @schema
+  # x-kubernetes-list-type: map
+  # x-kubernetes-list-map-keys: [name]
+  # @schema
+  env: []
+
 If the chart has a schema already, it is extended: existing keywords are
 kept. The schema is printed, or written to --output, as YAML,
 or as JSON if the name ends in .json.`,
@@ -83,6 +91,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return fmt.Errorf("derive the schema of %s: %w", c.Name(), err)
 	}
 	warnInvalidValues(f, c, text)
+	if !o.Check {
+		propose(f, c, text)
+	}
 	derived := cmdutil.Derived{
 		Command: "schema", Ref: o.Ref, Output: o.Output, Name: old.name, Old: old.data, Text: text,
 	}
@@ -164,6 +175,29 @@ func warnInvalidValues(f *cmdutil.Factory, c *chart.Chart, text []byte) {
 			warn(f, fmt.Sprintf("the schema rejects the chart's own values: %s", v))
 		}
 	}
+}
+
+// maxProposals is the number of lists that propose names.
+const maxProposals = 5
+
+// propose says which lists could merge by a key of their items, as far as the schema says nothing about
+// them.
+func propose(f *cmdutil.Factory, c *chart.Chart, text []byte) {
+	alone := c.Shallow()
+	alone.SchemaYAML, alone.Schema = text, nil
+	found := values.ListsOf(alone).Propose(c.Values)
+	if len(found) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("hint: values files replace these lists; with a comment above its key, a list merges item by item:")
+	for _, p := range found[:min(len(found), maxProposals)] {
+		fmt.Fprintf(&b, "\n  %s: # @schema x-kubernetes-list-type:map; x-kubernetes-list-map-keys:[%s]", p.Path, p.Key)
+	}
+	if more := len(found) - maxProposals; more > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", more)
+	}
+	fmt.Fprintln(term.SafeWriter(f.Err), b.String())
 }
 
 // warnTwoSchemas warns if the chart has two schemas.

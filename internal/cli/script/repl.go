@@ -89,11 +89,11 @@ type prompt struct {
 }
 
 func repl(ctx context.Context, f *cmdutil.Factory, o replOptions) error {
-	vals, err := o.ValueFlags.Build(ctx, f)
+	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
 	if err != nil {
 		return err
 	}
-	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
+	vals, err := o.ValueFlags.Build(ctx, f, c)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -25,6 +28,33 @@ type document struct {
 	text   string
 	crd    bool
 	hook   bool
+	// group is the chart and the resource group of an object, where groups are marked.
+	group string
+}
+
+// sequence sorts the objects by the order in which they would be applied, those of a resource group
+// together.
+func sequence(out *action.Rendered) error {
+	batches, _, err := plan.Sequence(out.Chart, out.Objects)
+	if err != nil || batches == nil {
+		return err
+	}
+	out.Objects = nil
+	for _, batch := range batches {
+		slices.SortStableFunc(batch, func(a, b *manifest.Object) int { return strings.Compare(groupOf(a), groupOf(b)) })
+		out.Objects = append(out.Objects, batch...)
+	}
+	return nil
+}
+
+// groupOf returns the chart and the resource group of an object, or "".
+func groupOf(o *manifest.Object) string {
+	group := plan.GroupOf(o)
+	if group == "" {
+		return ""
+	}
+	dir, _, _ := strings.Cut(o.Source, "/"+chart.DirTemplates+"/")
+	return term.SafeLine(path.Base(dir) + " " + group)
 }
 
 // documents returns the documents to print: CRDs with --include-crds, objects in install order,
@@ -37,7 +67,11 @@ func documents(out *action.Rendered, o Options) []document {
 		}
 	}
 	for _, obj := range out.Objects {
-		docs = append(docs, document{source: obj.Source, text: obj.Raw})
+		doc := document{source: obj.Source, text: obj.Raw}
+		if o.skippedFlags.Ordered() {
+			doc.group = groupOf(obj)
+		}
+		docs = append(docs, doc)
 	}
 	if o.NoHooks {
 		return docs
@@ -131,8 +165,14 @@ func (e *noTemplateError) Hint() string {
 func writeDocuments(w io.Writer, docs []document) error {
 	var b bytes.Buffer
 	objects := 0 // end of the objects
-	for _, d := range docs {
+	for i, d := range docs {
+		if d.group != "" && (i == 0 || docs[i-1].group != d.group) {
+			fmt.Fprintf(&b, "## START resource-group: %s\n", d.group)
+		}
 		d.write(&b)
+		if d.group != "" && (i == len(docs)-1 || docs[i+1].group != d.group) {
+			fmt.Fprintf(&b, "## END resource-group: %s\n", d.group)
+		}
 		if !d.hook {
 			objects = b.Len()
 		}

@@ -62,7 +62,11 @@ that rendered it. --explain=LINE and --explain=PATTERN explain a line of the
 output, or those that a regular expression matches: the line of the template,
 the calls that led there, the values that were read with the file and line or
 the flag that set them, and the if, with and range around it. --source-map
-writes all of it to a file, as JSON.`,
+writes all of it to a file, as JSON.
+
+
+With --wait=ordered, the objects come in the order in which they would be applied,
+those of a resource group between comments that name it (Helm's proposal 25).`,
 		Example: `  helm template blog ./mychart -f production.yaml
   helm template blog example/web --version ^1.2
   helm template blog ./mychart --show-only templates/deployment.yaml
@@ -122,11 +126,11 @@ writes all of it to a file, as JSON.`,
 const defaultName = "release-name"
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	vals, err := o.ValueFlags.Build(ctx, f)
+	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
 	if err != nil {
 		return err
 	}
-	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
+	vals, err := o.ValueFlags.Build(ctx, f, c)
 	if err != nil {
 		return err
 	}
@@ -157,6 +161,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	out, err := action.Template{Config: config}.Run(ctx, req)
 	if err != nil {
 		return err
+	}
+	if o.skippedFlags.Ordered() {
+		if err := sequence(out); err != nil {
+			return err
+		}
 	}
 	docs := documents(out, o)
 	if len(o.ShowOnly) > 0 {

@@ -26,6 +26,7 @@ type Options struct {
 	Install        bool
 	cmdutil.ReuseFlags
 	MaxHistory int
+	History    action.TemplateHistory
 }
 
 // New creates the command.
@@ -55,6 +56,9 @@ the old ones.`,
   # Install the release if it does not exist, and wait until the objects are ready
   helm upgrade blog ./mychart --install -f production.yaml --wait
 
+  # Let the chart see which versions the release had
+  helm upgrade web ./mychart --release-history-max 3
+
   # Go back if the objects are not ready in two minutes
   helm upgrade web example/web --version ^1.2 --rollback-on-failure --timeout 2m`,
 		Args:              cmdutil.Args(2, 2, "the name of a release and a chart"),
@@ -71,6 +75,7 @@ the old ones.`,
 	o.ReuseFlags.Bind(fs)
 	fs.BoolVarP(&o.Install, "install", "i", false, "install the chart if the release does not exist")
 	cmdutil.BindHistoryMax(fs, f, &o.MaxHistory)
+	cmdutil.BindTemplateHistory(fs, &o.History)
 	cmdutil.BindRecreatePods(fs)
 	return cmd
 }
@@ -94,7 +99,7 @@ func upgrade(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart,
 		return err
 	}
 	req := o.Request(ctx, f, c, vals, o.Name)
-	req.Reuse, req.MaxHistory = o.Reuse(), o.MaxHistory
+	req.Reuse, req.MaxHistory, req.TemplateHistory = o.Reuse(), o.MaxHistory, o.History
 	view := o.view(f)
 	view.First = func() { o.printUpgraded(f) }
 	if view.DryRun != nil {

@@ -71,11 +71,11 @@ condition, tag, import or script reads, with the key that was probably meant.`,
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	user, err := o.Build(ctx, f)
+	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
 	if err != nil {
 		return err
 	}
-	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
+	user, err := o.ValueFlags.Build(ctx, f, c)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package values
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/yaml"
+)
+
+// Items returns the steps of the paths of a list's items, such as "[name=web]", or "[0]" for one that
+// lacks a key. It returns nil if there is no list at path, or if the list does not merge: then [Origins.Of]
+// returns the origins of the whole list.
+func (o *Origins) Items(path ...string) []string {
+	if o == nil {
+		return nil
+	}
+	v, l, _ := at(o.root, o.lists, path)
+	list, ok := v.([]any)
+	if r := l.list(); ok && r != nil {
+		return r.steps(list)
+	}
+	return nil
+}
+
+// steps returns the steps of the paths of the items.
+func (r *listRule) steps(list []any) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		var ok bool
+		if out[i], ok = r.step(v); !ok {
+			out[i] = fmt.Sprintf("[%d]", i)
+		}
+	}
+	return out
+}
+
+// at returns the value at path and its lists, or nil. named is the path with the steps of items for
+// their indexes.
+func at(vals map[string]any, l *Lists, path []string) (v any, below *Lists, named []string) {
+	v, named = vals, slices.Clone(path)
+	for i, key := range path {
+		switch in := v.(type) {
+		case map[string]any:
+			v, l = in[key], l.field(key)
+		case []any:
+			r := l.list()
+			n := r.index(in, key)
+			if n < 0 {
+				return nil, nil, nil
+			}
+			named[i] = r.steps(in)[n]
+			v, l = in[n], r.itemLists()
+		default:
+			return nil, nil, nil
+		}
+	}
+	return v, l, named
+}
+
+// index returns the index of the item with that step or index, or -1.
+func (r *listRule) index(list []any, step string) int {
+	if r == nil {
+		return -1
+	}
+	if i := slices.Index(r.steps(list), step); i >= 0 {
+		return i
+	}
+	if i, err := strconv.Atoi(strings.Trim(step, "[]")); err == nil && i >= 0 && i < len(list) {
+		return i
+	}
+	return -1
+}
+
+// listOf returns v if it is a list. Of a traced list, the items have the origins of the list.
+func listOf(v any) ([]any, bool) {
+	t, ok := v.(*traced)
+	if !ok {
+		list, ok := v.([]any)
+		return list, ok
+	}
+	list, ok := t.value.([]any)
+	if !ok {
+		return nil, false
+	}
+	out := make([]any, len(list))
+	for i, e := range list {
+		out[i] = traceAll(e, t.origins)
+	}
+	return out, true
+}
+
+// traceAll returns a copy of v whose leaves have the given origins.
+func traceAll(v any, origins []Origin) any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = traceAll(e, origins)
+		}
+		return out
+	}
+	return &traced{value: v, origins: origins}
+}
+
+// list returns a list that merges with traced leaves. n is its node, or nil.
+func (s source) list(list []any, n *yaml.Node, line int, path string, r *listRule) []any {
+	n = yaml.Target(n)
+	out := make([]any, len(list))
+	for i, v := range list {
+		var node *yaml.Node
+		at := line
+		if n != nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
+			node = n.Content[i]
+			at = node.Line
+		}
+		step, ok := r.step(v)
+		if !ok {
+			step = fmt.Sprintf("[%d]", i)
+		}
+		switch v := v.(type) {
+		case nil:
+		case map[string]any:
+			out[i] = s.table(v, node, at, path+step, r.items)
+		default:
+			out[i] = &traced{value: v, origins: []Origin{{File: s.name, Line: at, Path: path + step}}}
+		}
+	}
+	return out
+}
+
+// untraceItems returns a copy of a list that merges whose items an expression can set.
+func untraceItems(list []any, l *Lists) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+		if table, ok := v.(map[string]any); ok {
+			copied := make(map[string]any, len(table))
+			for k, e := range table {
+				copied[k] = e
+			}
+			untraceLists(copied, l)
+			out[i] = copied
+		}
+	}
+	return out
+}
+
+// traceItems traces the leaves of a list that merges which are not traced: what a flag has set.
+func traceItems(list, before []any, flag, path string, r *listRule) {
+	old := map[string]any{}
+	for _, v := range before {
+		old[r.id(v)] = v
+	}
+	for i, step := range r.steps(list) {
+		was := old[r.id(list[i])]
+		switch v := list[i].(type) {
+		case nil, *traced:
+		case map[string]any:
+			table, _ := was.(map[string]any)
+			traceChanges(v, table, flag, path+step, r.items)
+		default:
+			t := &traced{value: v, origins: []Origin{{Flag: flag, Path: path + step}}}
+			list[i] = t.over(was)
+		}
+	}
+}
+
+// updateItems returns the items of a list that merges with the origins of those in old that are equal.
+func updateItems(old, list []any, path []string, from func([]string) Origin, r *listRule) []any {
+	was := map[string]any{}
+	for _, v := range old {
+		was[r.id(v)] = v
+	}
+	out := make([]any, len(list))
+	for i, step := range r.steps(list) {
+		below := append(path[:len(path):len(path)], step)
+		before := was[r.id(list[i])]
+		switch v := list[i].(type) {
+		case nil:
+		case map[string]any:
+			table, _ := before.(map[string]any)
+			out[i] = update(table, v, below, from, r.items)
+		default:
+			leaf, ok := before.(*traced)
+			if !ok || !reflect.DeepEqual(withoutOrigins(leaf), withoutOrigins(v)) {
+				leaf = &traced{value: v, origins: []Origin{from(below)}}
+			}
+			out[i] = leaf
+		}
+	}
+	return out
+}
