@@ -87,16 +87,14 @@ answer, and looks at what came of it:
 
 With --coverage, it shows which lines and branches of the templates, and which
 lines of the scripts, the tests run; --coverage-file writes that for other tools:
-as HTML, for lcov, or for Cobertura.`,
+as HTML, for lcov, or for Cobertura. With --watch, it runs the tests again whenever
+a file of the chart changes.`,
 		Example: `  helm unittest ./mychart
   helm unittest -f 'tests/unit/*_test.yaml' ./mychart
   helm unittest ./mychart --update-snapshot
 
-  # Run the tests again whenever a file changes
-  helm unittest ./mychart --watch
-
-  # In CI: results as JUnit, and at least 80 % of the lines run
-  helm unittest ./mychart -t JUnit -o results.xml --coverage --coverage-min 80
+  # In CI: results as JUnit, and the coverage for GitLab or Jenkins
+  helm unittest ./mychart -t JUnit -o results.xml --coverage-file coverage.xml
 
   # Which lines do the tests not run?
   helm unittest ./mychart --coverage-file coverage.html`,
