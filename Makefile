@@ -181,5 +181,9 @@ site-tests: docs ## the site in a headless browser: links, search, width, light 
 	@echo "== the site in a browser"
 	cd test/site && go vet ./... && go test -count=1 ./...
 
+.PHONY: schemas
+schemas: ## write the schemas of Kubernetes' kinds that helm lint has (downloads k8s.io/kubernetes in 13 versions)
+	cd tools/schemas && go vet ./... && go run . ../../openapi/builtin/schemas.json.gz
+
 clean: ## remove what was built
 	rm -rf bin
