@@ -59,10 +59,16 @@ type LintRequest struct {
 	// Warnings are the warnings of the loader.
 	Warnings []string
 
-	Values      map[string]any
-	Namespace   string
+	Values    map[string]any
+	Namespace string
+	// KubeVersion is the Kubernetes version to render for. If it is not "", the objects must
+	// match the schemas of the kinds that this version serves, and those of the charts'
+	// CustomResourceDefinitions.
 	KubeVersion string
-	SkipSchema  bool
+	// SkipSchema skips the validation of values.
+	SkipSchema bool
+	// NoSchemaValidation skips the validation of objects.
+	NoSchemaValidation bool
 	ValueCheck
 }
 
@@ -77,9 +83,12 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 		return nil, err
 	}
 	w := &linter{events: l.Events, report: l.Progress, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
+	if err := w.loadSchemas(); err != nil {
+		return nil, err
+	}
 	if req.Files != nil || req.LoadErr == nil {
-		w.findings = lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories, Chart: req.Chart, Kube: w.kube,
-			ChartV3: req.ChartV3})
+		w.findings = append(w.findings, lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories,
+			Chart: req.Chart, Kube: w.kube, Schemas: w.schemas, ChartV3: req.ChartV3})...)
 	}
 	for _, text := range req.Warnings {
 		w.add(lint.Info, "", 0, text)
@@ -130,6 +139,7 @@ type linter struct {
 	req      LintRequest
 	caps     *engine.Capabilities
 	kube     lint.KubeVersion
+	schemas  *lint.Schemas // nil does not validate objects
 	findings []lint.Finding
 }
 

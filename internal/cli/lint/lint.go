@@ -30,6 +30,7 @@ type Options struct {
 	Quiet         bool
 	KubeVersion   string
 	SkipSchema    bool
+	NoValidation  bool
 }
 
 // New creates the command.
@@ -42,7 +43,12 @@ func New(f *cmdutil.Factory) *cobra.Command {
 dependencies and CRDs, and the objects that they render. Nothing is installed.
 
 An [ERROR] prevents an install; a [WARNING] violates a convention,
-and fails with --strict; an [INFO] is a recommendation.`,
+and fails with --strict; an [INFO] is a recommendation.
+
+With --kube-version the objects must also match the schemas of the kinds
+that this version of Kubernetes serves, and those of the CRDs in the chart:
+unknown fields, wrong types, missing fields and removed APIs are errors.
+No cluster is asked.`,
 		Example: `  helm lint ./mychart
   helm lint ./mychart --strict --with-subcharts -f production.yaml
   helm lint ./mychart --kube-version 1.35`,
@@ -60,7 +66,9 @@ and fails with --strict; an [INFO] is a recommendation.`,
 	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each separately")
 	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
 	fs.StringVar(&o.KubeVersion, "kube-version", "",
-		"Kubernetes version to render for, and to check for deprecated APIs")
+		"Kubernetes version to render for, to check for deprecated APIs, and to validate objects for")
+	fs.BoolVar(&o.NoValidation, "disable-openapi-validation", false,
+		"do not validate objects against the schemas of the Kubernetes version")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
 	cmdutil.CompleteChoices(cmd)
 	return cmd
@@ -102,7 +110,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		req.Namespace = f.Namespace()
 		req.ValueCheck = o.Check(ctx, f)
 		req.IgnoreUnused = len(paths) > 1 // the values are those of one of the charts
-		req.KubeVersion, req.SkipSchema = o.KubeVersion, o.SkipSchema
+		req.KubeVersion, req.SkipSchema, req.NoSchemaValidation = o.KubeVersion, o.SkipSchema, o.NoValidation
 		findings, err := verb.Run(ctx, req)
 		if err != nil {
 			return err
