@@ -113,10 +113,10 @@ func similar(s *Schema, key string) string {
 const requiredValue = "Required value"
 
 // required checks that an object has the fields that the server requires. name is the name
-// of the schema.
+// of the schema. A custom resource may have null if the schema is nullable.
 func (c *check) required(field, name string, s *Schema, v map[string]any) {
 	for _, key := range s.Required {
-		if _, ok := v[key]; ok || !c.Custom && !requiredFields()[name+" "+key] {
+		if value, ok := v[key]; value != nil || ok && c.Custom || !c.Custom && !requiredFields()[name+" "+key] {
 			continue
 		}
 		if p := s.Properties[key]; p != nil && p.Defaulted {
