@@ -24,6 +24,8 @@ import (
 type Lint struct {
 	Events  *event.Bus    // nil runs no handlers
 	Scripts ScriptChecker // nil does not check scripts
+	// Policies evaluates ValidatingAdmissionPolicies; nil does not.
+	Policies PolicyEvaluator
 	// Progress gets the warning of values that nothing reads, which is not a finding about
 	// the chart.
 	Progress progress.Func
@@ -33,6 +35,15 @@ type Lint struct {
 type ScriptChecker interface {
 	// CheckScripts sets in.Problems, in.Events and in.Requires.
 	CheckScripts(ctx context.Context, in *lint.ScriptInput) error
+}
+
+// ErrNoPolicyEvaluator is returned by a PolicyEvaluator that cannot evaluate. Lint then adds a
+// recommendation.
+var ErrNoPolicyEvaluator = errors.New("the plugin policy is not installed")
+
+// A PolicyEvaluator evaluates ValidatingAdmissionPolicies without a cluster.
+type PolicyEvaluator interface {
+	EvaluatePolicies(ctx context.Context, r lint.PolicyRequest) (*lint.PolicyResponse, error)
 }
 
 // A LintRequest is the request to check a chart, which may be invalid.
@@ -69,6 +80,8 @@ type LintRequest struct {
 	SkipSchema bool
 	// NoSchemaValidation skips the validation of objects.
 	NoSchemaValidation bool
+	// Policies are evaluated in addition to those in the chart's policies/.
+	Policies []lint.PolicyFile
 	ValueCheck
 }
 
@@ -82,7 +95,10 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &linter{events: l.Events, report: l.Progress, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
+	w := &linter{
+		events: l.Events, report: l.Progress, checker: l.Scripts, policies: l.Policies,
+		req: req, caps: caps, kube: kubeOf(caps),
+	}
 	if err := w.loadSchemas(); err != nil {
 		return nil, err
 	}
@@ -135,6 +151,7 @@ func kubeOf(caps *engine.Capabilities) lint.KubeVersion {
 type linter struct {
 	events   *event.Bus
 	checker  ScriptChecker
+	policies PolicyEvaluator
 	report   progress.Func
 	req      LintRequest
 	caps     *engine.Capabilities

@@ -74,6 +74,9 @@ func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 	w.define(out.Files)
 	w.findings = append(w.findings, lint.Objects(files, w.kube, w.schemas)...)
 	w.checkDirectives(files)
+	if err == nil {
+		err = w.checkPolicies(ctx, pre.Chart, files)
+	}
 	return err
 }
 

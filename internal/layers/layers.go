@@ -34,7 +34,8 @@ var layers = []layer{
 		"internal/file", "internal/process",
 		"internal/markdown", "internal/pager", "internal/yamlpath"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
-	{3, []string{"script/wire", "chart/unused", "chart/readme", "chart/unittest", "chart/unittest/coverage"}},
+	{3, []string{"script/wire", "chart/unused", "internal/policyfiles", "chart/readme", "chart/unittest",
+		"chart/unittest/coverage"}},
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
 		"plugin/postrender",
