@@ -29,6 +29,16 @@ cluster: ## build bin/cluster, the local Kubernetes control plane (minutes the f
 	@test/cluster/build.sh
 endif
 
+.PHONY: policy policy-tests
+policy: ## build bin/policy, the plugin that evaluates ValidatingAdmissionPolicies (helm plugin install bin/policy)
+	@mkdir -p bin/policy
+	cp plugins/policy/plugin.yaml bin/policy
+	cd plugins/policy && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o ../../bin/policy/policy .
+
+policy-tests: build cluster ## the plugin policy, beside the API server
+	@echo "== the plugin policy"
+	cd plugins/policy && go vet ./... && ../../test/with-cluster.sh go test -count=1 ./...
+
 demo: build ## install an example chart into a real API server and remove it again
 	@examples/demo.sh
 
@@ -45,7 +55,7 @@ site-deps: ## install the browser of make site-tests (as root)
 # control plane starts before both, as its API server ends if it cannot create its first objects
 # within half a minute. LANES=1 runs one part at a time. The output of a part is printed when it
 # ends.
-CLUSTERED_PARTS = faults compat cluster-tests sdk
+CLUSTERED_PARTS = faults compat cluster-tests sdk policy-tests
 OTHER_PARTS = check tests race registry release-tests
 LANES ?= 2
 
@@ -180,6 +190,10 @@ docs-content: build
 site-tests: docs ## the site in a headless browser: links, search, width, light and dark
 	@echo "== the site in a browser"
 	cd test/site && go vet ./... && go test -count=1 ./...
+
+.PHONY: schemas
+schemas: ## write the schemas of Kubernetes' kinds that helm lint has (downloads k8s.io/kubernetes in 13 versions)
+	cd tools/schemas && go vet ./... && go run . ../../openapi/builtin/schemas.json.gz
 
 clean: ## remove what was built
 	rm -rf bin

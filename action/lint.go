@@ -24,6 +24,8 @@ import (
 type Lint struct {
 	Events  *event.Bus    // nil runs no handlers
 	Scripts ScriptChecker // nil does not check scripts
+	// Policies evaluates ValidatingAdmissionPolicies; nil does not.
+	Policies PolicyEvaluator
 	// Progress gets the warning of values that nothing reads, which is not a finding about
 	// the chart.
 	Progress progress.Func
@@ -33,6 +35,15 @@ type Lint struct {
 type ScriptChecker interface {
 	// CheckScripts sets in.Problems, in.Events and in.Requires.
 	CheckScripts(ctx context.Context, in *lint.ScriptInput) error
+}
+
+// ErrNoPolicyEvaluator is returned by a PolicyEvaluator that cannot evaluate. Lint then adds a
+// recommendation.
+var ErrNoPolicyEvaluator = errors.New("the plugin policy is not installed")
+
+// A PolicyEvaluator evaluates ValidatingAdmissionPolicies without a cluster.
+type PolicyEvaluator interface {
+	EvaluatePolicies(ctx context.Context, r lint.PolicyRequest) (*lint.PolicyResponse, error)
 }
 
 // A LintRequest is the request to check a chart, which may be invalid.
@@ -59,10 +70,18 @@ type LintRequest struct {
 	// Warnings are the warnings of the loader.
 	Warnings []string
 
-	Values      map[string]any
-	Namespace   string
+	Values    map[string]any
+	Namespace string
+	// KubeVersion is the Kubernetes version to render for. If it is not "", the objects must
+	// match the schemas of the kinds that this version serves, and those of the charts'
+	// CustomResourceDefinitions.
 	KubeVersion string
-	SkipSchema  bool
+	// SkipSchema skips the validation of values.
+	SkipSchema bool
+	// NoSchemaValidation skips the validation of objects.
+	NoSchemaValidation bool
+	// Policies are evaluated in addition to those in the chart's policies/.
+	Policies []lint.PolicyFile
 	ValueCheck
 }
 
@@ -76,10 +95,16 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &linter{events: l.Events, report: l.Progress, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
+	w := &linter{
+		events: l.Events, report: l.Progress, checker: l.Scripts, policies: l.Policies,
+		req: req, caps: caps, kube: kubeOf(caps),
+	}
+	if err := w.loadSchemas(); err != nil {
+		return nil, err
+	}
 	if req.Files != nil || req.LoadErr == nil {
-		w.findings = lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories, Chart: req.Chart, Kube: w.kube,
-			ChartV3: req.ChartV3})
+		w.findings = append(w.findings, lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories,
+			Chart: req.Chart, Kube: w.kube, Schemas: w.schemas, ChartV3: req.ChartV3})...)
 	}
 	for _, text := range req.Warnings {
 		w.add(lint.Info, "", 0, text)
@@ -126,10 +151,12 @@ func kubeOf(caps *engine.Capabilities) lint.KubeVersion {
 type linter struct {
 	events   *event.Bus
 	checker  ScriptChecker
+	policies PolicyEvaluator
 	report   progress.Func
 	req      LintRequest
 	caps     *engine.Capabilities
 	kube     lint.KubeVersion
+	schemas  *lint.Schemas // nil does not validate objects
 	findings []lint.Finding
 }
 

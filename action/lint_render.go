@@ -71,8 +71,12 @@ func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 		files[i].Incomplete = len(out.Warnings) > 0
 	}
 	files, err := w.postRender(ctx, pre, out.Files, files)
-	w.findings = append(w.findings, lint.Objects(files, w.kube)...)
+	w.define(out.Files)
+	w.findings = append(w.findings, lint.Objects(files, w.kube, w.schemas)...)
 	w.checkDirectives(files)
+	if err == nil {
+		err = w.checkPolicies(ctx, pre.Chart, files)
+	}
 	return err
 }
 

@@ -25,7 +25,7 @@ func (d *Document) Check(object map[string]any) []Problem {
 	if name == "" {
 		return nil
 	}
-	c := &check{Document: d}
+	c := &check{Document: d, patterns: map[string]*regexp.Regexp{}}
 	c.value("", &Schema{Ref: name}, object)
 	return c.problems
 }
@@ -33,6 +33,7 @@ func (d *Document) Check(object map[string]any) []Problem {
 type check struct {
 	*Document
 	problems []Problem
+	patterns map[string]*regexp.Regexp // compiled patterns of rules
 }
 
 func (c *check) found(field, format string, args ...any) {
@@ -81,6 +82,9 @@ func (c *check) value(field string, s *Schema, v any) {
 		}
 	}
 	c.enum(field, s, v)
+	if s.Rules != nil {
+		c.rules(field, s.Rules, v)
+	}
 }
 
 func (c *check) object(field string, s *Schema, v map[string]any) {
@@ -105,17 +109,20 @@ func similar(s *Schema, key string) string {
 	return suggest.Similar(slices.Sorted(maps.Keys(s.Properties)), key, limit, strings.ToLower)
 }
 
+// requiredValue is the API server's text about a required field.
+const requiredValue = "Required value"
+
 // required checks that an object has the fields that the server requires. name is the name
-// of the schema.
+// of the schema. A custom resource may have null if the schema is nullable.
 func (c *check) required(field, name string, s *Schema, v map[string]any) {
 	for _, key := range s.Required {
-		if _, ok := v[key]; ok || !c.Custom && !requiredFields()[name+" "+key] {
+		if value, ok := v[key]; value != nil || ok && c.Custom || !c.Custom && !requiredFields()[name+" "+key] {
 			continue
 		}
 		if p := s.Properties[key]; p != nil && p.Defaulted {
 			continue
 		}
-		c.found(fieldPath(field, key), "Required value")
+		c.found(fieldPath(field, key), requiredValue)
 	}
 }
 
@@ -134,6 +141,10 @@ func (c *check) text(field string, s *Schema, v string) {
 		}
 		if _, err := base64.StdEncoding.DecodeString(v); err != nil {
 			c.found(field, "expected text in base64")
+		}
+	default:
+		if valid := formats[s.Format]; c.Custom && valid != nil && valid(v) != nil {
+			c.found(field, "must be of type %s", s.Format)
 		}
 	}
 }

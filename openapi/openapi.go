@@ -51,6 +51,8 @@ type Schema struct {
 	Enum []any `json:"e,omitempty"`
 	// Defaulted is set if the server sets a missing value to a default.
 	Defaulted bool `json:"d,omitempty"`
+	// Rules restrict the values of custom resources further, or nil.
+	Rules *Rules `json:"x,omitempty"`
 }
 
 // Problem is one validation error of an object.
@@ -66,6 +68,9 @@ type Problem struct {
 
 // Unknown reports whether the kind does not have the field.
 func (p Problem) Unknown() bool { return p.Text == "" }
+
+// Missing reports whether the field is required and not there.
+func (p Problem) Missing() bool { return p.Text == requiredValue }
 
 // String returns the field and the error: ".spec.replicas: expected an integer, got string".
 func (p Problem) String() string {

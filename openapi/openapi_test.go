@@ -89,6 +89,7 @@ func TestCheck(t *testing.T) {
 .spec.more: unknown field; did you mean "mode"?
 .spec.whole.z: unknown field
 .top: unknown field`},
+		{"null counts as missing", box + "spec: {containers: null, replicas: null}", ".spec.containers: Required value"},
 		{"custom, missing", comet + "spec: {mode: fast}", `.spec.size: Required value`},
 		{"custom, all is missing", comet, `.spec: Required value`},
 		{"custom, no such value", comet + "spec: {size: 3, mode: ''}", `.spec.mode: Unsupported value: "": supported values: "fast"

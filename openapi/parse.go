@@ -20,6 +20,7 @@ type publishedSchema struct {
 	AllOf      []*publishedSchema          `json:"allOf"`
 	OneOf      []*publishedSchema          `json:"oneOf"`
 	AnyOf      []*publishedSchema          `json:"anyOf"`
+	Not        *publishedSchema            `json:"not"`
 	Type       string                      `json:"type"`
 	Format     string                      `json:"format"`
 	Properties map[string]*publishedSchema `json:"properties"`
@@ -31,7 +32,8 @@ type publishedSchema struct {
 	Preserve   bool                        `json:"x-kubernetes-preserve-unknown-fields"`
 	IntOrText  bool                        `json:"x-kubernetes-int-or-string"`
 	Embedded   bool                        `json:"x-kubernetes-embedded-resource"`
-	Kinds      []struct {
+	publishedRules
+	Kinds []struct {
 		Group   string `json:"group"`
 		Version string `json:"version"`
 		Kind    string `json:"kind"`
@@ -129,8 +131,14 @@ func (d *Document) reduce(in *publishedSchema, from map[string]*publishedSchema)
 			s.Additional = d.reduce(&p, from)
 		}
 	}
+	if d.Custom {
+		s.Rules = d.rules(in, from)
+	}
 	if s.Types == nil && s.Properties == nil {
-		return &Schema{Defaulted: s.Defaulted} // anything
+		if !d.Custom {
+			s.Enum = nil
+		}
+		return &Schema{Defaulted: s.Defaulted, Rules: s.Rules, Enum: s.Enum} // of any type
 	}
 	return s
 }

@@ -48,11 +48,24 @@ func (l *linter) crd(f *chart.File) {
 			l.add(Error, f.Name, d.lineOf("kind"), "object kind is not 'CustomResourceDefinition'")
 		}
 		if a := oldAPIOf(h, l.in.Kube); a != nil {
-			l.add(a.severity(), f.Name, d.lineOf("apiVersion"), "%s", a.sentence(h.Kind))
+			l.add(a.severity(l.in.Kube, l.in.Schemas), f.Name, d.lineOf("apiVersion"), "%s", a.sentence(h.Kind))
 		}
 		if strings.Contains(d.text, "{{") {
 			l.directives(f, d)
 		}
+		l.crdFields(f, d)
+	}
+}
+
+// crdFields reports the fields of a definition that do not match the schemas.
+func (l *linter) crdFields(f *chart.File, d *document) {
+	var object map[string]any
+	if l.in.Schemas == nil || yaml.Unmarshal([]byte(d.text), &object) != nil {
+		return
+	}
+	problems, _ := l.in.Schemas.check(object)
+	for _, p := range problems {
+		l.add(Error, f.Name, d.first+max(yaml.FieldLine(d.node(), p.Field), 1)-1, "%s", p)
 	}
 }
 

@@ -103,7 +103,7 @@ var oldAPIs = [...]oldAPI{
 // deprecated warns of an API that is deprecated or removed in the target Kubernetes version.
 func (o *objects) deprecated(d *document, h *head) {
 	if a := oldAPIOf(h, o.kube); a != nil {
-		o.add(a.severity(), d.lineOf("apiVersion"), "%s", a.sentence(h.Kind))
+		o.add(a.severity(o.kube, o.schemas), d.lineOf("apiVersion"), "%s", a.sentence(h.Kind))
 	}
 }
 
@@ -118,8 +118,13 @@ func oldAPIOf(h *head, kube KubeVersion) *oldAPI {
 	return nil
 }
 
-func (a *oldAPI) severity() Severity {
-	if a.warned {
+// severity returns Error for an API that the version does not serve if objects must match its
+// schemas.
+func (a *oldAPI) severity(kube KubeVersion, schemas *Schemas) Severity {
+	switch {
+	case schemas != nil && a.removed > 0 && kube.Minor >= a.removed:
+		return Error
+	case a.warned:
 		return Warning
 	}
 	return Info

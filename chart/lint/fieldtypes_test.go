@@ -60,7 +60,7 @@ spec:
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
 			in := []Rendered{{Name: "templates/x.yaml", Source: test.content, Content: test.content, Incomplete: test.incomplete}}
-			for _, f := range Sort(Objects(in, KubeVersion{1, 36})) {
+			for _, f := range Sort(Objects(in, KubeVersion{1, 36}, nil)) {
 				got = append(got, f.String())
 			}
 			if s := strings.Join(got, "\n"); s != test.want {

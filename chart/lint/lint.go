@@ -4,7 +4,7 @@
 // conventions.
 //
 //	findings := lint.Chart(lint.Input{Files: files, Chart: c, Kube: lint.KubeVersion{Major: 1, Minor: 34}})
-//	findings = append(findings, lint.Objects(rendered, kube)...)
+//	findings = append(findings, lint.Objects(rendered, kube, nil)...)
 //	for _, f := range lint.Sort(findings) {
 //		fmt.Println(f)
 //	}
@@ -140,6 +140,8 @@ type Input struct {
 	Chart *chart.Chart
 	// Kube is the Kubernetes version to check the chart for.
 	Kube KubeVersion
+	// Schemas are the schemas that the files in crds/ must match, or nil.
+	Schemas *Schemas
 	// ChartV3 allows the experimental apiVersion v3.
 	ChartV3 bool
 }

@@ -27,14 +27,15 @@ type Rendered struct {
 	Incomplete bool
 }
 
-// Objects checks the objects that a chart's own templates rendered or its scripts added. It
-// ignores files that do not have the extension of YAML or of scripts, such as notes.
-func Objects(files []Rendered, kube KubeVersion) []Finding {
+// Objects checks the objects that a chart's own templates rendered or its scripts added. If schemas
+// is not nil, the objects must match them. Objects ignores files that do not have the extension of
+// YAML or of scripts, such as notes.
+func Objects(files []Rendered, kube KubeVersion, schemas *Schemas) []Finding {
 	var out []Finding
 	for i := range files {
 		switch path.Ext(files[i].Name) {
 		case ".yaml", ".yml", ".lua":
-			o := objects{file: &files[i], kube: kube}
+			o := objects{file: &files[i], kube: kube, schemas: schemas}
 			o.check()
 			out = append(out, o.findings...)
 		}
@@ -46,6 +47,7 @@ func Objects(files []Rendered, kube KubeVersion) []Finding {
 type objects struct {
 	file     *Rendered
 	kube     KubeVersion
+	schemas  *Schemas
 	lines    *lines.Map // nil until it is needed
 	findings []Finding
 }
@@ -82,7 +84,7 @@ func (o *objects) check() {
 		o.selector(d, h, selector)
 		o.listItems(d, h)
 		o.annotations(d)
-		o.fields(d)
+		o.fields(d, h)
 	}
 }
 
@@ -141,8 +143,8 @@ func (o *objects) indent() {
 	}
 }
 
-// fields reports fields of the wrong type.
-func (o *objects) fields(d *document) {
+// fields reports fields of the wrong type, and the fields that do not match the schemas.
+func (o *objects) fields(d *document, h *head) {
 	var object map[string]any
 	if yaml.Unmarshal([]byte(d.text), &object) != nil {
 		return
@@ -150,8 +152,26 @@ func (o *objects) fields(d *document) {
 	if o.file.Incomplete {
 		dropEmpty(object)
 	}
-	for _, p := range checkTypes(object) {
+	problems, known := o.schemas.check(object)
+	if !known {
+		problems = checkTypes(object)
+		o.unserved(d, h)
+	}
+	for _, p := range problems {
+		if o.file.Incomplete && p.Missing() {
+			continue
+		}
 		o.add(Error, d.first+max(yaml.FieldLine(d.node(), p.Field), 1)-1, "%s", p)
+	}
+}
+
+// unserved reports a kind that the Kubernetes version does not serve.
+func (o *objects) unserved(d *document, h *head) {
+	if oldAPIOf(h, o.kube) != nil {
+		return // reported as deprecated
+	}
+	if problem := o.schemas.unserved(h.APIVersion, h.Kind); problem != "" {
+		o.add(Error, d.lineOf("apiVersion"), "%s", problem)
 	}
 }
 

@@ -70,9 +70,9 @@ func TestObjects(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			in := []Rendered{{Name: "templates/x.yaml", Source: tt.content, Content: tt.content}}
-			same(t, findingLines(Objects(in, KubeVersion{1, 37})), tt.want)
+			same(t, findingLines(Objects(in, KubeVersion{1, 37}, nil)), tt.want)
 			in[0].Name = "templates/NOTES.txt"
-			same(t, findingLines(Objects(in, KubeVersion{1, 37})), []string{})
+			same(t, findingLines(Objects(in, KubeVersion{1, 37}, nil)), []string{})
 		})
 	}
 }
@@ -81,7 +81,7 @@ func TestObjects(t *testing.T) {
 func TestDeprecatedByKubeVersion(t *testing.T) {
 	in := []Rendered{{Name: "templates/x.yaml", Content: "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata:\n  name: x\n"}}
 	for kube, want := range map[KubeVersion]int{{1, 20}: 0, {1, 21}: 1, {1, 37}: 1, {2, 0}: 1} {
-		if got := len(Objects(in, kube)); got != want {
+		if got := len(Objects(in, kube, nil)); got != want {
 			t.Errorf("Kubernetes %v: %d findings, want %d", kube, got, want)
 		}
 	}
@@ -124,7 +124,7 @@ func FuzzObjects(f *testing.F) {
 		if len(source)+len(content) > 4096 {
 			return
 		}
-		for _, x := range Objects([]Rendered{{Name: "templates/x.yaml", Source: source, Content: content}}, KubeVersion{1, 37}) {
+		for _, x := range Objects([]Rendered{{Name: "templates/x.yaml", Source: source, Content: content}}, KubeVersion{1, 37}, nil) {
 			if x.Line < 0 || x.Line > strings.Count(source, "\n")+1 {
 				t.Errorf("%s: the template has no such line", x)
 			}

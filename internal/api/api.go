@@ -35,7 +35,7 @@ func Packages(root string) ([]string, error) {
 		}
 		if d.IsDir() {
 			switch d.Name() {
-			case "internal", "testdata", "cmd", "test", "bench", "tools", "examples", "docs", ".git":
+			case "internal", "testdata", "cmd", "test", "bench", "tools", "plugins", "examples", "docs", ".git":
 				return fs.SkipDir
 			}
 			return nil

@@ -30,10 +30,12 @@ var layers = []layer{
 			"internal/layers", "internal/api", "internal/scriptapi",
 			"internal/yaml", "internal/yamltest", "internal/jsonschema", "internal/peertest",
 			"docs"}},
-	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process",
+	{1, []string{"chart/values", "chart/schema", "openapi", "openapi/builtin", "release", "progress",
+		"internal/file", "internal/process",
 		"internal/markdown", "internal/pager", "internal/yamlpath"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
-	{3, []string{"script/wire", "chart/unused", "chart/readme", "chart/unittest", "chart/unittest/coverage"}},
+	{3, []string{"script/wire", "chart/unused", "internal/policyfiles", "chart/readme", "chart/unittest",
+		"chart/unittest/coverage"}},
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
 		"plugin/postrender",
@@ -62,7 +64,7 @@ var heavy = map[string]string{
 }
 
 // families are packages that may import their subpackages and each other within one layer.
-var families = []string{"manifest", "engine", "repo", "kube", "storage", "script/engine", "internal/report"}
+var families = []string{"manifest", "openapi", "engine", "repo", "kube", "storage", "script/engine", "internal/report"}
 
 // exceptions are other allowed imports within one layer, with the reason.
 var exceptions = map[[2]string]string{

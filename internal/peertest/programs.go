@@ -23,6 +23,8 @@ const (
 	// Unittest is the newest version of the helm-unittest plugin in the Go module proxy.
 	Unittest = "github.com/helm-unittest/helm-unittest@v1.1.2"
 	Docs     = "github.com/norwoodj/helm-docs@v1.14.2"
+	// Kubeconform validates objects against JSON Schemas.
+	Kubeconform = "github.com/yannh/kubeconform@v0.8.0"
 )
 
 // Moonhelm returns the path of the binary under test: MOONHELM_TEST_HELM, or bin/helm of
@@ -74,6 +76,11 @@ func HelmDiff() (string, error) { return buildProgram(Diff, "helm-diff", "") }
 
 // HelmDocs builds helm-docs and returns its path.
 func HelmDocs() (string, error) { return buildProgram(Docs, "helm-docs", "/cmd/helm-docs") }
+
+// BuildKubeconform builds kubeconform and returns its path.
+func BuildKubeconform() (string, error) {
+	return buildProgram(Kubeconform, "kubeconform", "/cmd/kubeconform")
+}
 
 // buildProgram builds the package at path in a module with its version.
 func buildProgram(versioned, name, path string) (string, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/policyfiles"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/ui"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	Quiet         bool
 	KubeVersion   string
 	SkipSchema    bool
+	NoValidation  bool
+	Policies      []string
 }
 
 // New creates the command.
@@ -42,7 +45,16 @@ func New(f *cmdutil.Factory) *cobra.Command {
 dependencies and CRDs, and the objects that they render. Nothing is installed.
 
 An [ERROR] prevents an install; a [WARNING] violates a convention,
-and fails with --strict; an [INFO] is a recommendation.`,
+and fails with --strict; an [INFO] is a recommendation.
+
+With --kube-version the objects must also match the schemas of the kinds
+that this version of Kubernetes serves, and those of the CRDs in the chart:
+unknown fields, wrong types, missing fields and removed APIs are errors.
+No cluster is asked.
+
+ValidatingAdmissionPolicies in a chart's policies/, and in --policy, are
+evaluated for each object if the plugin policy is installed: Deny is an
+error, Warn a warning, Audit a recommendation.`,
 		Example: `  helm lint ./mychart
   helm lint ./mychart --strict --with-subcharts -f production.yaml
   helm lint ./mychart --kube-version 1.35`,
@@ -60,8 +72,12 @@ and fails with --strict; an [INFO] is a recommendation.`,
 	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each separately")
 	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
 	fs.StringVar(&o.KubeVersion, "kube-version", "",
-		"Kubernetes version to render for, and to check for deprecated APIs")
+		"Kubernetes version to render for, to check for deprecated APIs, and to validate objects for")
+	fs.BoolVar(&o.NoValidation, "disable-openapi-validation", false,
+		"do not validate objects against the schemas of the Kubernetes version")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
+	cmdutil.StringArrayVarP(fs, &o.Policies, "policy", "",
+		"evaluate the ValidatingAdmissionPolicies in this file or directory too (may be repeated)")
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
@@ -84,6 +100,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if verb.Scripts, err = f.ScriptChecker(o.ScriptFlags); err != nil {
 		return err
 	}
+	policies, err := policyfiles.Read(o.Policies)
+	if err != nil {
+		return err
+	}
+	verb.Policies = f.PolicyEvaluator(len(policies) > 0)
 	fails := lint.Error
 	if o.Strict {
 		fails = lint.Warning
@@ -102,7 +123,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		req.Namespace = f.Namespace()
 		req.ValueCheck = o.Check(ctx, f)
 		req.IgnoreUnused = len(paths) > 1 // the values are those of one of the charts
-		req.KubeVersion, req.SkipSchema = o.KubeVersion, o.SkipSchema
+		req.KubeVersion, req.SkipSchema, req.NoSchemaValidation = o.KubeVersion, o.SkipSchema, o.NoValidation
+		req.Policies = policies
 		findings, err := verb.Run(ctx, req)
 		if err != nil {
 			return err
