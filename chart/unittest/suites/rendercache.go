@@ -12,6 +12,7 @@ import (
 type renderCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedRendering
+	order   []string // the keys, oldest first
 }
 
 type cachedRendering struct {
@@ -20,23 +21,24 @@ type cachedRendering struct {
 	err  error
 }
 
-// maxRenderings limits the entries of a cache.
-const maxRenderings = 500
+// maxRenderings limits the entries of a cache. Tests of equal settings are mostly neighbours.
+const maxRenderings = 16
 
 // do returns the rendering with a key, which render makes if there is none.
 func (c *renderCache) do(key string, render func() (*outputs, error)) (*outputs, error) {
 	c.mu.Lock()
 	e := c.entries[key]
 	if e == nil {
-		if len(c.entries) >= maxRenderings {
-			c.mu.Unlock()
-			return render()
+		if len(c.order) == maxRenderings {
+			delete(c.entries, c.order[0])
+			c.order = append(c.order[:0], c.order[1:]...)
 		}
 		if c.entries == nil {
 			c.entries = map[string]*cachedRendering{}
 		}
 		e = &cachedRendering{}
 		c.entries[key] = e
+		c.order = append(c.order, key)
 	}
 	c.mu.Unlock()
 	e.once.Do(func() { e.out, e.err = render() })
