@@ -38,7 +38,7 @@ func (t Template) UnusedValues(ctx context.Context, req TemplateRequest) ([]unus
 	if err != nil {
 		return nil, err
 	}
-	return req.find(ctx, req.Chart, req.Values, unused.Options{Defaults: true, Functions: pre.Functions})
+	return req.find(ctx, req.Chart, req.Values, unused.Options{Defaults: true, Thorough: true, Functions: pre.Functions})
 }
 
 func (v ValueCheck) find(ctx context.Context, c *chart.Chart, user map[string]any,
@@ -65,7 +65,7 @@ func (v valueCheck) run(ctx context.Context, pre *event.PreRender, report progre
 	if v.IgnoreUnused || len(v.user) == 0 {
 		return nil
 	}
-	keys, err := v.find(ctx, v.chart, v.user, unused.Options{Functions: pre.Functions})
+	keys, err := v.find(ctx, v.chart, v.user, unused.Options{Thorough: v.StrictValues, Functions: pre.Functions})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -78,6 +78,8 @@ type Input struct {
 	Cache *Cache
 	// Coverage records what runs. It may be nil.
 	Coverage *Coverage
+	// Thorough lets [FindUsage] follow templates that take seconds. Render ignores it.
+	Thorough bool
 	// Lint lets templates continue after a call of fail or required, and adds the
 	// messages to Warnings.
 	Lint bool

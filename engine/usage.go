@@ -44,11 +44,13 @@ type Usage struct {
 var ErrUsageLimit = errors.New("the templates take too many steps to follow")
 
 const (
-	// maxUsageSteps limits the nodes of templates that FindUsage visits, maxUsageDepth the
+	// maxUsageSteps limits the nodes of templates that FindUsage visits, which takes some 80 ms,
+	// and maxThoroughSteps those with Input.Thorough: 7 s. maxUsageDepth limits the
 	// nesting of its calls, maxUsageRecursion that of calls of one template with different
 	// arguments, maxUsageWriters those of one that changes its argument, and maxUsagePasses how
 	// often it starts again because templates write to the values.
 	maxUsageSteps     = 500_000
+	maxThoroughSteps  = 40_000_000
 	maxUsageDepth     = 200
 	maxUsageRecursion = 2
 	maxUsageWriters   = 20
@@ -76,8 +78,11 @@ func FindUsage(ctx context.Context, in Input) (*Usage, error) {
 	if err := e.parse(jobs); err != nil {
 		return nil, err
 	}
-	u := &usageFinder{engine: e, ctx: ctx, root: &Usage{}, written: math.MaxInt, nested: map[*parse.ListNode]int{},
+	u := &usageFinder{engine: e, ctx: ctx, root: &Usage{}, limit: maxUsageSteps, written: math.MaxInt, nested: map[*parse.ListNode]int{},
 		tables: map[*scope]*abstractTable{}}
+	if in.Thorough {
+		u.limit = maxThoroughSteps
+	}
 	var top *scope
 	for i := range jobs {
 		for top = jobs[i].scope; top.parent != nil; top = top.parent {
@@ -113,7 +118,7 @@ type usageFinder struct {
 	// followed in this pass and has changed its argument.
 	nested, writers map[*parse.ListNode]int
 	depth           int
-	steps           int
+	steps, limit    int
 	ids             int
 	// written is the number of the oldest table that the running call has changed. changed is
 	// set if data that all templates share has changed, and may have been read before.
@@ -252,7 +257,7 @@ func (u *usageFinder) step() bool {
 	u.steps++
 	switch {
 	case u.err != nil:
-	case u.steps > maxUsageSteps:
+	case u.steps > u.limit:
 		u.err = ErrUsageLimit
 	case u.steps%1024 == 0:
 		u.err = u.ctx.Err()

@@ -94,6 +94,8 @@ type Options struct {
 	// Defaults includes keys that the charts have defaults for. Without it, a copy of a
 	// chart's values.yaml has no unused keys.
 	Defaults bool
+	// Thorough follows templates that take seconds too.
+	Thorough bool
 	// Functions are the names of functions that only the templates of a chart can call; see
 	// engine.Input.
 	Functions map[string]map[string]func(args ...any) (any, error)
@@ -115,7 +117,7 @@ func Find(ctx context.Context, c *chart.Chart, user map[string]any, o Options) (
 		return nil, err
 	}
 	root, err := engine.FindUsage(ctx, engine.Input{Chart: res.Chart, Values: res.Rounded(res.Values), Rounded: true,
-		Functions: o.Functions})
+		Functions: o.Functions, Thorough: o.Thorough})
 	if err != nil {
 		return nil, err
 	}
