@@ -52,11 +52,12 @@ func (v View) Write(s term.Streams, f output.Format, rel *release.Release) error
 	return f.Write(s.Out, shown(rel, v.WithoutChart), func(io.Writer) error { return v.table(s, rel) })
 }
 
-// shown returns rel as JSON and YAML have it: with the keys of Helm's output, and without the
-// time of completion, which helm history shows on request.
+// shown returns rel as JSON and YAML have it: with the keys of Helm's output, without the time of
+// completion and the origins of values, which helm history and helm get values show on request.
 func shown(rel *release.Release, withoutChart bool) *release.Release {
 	out := rel.Clone()
 	out.Info.Completed = time.Time{}
+	out.ValueOrigins, out.Lists = nil, nil
 	if withoutChart {
 		out.SetChart(nil)
 	}
