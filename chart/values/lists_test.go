@@ -248,8 +248,26 @@ func TestOriginsOfItems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := origins.Items("ports"), []string{"[name=a]", "[name=b]", "[name=c]"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	named := func(names ...string) (list []any) {
+		for _, name := range names {
+			list = append(list, map[string]any{"name": name})
+		}
+		return list
+	}
+	for _, test := range []struct {
+		name string
+		list []any
+		want []string
+	}{
+		{"the list", named("a", "b", "c"), []string{"[name=a]", "[name=b]", "[name=c]"}},
+		{"a layer of it", named("c", "a"), []string{"[name=c]", "[name=a]"}},
+		{"an item without the key", []any{"x"}, []string{"[3]"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := origins.Items(test.list, "ports"); !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 	for _, test := range []struct {
 		path string

@@ -12,19 +12,37 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Items returns the steps of the paths of a list's items, such as "[name=web]", or "[0]" for one that
-// lacks a key. It returns nil if there is no list at path, or if the list does not merge: then [Origins.Of]
-// returns the origins of the whole list.
-func (o *Origins) Items(path ...string) []string {
+// Items returns the steps of the paths of the items of list, such as "[name=web]", or "[0]" for one that
+// lacks a key. list is a list for path: that of the values of o, or a layer of it. Items returns nil if there
+// is no list at path, or if the list does not merge: then [Origins.Of] returns the origins of the whole list.
+func (o *Origins) Items(list []any, path ...string) []string {
 	if o == nil {
 		return nil
 	}
 	v, l, _ := at(o.root, o.lists, path)
-	list, ok := v.([]any)
-	if r := l.list(); ok && r != nil {
-		return r.steps(list)
+	own, ok := v.([]any)
+	r := l.list()
+	if !ok || r == nil {
+		return nil
 	}
-	return nil
+	out := make([]string, len(list))
+	for i, item := range list {
+		if out[i], ok = r.step(item); !ok {
+			out[i] = fmt.Sprintf("[%d]", r.indexOf(own, item))
+		}
+	}
+	return out
+}
+
+// indexOf returns the index of an item that lacks a key in a list, or the length of the list.
+func (r *listRule) indexOf(list []any, item any) int {
+	id := r.id(item)
+	for i, v := range list {
+		if r.id(v) == id {
+			return i
+		}
+	}
+	return len(list)
 }
 
 // steps returns the steps of the paths of the items.

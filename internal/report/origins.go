@@ -41,7 +41,7 @@ func leaf(v any, origins *values.Origins, path []string, out []OriginValue) []Or
 		return leaves(table, origins, path, out)
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 {
-		if steps := origins.Items(path...); len(steps) == len(list) {
+		if steps := origins.Items(list, path...); steps != nil {
 			for i, step := range steps {
 				out = leaf(list[i], origins, append(path[:len(path):len(path)], step), out)
 			}
@@ -110,7 +110,7 @@ func commentedValue(v any, name, node *yaml.Node, origins *values.Origins, path 
 		return commented(table, origins, path)
 	}
 	list, _ := v.([]any)
-	if steps := origins.Items(path...); len(list) > 0 && len(steps) == len(list) && len(node.Content) == len(list) {
+	if steps := origins.Items(list, path...); steps != nil && len(list) > 0 && len(node.Content) == len(list) {
 		for i, step := range steps {
 			var err error
 			below := append(path[:len(path):len(path)], step)

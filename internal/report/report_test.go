@@ -217,15 +217,19 @@ func TestWriteStatusJSON(t *testing.T) {
 }
 
 // Programs that read Helm's output know no other keys.
-func TestViewOmitsCompletion(t *testing.T) {
+func TestViewOmitsKeysOfRecords(t *testing.T) {
 	rel := web()
 	rel.Info.Completed = rel.Info.LastDeployed.Add(time.Second)
+	rel.ValueOrigins, rel.Lists = json.RawMessage(`{"sources":[]}`), json.RawMessage(`{"fields":{}}`)
 	for _, f := range []output.Format{output.JSON, output.YAML} {
-		if got := printed(t, View{}, f, rel); strings.Contains(got, "completed") {
-			t.Errorf("%s has the time of completion:\n%s", f, got)
+		got := printed(t, View{}, f, rel)
+		for _, key := range []string{"completed", "sources", "origins", "fields", "lists"} {
+			if strings.Contains(got, key) {
+				t.Errorf("%s has %s:\n%s", f, key, got)
+			}
 		}
 	}
-	if rel.Info.Completed.IsZero() {
+	if rel.Info.Completed.IsZero() || rel.ValueOrigins == nil || rel.Lists == nil {
 		t.Error("the release was changed")
 	}
 }
