@@ -225,6 +225,9 @@ func (c *checker) write(w *write) {
 		}
 		c.mayChange(w.place, w.certain, v, w.target.name, v.path+"."+w.target.name)
 	case v.field != "":
+		if _, ok := c.context.fields[v.field]; !ok {
+			return // a finding of its own
+		}
 		path := v.path + "." + w.target.name
 		if w.target.name == "" {
 			path = v.path + "[...]"
@@ -294,7 +297,7 @@ func (c *checker) call(call *call) {
 // tooEarly warns of a loop over the objects before there are any: it does nothing, without an error.
 func (c *checker) tooEarly(call *call) {
 	v := c.in.valueOf(call.args[0])
-	if v.field != "objects" || v.guess || len(v.events) == 0 || !strings.HasSuffix(v.path, ".objects") {
+	if !isObjects(v) || v.guess || len(v.events) == 0 {
 		return
 	}
 	for _, event := range v.events {
@@ -308,6 +311,11 @@ func (c *checker) tooEarly(call *call) {
 	}
 }
 
+// isObjects reports whether v is the list of objects, and not a part of it.
+func isObjects(v value) bool {
+	return v.field == "objects" && v.shape != nil && v.shape.items != nil && v.shape.items.class == "Object"
+}
+
 // beforeObjects returns the events of commands that render, at which the templates have not been rendered.
 func beforeObjects() []string {
 	return []string{"chart-loaded", "pre-load", "pre-dependency-build", "post-dependency-build", "pre-render"}
@@ -317,9 +325,9 @@ func beforeObjects() []string {
 func (c *checker) addsObjects() bool {
 	return slices.ContainsFunc(c.p.writes, func(w *write) bool {
 		v := c.in.valueOf(w.target.of)
-		return v.field == "objects" || v.isContext() && w.target.name == "objects"
+		return isObjects(v) || v.isContext() && w.target.name == "objects"
 	}) || slices.ContainsFunc(c.p.calls, func(call *call) bool {
-		return len(call.args) > 0 && calledName(call) == "table.insert" && c.in.valueOf(call.args[0]).field == "objects"
+		return len(call.args) > 0 && calledName(call) == "table.insert" && isObjects(c.in.valueOf(call.args[0]))
 	})
 }
 
