@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/engine"
@@ -257,7 +258,7 @@ func (e *EventNameError) Hint() string {
 	if e.Command != "" {
 		names = eventsOf(e.Command)
 	}
-	return fmt.Sprintf("the events are %v", names)
+	return "the events are " + strings.Join(names, ", ")
 }
 
 func (r *Rehearsal) emit(ctx context.Context, name string) (event.Event, error) {

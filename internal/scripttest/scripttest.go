@@ -82,8 +82,25 @@ func New(ctx context.Context, c *chart.Chart, dir, name string, o Options) *Suit
 	tests := s.tests(nil)
 	tests.Coverage, tests.Print = nil, nil // it will be run again
 	defer tests.Close()
-	s.cases, s.err = tests.Load(ctx)
+	if s.cases, s.err = tests.Load(ctx); s.err == nil && len(s.cases) == 0 {
+		s.err = &noTestsError{s.file}
+	}
 	return s
+}
+
+// noTestsError is returned for a file without tests.
+type noTestsError struct{ file string }
+
+func (e *noTestsError) Error() string { return e.file + ": there are no tests" }
+
+// Hint says how tests are written.
+func (e *noTestsError) Hint() string { return `test("name", function() ... end) adds one` }
+
+// notRunError is returned for the tests after one that has ended the process of the file.
+type notRunError struct{ after string }
+
+func (e *notRunError) Error() string {
+	return fmt.Sprintf("it was not run: the test %q before it ended the scripts of this file", e.after)
 }
 
 func readFile(name string) (string, error) {
@@ -148,6 +165,7 @@ func (s *Suite) Run(ctx context.Context, o unittest.Options) *unittest.SuiteResu
 		return res
 	}
 	r.loaded = true
+	ended := "" // the test that has ended the process
 	for i, c := range s.cases {
 		if o.Selected != nil && !o.Selected(i) {
 			continue
@@ -156,7 +174,14 @@ func (s *Suite) Run(ctx context.Context, o unittest.Options) *unittest.SuiteResu
 			return res
 		}
 		began := time.Now()
-		t := s.result(c, tests.Do(ctx, i))
+		t := unittest.TestResult{Name: c.Name, Status: unittest.Errored, At: unittest.Place{File: s.file, Line: c.Line},
+			Err: &notRunError{ended}}
+		if ended == "" {
+			t = s.result(c, tests.Do(ctx, i))
+		}
+		if t.Status == unittest.Errored && ended == "" {
+			ended = c.Name
+		}
 		t.Duration = time.Since(began)
 		res.Tests = append(res.Tests, t)
 		if o.FailFast && !t.Status.OK() {

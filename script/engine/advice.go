@@ -110,6 +110,9 @@ func (n *naming) called(text string) string {
 	if !ok || !isValue {
 		return ""
 	}
+	if said := n.textMethod(); said != "" {
+		return said
+	}
 	if name := n.pick(n.notResults(), kind); name != "" {
 		return fmt.Sprintf("%s is %s, and cannot be called", name, article(kind)) + n.because(name, kind)
 	}
@@ -149,6 +152,27 @@ func (n *naming) unnamedMethod() string {
 		method = key
 	}
 	return method
+}
+
+// textMethod says which method a text does not have, "" if that is not known to be the mistake.
+func (n *naming) textMethod() string {
+	for _, e := range n.calls {
+		at, ok := e.(ast.IndexExp)
+		if !ok {
+			continue
+		}
+		of, known := n.value(at.Coll)
+		key, isName := keyOf(at.Idx)
+		functions, isTable := n.c.env.Get(rt.StringValue("string")).TryTable()
+		if _, isText := of.TryString(); !known || !isText || !isName || !isTable {
+			continue
+		}
+		if functions.Get(rt.StringValue(key)).IsNil() {
+			return fmt.Sprintf("%s is a string, which has no function %q", n.described(at.Coll), clip(key, 100)) +
+				n.c.advice(":"+key)
+		}
+	}
+	return ""
 }
 
 // computed names an operand of arithmetic, a comparison, or #.

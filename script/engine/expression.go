@@ -243,7 +243,10 @@ func (s *lineOperands) described(e ast.ExpNode) string {
 	case nil:
 		return ""
 	default:
-		return s.path(e)
+		if path := s.path(e); path != "" {
+			return path
+		}
+		return s.ofResult(e)
 	}
 	target := s.path(call.Target)
 	switch {
@@ -253,6 +256,20 @@ func (s *lineOperands) described(e ast.ExpNode) string {
 		return "what " + target + ":" + call.Method.Val + " returns"
 	}
 	return "what " + target + " returns"
+}
+
+// ofResult names a field of what a function returns: lookup(...).data.
+func (s *lineOperands) ofResult(e ast.ExpNode) string {
+	at, ok := e.(ast.IndexExp)
+	if !ok {
+		return ""
+	}
+	key, isConstant := constantKey(at.Idx)
+	result := s.described(at.Coll)
+	if !isConstant || !strings.Contains(result, "what ") {
+		return ""
+	}
+	return keyText(key) + " of " + result
 }
 
 // literalKind returns the type of a literal, "" for other expressions.

@@ -81,6 +81,9 @@ func (e *engine) addTest(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if _, callable := gc.Arg(1).TryCallable(); !ok || !callable {
 		return nil, errors.New("test(name, function) needs a text and a function")
 	}
+	if e.testing { // it would not run
+		return nil, errors.New("test is called in a test: write tests one after the other")
+	}
 	if len(e.tests) >= maxTests {
 		return nil, fmt.Errorf("more than %d tests", maxTests)
 	}
@@ -102,6 +105,8 @@ func (e *engine) runTest(body map[string]any) (map[string]any, error) {
 		return nil, errors.New("there is no such test")
 	}
 	e.request = e.newRequest()
+	e.testing = true
+	defer func() { e.testing = false }()
 	defer e.request.end()
 	defer e.flush()
 	err := e.inLua(len(e.charts)-1, func(t *rt.Thread) error {

@@ -61,12 +61,15 @@ func TestErrorsNameWhatIsMeant(t *testing.T) {
 		"local x = ctx.values.port +\n  ctx.values.prt":         `ctx.values.prt is nil, and arithmetic needs numbers`,
 		"local x = {\n  port = 1,\n  tag = ctx.values.tg .. 1}": `ctx.values.tg is nil, which cannot be joined to text`,
 		// Where several could be meant, they are looked up, or all are named.
-		`print(ctx.values.image.name, ctx.values.b.name)`: `ctx.values.b is nil, so it has no "name"`,
-		`print(ctx.values.port .. ctx.values.b)`:          `ctx.values.b is nil, which cannot be joined to text`,
-		`local one, two print(one.x .. two.x)`:            `one or two is nil, so it has no "x"`,
-		`local one, two one(two(1))`:                      `one or two is nil, and cannot be called`,
-		`print(({})[1].x)`:                                `attempt to index a nil value (key "x")`,
-		`local a, b, c, d print(a + b + c + d)`:           `attempt to compute nil + nil`,
+		`print(ctx.values.image.name, ctx.values.b.name)`:           `ctx.values.b is nil, so it has no "name"`,
+		`print(ctx.values.port .. ctx.values.b)`:                    `ctx.values.b is nil, which cannot be joined to text`,
+		`local one, two print(one.x .. two.x)`:                      `one or two is nil, so it has no "x"`,
+		`local one, two one(two(1))`:                                `one or two is nil, and cannot be called`,
+		`local function get() return {} end print(get("a").data.x)`: `"data" of what get returns is nil, so it has no "x"`,
+		`local t = {} print(tostring(1).a.b.c)`:                     `"a" of what tostring returns is nil, so it has no "b"`,
+		`print(ctx.values.image.name:uper())`:                       `ctx.values.image.name is a string, which has no function "uper"; did you mean upper?`,
+		`print(({})[1].x)`:                                          `attempt to index a nil value (key "x")`,
+		`local a, b, c, d print(a + b + c + d)`:                     `attempt to compute nil + nil`,
 	} {
 		h := newHost(t, alone(on("pre-render", line)))
 		err := h.start()

@@ -154,6 +154,9 @@ func (c *Chart) parse(file, prefix string, text []byte) []unittest.Suite {
 
 // suite returns a suite that stores its snapshots under an ID, in one of shared.
 func (c *Chart) suite(file, prefix string, d *definition, id string, shared map[string]*snapshots) *suite {
+	if strings.ContainsAny(id, `/\`) { // it is part of the name of a file, which would be anywhere
+		return &suite{file: file, err: &Error{File: file, Err: fmt.Errorf("snapshotId %q: want a name without slashes", id)}}
+	}
 	snaps := shared[id]
 	if snaps == nil {
 		snaps = &snapshots{file: snapshotFile(file, id)}

@@ -93,7 +93,7 @@ func (r *renderer) renderWith(ctx context.Context, t *test, user map[string]any)
 	var bad *engine.Error
 	switch {
 	case errors.As(err, &bad):
-		out.failed = newFailure(bad, out.root)
+		out.failed = newFailure(r.withScripts(bad), out.root)
 		return out, nil
 	case err != nil:
 		return nil, err
@@ -105,6 +105,16 @@ func (r *renderer) renderWith(ctx context.Context, t *test, user map[string]any)
 		}
 	}
 	return out, r.parse(res.Chart, files, out)
+}
+
+// withScripts returns err with the hint that a function may be one that a script of the chart offers.
+func (r *renderer) withScripts(err *engine.Error) *engine.Error {
+	if !err.Syntax || err.Hint != "" || !strings.HasSuffix(err.Cause, "not defined") || !r.Root.HasScripts() {
+		return err
+	}
+	out := *err
+	out.Hint = "suites run no scripts: test templates that call functions of scripts in tests/*_test.lua"
+	return &out
 }
 
 // parse parses the output of all templates.

@@ -176,6 +176,8 @@ func TestParseErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"no tests", "suite: x\n", "a_test.yaml:1: no tests found"},
 		{"empty", "# nothing\n", "a_test.yaml: no tests found"},
+		{"snapshots elsewhere", "snapshotId: ../../x\ntests:\n- asserts:\n  - matchSnapshot: {}\n",
+			`a_test.yaml: snapshotId "../../x": want a name without slashes`},
 		{"no asserts", "tests:\n- it: x\n", "a_test.yaml:2: no asserts found"},
 		{"unknown assertion", "tests:\n- asserts:\n  - isKnd: {of: x}\n", "a_test.yaml:3: Assertion type `isKnd` is invalid"},
 		{"no assertion", "tests:\n- asserts:\n  - {}\n", "a_test.yaml:3: no assertion type defined"},

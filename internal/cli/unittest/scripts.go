@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/unittest"
 	"github.com/moonhelm/moonhelm/chart/unittest/suites"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/scripttest"
 )
@@ -71,6 +72,7 @@ func (o *Options) scriptTests(ctx context.Context, c *chart.Chart, dir string, p
 		}
 		in := opts
 		in.Under = path.Join(opts.Under, c.Name(), chart.DirCharts)
+		in.Values = valuesBelow(opts.Values, sub.Name())
 		found, err := o.scriptTests(ctx, alone, below, patterns, in)
 		if err != nil {
 			return nil, err
@@ -78,4 +80,15 @@ func (o *Options) scriptTests(ctx context.Context, c *chart.Chart, dir string, p
 		out = append(out, found...)
 	}
 	return out, nil
+}
+
+// valuesBelow returns the values of a subchart, with the global ones.
+func valuesBelow(vals map[string]any, name string) map[string]any {
+	below, _ := vals[name].(map[string]any)
+	global, ok := vals[values.Global].(map[string]any)
+	if !ok {
+		return below
+	}
+	own, _ := below[values.Global].(map[string]any)
+	return values.Merge(below, map[string]any{values.Global: values.Merge(own, global)})
 }

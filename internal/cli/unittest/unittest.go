@@ -23,6 +23,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -276,6 +277,10 @@ func (o *Options) open(ctx context.Context, f *cmdutil.Factory, path string,
 		var scripts []unittest.Suite
 		scripts, out.Err = o.findScriptTests(ctx, f, c)
 		out.Suites = append(out.Suites, scripts...)
+	}
+	if out.Err == nil && len(out.Suites) == 0 { // passes, as in helm-unittest
+		f.Report().Send(progress.Event{Kind: progress.Warning,
+			Text: fmt.Sprintf("%s has no tests: no file matches %s", path, strings.Join(o.Files, " or "))})
 	}
 	return c, out
 }

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ const (
 // watch runs the tests again and again, until ctx ends. A failure is no reason to end.
 func watch(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	for ctx.Err() == nil {
-		before := fingerprint(o.watched())
+		before := fingerprint(o.watched(), o.written())
 		err := once(ctx, f, o)
 		var exit *cmdutil.ExitError
 		switch {
@@ -36,7 +37,7 @@ func watch(ctx context.Context, f *cmdutil.Factory, o Options) error {
 			fmt.Fprintf(f.Err, "%s %s\n", f.Style(f.Err).Red("Error:"), err)
 		}
 		fmt.Fprintf(f.Err, "%s\n", f.Style(f.Err).Dim("Waiting for changes of files; Ctrl-C ends"))
-		if !waitForChange(ctx, o.watched(), before) {
+		if !waitForChange(ctx, o.watched(), o.written(), before) {
 			return nil
 		}
 	}
@@ -54,9 +55,20 @@ func (o *Options) watched() []string {
 	return out
 }
 
+// written returns the files that the command writes itself: their changes do not matter, wherever they are.
+func (o *Options) written() []string {
+	var out []string
+	for _, file := range append([]string{o.OutputFile}, o.CoverageFiles...) {
+		if abs, err := filepath.Abs(file); file != "" && err == nil {
+			out = append(out, abs)
+		}
+	}
+	return out
+}
+
 // waitForChange waits until the files differ from before and have settled. It returns false if ctx
 // ends.
-func waitForChange(ctx context.Context, paths []string, before uint64) bool {
+func waitForChange(ctx context.Context, paths, written []string, before uint64) bool {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
@@ -65,7 +77,7 @@ func waitForChange(ctx context.Context, paths []string, before uint64) bool {
 			return false
 		case <-tick.C:
 		}
-		now := fingerprint(paths)
+		now := fingerprint(paths, written)
 		if now == before {
 			continue
 		}
@@ -76,7 +88,7 @@ func waitForChange(ctx context.Context, paths []string, before uint64) bool {
 			case <-time.After(settleTime):
 			}
 			last := now
-			if now = fingerprint(paths); now == last {
+			if now = fingerprint(paths, written); now == last {
 				return true
 			}
 		}
@@ -84,8 +96,8 @@ func waitForChange(ctx context.Context, paths []string, before uint64) bool {
 }
 
 // fingerprint returns a hash of the names, sizes and times of all files, except snapshots, which the
-// tests write, and hidden directories.
-func fingerprint(paths []string) uint64 {
+// tests write, hidden directories, and the written files, whose paths are absolute.
+func fingerprint(paths, written []string) uint64 {
 	h := fnv.New64a()
 	for _, root := range paths {
 		// A file that goes away meanwhile is a change too, which the next look finds.
@@ -98,6 +110,9 @@ func fingerprint(paths []string) uint64 {
 				if name == "__snapshot__" || len(name) > 1 && name[0] == '.' && name != ".." {
 					return fs.SkipDir
 				}
+				return nil
+			}
+			if abs, err := filepath.Abs(file); err == nil && slices.Contains(written, abs) {
 				return nil
 			}
 			if info, err := d.Info(); err == nil {

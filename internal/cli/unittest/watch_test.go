@@ -83,3 +83,21 @@ func TestWatch(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 }
+
+// Files that the command writes into the chart are no changes.
+func TestFingerprintWithoutWritten(t *testing.T) {
+	dir := t.TempDir()
+	o := Options{Charts: []string{dir}, OutputFile: filepath.Join(dir, "results.xml"),
+		CoverageFiles: []string{filepath.Join(dir, "coverage.html")}}
+	filetest.WriteFile(t, filepath.Join(dir, "Chart.yaml"), "name: web\n")
+	before := fingerprint(o.watched(), o.written())
+	filetest.WriteFile(t, o.OutputFile, "<testsuites/>\n")
+	filetest.WriteFile(t, o.CoverageFiles[0], "<html>\n")
+	if fingerprint(o.watched(), o.written()) != before {
+		t.Error("the files of --output-file and --coverage-file count as changes")
+	}
+	filetest.WriteFile(t, filepath.Join(dir, "values.yaml"), "a: 1\n")
+	if fingerprint(o.watched(), o.written()) == before {
+		t.Error("a new values file is no change")
+	}
+}

@@ -126,7 +126,20 @@ function m.other(ctx) ctx.mine = 1; return ctx.yours end
 return m`,
 			`chart.lua:2: warning: ctx.chart has no field "nme"; did you mean "name"?
 `},
-		{"items of lists", `events.on("pre-render", function(ctx)
+		{"objects before templates are rendered", `events.on("pre-render", function(ctx)
+  for _, o in ipairs(ctx.objects) do o.metadata = {} end
+end)
+local function look(ctx) for _, o in ipairs(ctx.objects) do print(o) end end
+events.on("pre-render", look)
+events.on("post-render", look)`,
+			`chart.lua:2: warning: ctx.objects has no rendered objects at pre-render: templates become objects before post-render
+`},
+		{"a part of a field that is not there", `events.on("pre-render", function(ctx) ctx.Values.x = 1 end)`,
+			`chart.lua:1: error: ctx has no field "Values"; did you mean "values"?
+`},
+		{"objects that scripts add", `events.on("pre-render", 0.1, function(ctx) table.insert(ctx.objects, {kind = "Pod"}) end)
+events.on("pre-render", function(ctx) for _, o in ipairs(ctx.objects) do print(o) end end)`, ""},
+		{"items of lists", `events.on("post-render", function(ctx)
   for _, f in ipairs(ctx.files) do print(f.nam, f.data) end
   for _, o in ipairs(ctx.objects) do print(o.nam) end
   print(ctx.templates[1].content)

@@ -225,6 +225,9 @@ func (c *checker) write(w *write) {
 		}
 		c.mayChange(w.place, w.certain, v, w.target.name, v.path+"."+w.target.name)
 	case v.field != "":
+		if _, ok := c.context.fields[v.field]; !ok {
+			return // a finding of its own
+		}
 		path := v.path + "." + w.target.name
 		if w.target.name == "" {
 			path = v.path + "[...]"
@@ -279,6 +282,9 @@ func (c *checker) call(call *call) {
 	}
 	switch calledName(call) {
 	case "table.insert", "table.remove", "table.sort", "rawset":
+	case "ipairs", "pairs":
+		c.tooEarly(call)
+		return
 	default:
 		return
 	}
@@ -286,6 +292,43 @@ func (c *checker) call(call *call) {
 	if v.field != "" && !v.isContext() {
 		c.mayChange(call.place, call.certain, v, v.field, v.path)
 	}
+}
+
+// tooEarly warns of a loop over the objects before there are any: it does nothing, without an error.
+func (c *checker) tooEarly(call *call) {
+	v := c.in.valueOf(call.args[0])
+	if !isObjects(v) || v.guess || len(v.events) == 0 {
+		return
+	}
+	for _, event := range v.events {
+		if !slices.Contains(beforeObjects(), event) {
+			return
+		}
+	}
+	if !c.addsObjects() {
+		c.add(Warning, call.place, "%s has no rendered objects at %s: templates become objects before post-render",
+			v.path, strings.Join(v.events, " and "))
+	}
+}
+
+// isObjects reports whether v is the list of objects, and not a part of it.
+func isObjects(v value) bool {
+	return v.field == "objects" && v.shape != nil && v.shape.items != nil && v.shape.items.class == "Object"
+}
+
+// beforeObjects returns the events of commands that render, at which the templates have not been rendered.
+func beforeObjects() []string {
+	return []string{"chart-loaded", "pre-load", "pre-dependency-build", "post-dependency-build", "pre-render"}
+}
+
+// addsObjects reports whether the scripts of the chart may put objects into the list.
+func (c *checker) addsObjects() bool {
+	return slices.ContainsFunc(c.p.writes, func(w *write) bool {
+		v := c.in.valueOf(w.target.of)
+		return isObjects(v) || v.isContext() && w.target.name == "objects"
+	}) || slices.ContainsFunc(c.p.calls, func(call *call) bool {
+		return len(call.args) > 0 && calledName(call) == "table.insert" && isObjects(c.in.valueOf(call.args[0]))
+	})
 }
 
 // didYouMean returns what was likely meant by a name, "" if nothing is similar.
