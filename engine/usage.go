@@ -78,7 +78,8 @@ func FindUsage(ctx context.Context, in Input) (*Usage, error) {
 	if err := e.parse(jobs); err != nil {
 		return nil, err
 	}
-	u := &usageFinder{engine: e, ctx: ctx, root: &Usage{}, limit: maxUsageSteps, written: math.MaxInt, nested: map[*parse.ListNode]int{},
+	u := &usageFinder{engine: e, ctx: ctx, root: &Usage{}, limit: maxUsageSteps, written: math.MaxInt,
+		nested: map[*parse.ListNode]int{},
 		tables: map[*scope]*abstractTable{}}
 	if in.Thorough {
 		u.limit = maxThoroughSteps
