@@ -3,6 +3,7 @@
 package unused
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -196,43 +197,74 @@ func (r *schemaReader) reference(ref string, n *engine.Usage) {
 // scripts are the words in the scripts of a chart tree.
 type scripts struct {
 	words map[string]bool
-	// whole are the tables that scripts may use without naming their keys.
+	// whole are the words that scripts may use without naming a key below them.
 	whole map[string]bool
 }
 
 var (
 	scriptWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*`)
-	// scriptWhole matches a variable or field that is used as a whole: an argument.
-	scriptWhole = regexp.MustCompile(`[(,]\s*(?:[A-Za-z_]\w*[.:])*([A-Za-z_]\w*)\s*[,)]`)
+	// scriptField matches what follows a word whose field is used.
+	scriptField = regexp.MustCompile(`^(?:["']\])?(?:\.[A-Za-z_]|\[["'])`)
+	// scriptAlias matches a variable that stands for a field.
+	scriptAlias = regexp.MustCompile(
+		`(?m)\blocal\s+([A-Za-z_]\w*)\s*=\s*(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)[ \t]*(?:[;\r]|--.*)?$`)
 )
 
 // scriptsOf returns what the scripts of a tree may read. It goes by their text: a script
-// may read a key whose name is in it, and all keys of a table that it passes on.
+// may read a key whose name is in it, and all keys of a table that it uses without naming one, also
+// through a variable.
 func scriptsOf(c *chart.Chart) scripts {
 	s := scripts{words: map[string]bool{}, whole: map[string]bool{}}
+	aliases := map[string][]string{}
 	c.Walk(func(c *chart.Chart) {
 		for _, f := range c.Files {
-			if !strings.HasPrefix(f.Name, chart.DirScripts+"/") {
-				continue
-			}
-			for _, w := range scriptWord.FindAll(f.Data, -1) {
-				s.words[string(w)] = true
-			}
-			for _, m := range scriptWhole.FindAllSubmatch(f.Data, -1) {
-				s.whole[string(m[1])] = true
+			if strings.HasPrefix(f.Name, chart.DirScripts+"/") {
+				s.add(f.Data, aliases)
 			}
 		}
 	})
+	s.follow(aliases)
 	return s
+}
+
+// add adds the words of a script, and to aliases what its variables stand for.
+func (s scripts) add(text []byte, aliases map[string][]string) {
+	named := map[int]bool{} // where a word is only given another name
+	for _, m := range scriptAlias.FindAllSubmatchIndex(text, -1) {
+		variable, field := string(text[m[2]:m[3]]), string(text[m[4]:m[5]])
+		aliases[variable] = append(aliases[variable], field)
+		named[m[2]], named[m[4]] = true, true
+	}
+	for _, at := range scriptWord.FindAllIndex(text, -1) {
+		word := string(text[at[0]:at[1]])
+		s.words[word] = true
+		if !named[at[0]] && !scriptField.Match(text[at[1]:]) {
+			s.whole[word] = true
+		}
+	}
+}
+
+// follow takes the fields as whole whose variables are.
+func (s scripts) follow(aliases map[string][]string) {
+	queue := slices.Collect(maps.Keys(s.whole))
+	for len(queue) > 0 {
+		variable := queue[0]
+		queue = queue[1:]
+		for _, field := range aliases[variable] {
+			if !s.whole[field] {
+				s.whole[field] = true
+				queue = append(queue, field)
+			}
+		}
+	}
 }
 
 // read reports whether a script may read the value at path.
 func (s scripts) read(path []string) bool {
-	if len(s.words) == 0 {
-		return false
-	}
-	if s.words[path[len(path)-1]] || s.whole["values"] {
-		return true
-	}
-	return slices.ContainsFunc(path[:len(path)-1], func(key string) bool { return s.whole[key] })
+	return s.words[path[len(path)-1]] || s.readWhole(path[:len(path)-1])
+}
+
+// readWhole reports whether a script may read all that is below path.
+func (s scripts) readWhole(path []string) bool {
+	return s.whole["values"] || slices.ContainsFunc(path, func(key string) bool { return s.whole[key] })
 }

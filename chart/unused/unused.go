@@ -265,6 +265,9 @@ func (s *search) walk(vals map[string]any, nodes []*engine.Usage, defaults spot,
 		table, isTable := vals[key].(map[string]any)
 		switch {
 		case s.scripts.read(at):
+			if isTable && !s.scripts.readWhole(at) {
+				s.walk(table, below, under, at)
+			}
 		case len(below) > 0 || known && !s.all:
 			if isTable {
 				s.walk(table, below, under, at)

@@ -106,7 +106,16 @@ func TestFindDefaults(t *testing.T) {
 // TestFindWithScripts takes the words of scripts for what they read.
 func TestFindWithScripts(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
-		{"a field, and what may be below it", `local n = ctx.values.site.name`, "other"},
+		{"a field", `local n = ctx.values.site.name`, "other site.nope"},
+		{"a field that is set", `ctx.values.site.name = 1`, "other site.nope"},
+		{"fields by text", `local n = ctx.values["site"]['name']`, "other site.nope"},
+		{"a field by a computed name", `local n = ctx.values.site[key]`, "other"},
+		{"a part of a text", `local n = ctx.values.site .. "x"`, "other"},
+		{"a variable", "local site = ctx.values.site -- renamed\nlocal n = site.name", "other site.nope"},
+		{"a variable that is passed on", "local s = ctx.values.site\nf(s)", "other"},
+		{"a variable for everything", "local v = ctx.values\nlocal n = v.site.name", "other site.nope"},
+		{"everything in variables", "local v = ctx.values\nlocal w = v;\nfor k in pairs(w) do end", ""},
+		{"everything by text", `for k in pairs(ctx["values"]) do end`, ""},
 		{"a text", `local n = ctx.values["other"]`, "site"},
 		{"a table", `for k, v in pairs(ctx.values.site) do end`, "other"},
 		{"everything", `f(ctx.values)`, ""},
