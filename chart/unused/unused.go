@@ -278,10 +278,13 @@ func (s *search) walk(vals map[string]any, nodes []*engine.Usage, defaults spot,
 	}
 }
 
+// maxSuggested limits the keys that get suggestions: finding one looks at all keys that are read.
+const maxSuggested = 500
+
 // add adds a key of the table vals with a suggestion.
 func (s *search) add(k Key, nodes []*engine.Usage, defaults spot, vals map[string]any) {
 	parent, key := k.Path[:len(k.Path)-1], k.Path[len(k.Path)-1]
-	if !k.Default {
+	if !k.Default && len(s.found) < maxSuggested {
 		if name := sibling(key, nodes, defaults, vals); name != "" {
 			k.Suggestion = append(slices.Clone(parent), name)
 		} else {

@@ -3,12 +3,14 @@
 package values
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -236,6 +238,59 @@ func TestWideSchema(t *testing.T) {
 	res, err := Resolve(c, Copy(c.Values))
 	if err != nil || encodeItem(res.Values) != encodeItem(c.Values) {
 		t.Errorf("got %v, %v", res, err)
+	}
+}
+
+func TestSetItemOfSet(t *testing.T) {
+	c := listChart(t, "hosts: [x]\n", "")
+	err := ListsOf(c).Apply(map[string]any{}, Set, "hosts[=x]=null", nil)
+	want := `failed parsing --set data: the index [=x] is not a whole number: the list is a set, whose items have no keys; ` +
+		`an item {value: VALUE, $patch: delete} in a file removes one (in "hosts[=x]=null")`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// The origins of all items of a long list take no longer than reading it.
+func TestOriginsOfLongList(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("ports:\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "- {name: n%d, port: 1}\n", i)
+	}
+	c := listChart(t, text.String(), "")
+	origins, err := Explain(c, Options{Lists: ListsOf(c)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for i, step := range origins.Items(c.Values["ports"].([]any), "ports") {
+		want := []string{fmt.Sprintf("web/values.yaml:%d", i+2)}
+		if got := texts(origins.Of("ports", step, "port")); !slices.Equal(got, want) {
+			t.Fatalf("%s: got %q, want %q", step, got, want)
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%d items took 30 s", i)
+		}
+	}
+}
+
+func TestLocatorReadsOnce(t *testing.T) {
+	reads := 0
+	read := func(string) ([]byte, error) { reads++; return []byte("a: {b: 1}\nc: 2\n"), nil }
+	locate := Options{Files: []string{"f.yaml"}, Set: []string{"c=3"}}.Locator(read)
+	for _, test := range []struct{ path, want string }{
+		{"a", "f.yaml:1"}, {"a.b", "f.yaml:1"}, {"c", "--set c=3"}, {"d", ""}, {"a.b.c", ""},
+	} {
+		t.Run(test.path, func(t *testing.T) {
+			if got := locate(strings.Split(test.path, ".")...).String(); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+	if reads != 1 {
+		t.Errorf("the file was read %d times", reads)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/yaml"
@@ -60,6 +61,9 @@ func (o Origin) String() string {
 type Origins struct {
 	root  map[string]any
 	lists *Lists // that merge
+
+	mu      sync.Mutex
+	indexes map[*any]*itemIndex // of lists in root that merge, by their first item
 }
 
 // Explain returns where the values that [Resolve] returns come from. It merges values whose
@@ -80,7 +84,7 @@ func (o Options) Origins(read func(path string) ([]byte, error)) (*Origins, erro
 	if err := o.build(read, user, true); err != nil {
 		return nil, err
 	}
-	return &Origins{user, o.Lists}, nil
+	return &Origins{root: user, lists: o.Lists}, nil
 }
 
 // Resolve returns where the values that [Resolve] returns for c and the user's values come from,
@@ -103,7 +107,7 @@ func (o *Origins) Resolve(c *chart.Chart, defaults *Origins) (final, ofDefaults 
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Origins{res.Values, lists}, &Origins{res.Chart.Values, lists}, nil
+	return &Origins{root: res.Values, lists: lists}, &Origins{root: res.Chart.Values, lists: lists}, nil
 }
 
 // Override returns the origins of what [Override] returns for the values of o and of over.
@@ -119,13 +123,13 @@ func (o *Origins) Override(over *Origins) *Origins {
 			lists = over.lists
 		}
 	}
-	return &Origins{lists.Override(under, top), lists}
+	return &Origins{root: lists.Override(under, top), lists: lists}
 }
 
 // FromRevision returns the origins of values that are taken from a revision of a release, whose
 // record has the origins o.
 func (o *Origins) FromRevision(revision int) *Origins {
-	return &Origins{fromRevision(o.root, revision), o.lists}
+	return &Origins{root: fromRevision(o.root, revision), lists: o.lists}
 }
 
 func fromRevision(vals map[string]any, revision int) map[string]any {
@@ -193,7 +197,7 @@ func (o *Origins) leaf(path []string) (named []string, leaf *traced) {
 		if i < len(path) && !isItem(path[i]) {
 			continue
 		}
-		v, _, named := at(o.root, o.lists, path[:i])
+		v, _, named := o.at(path[:i])
 		if leaf, ok := v.(*traced); ok {
 			return named, leaf
 		}
@@ -205,6 +209,9 @@ func (o *Origins) leaf(path []string) (named []string, leaf *traced) {
 // returns for their path, and removes those that vals lacks.
 func (o *Origins) Update(vals map[string]any, from func(path []string) Origin) {
 	o.root = update(o.root, vals, nil, from, o.lists)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.indexes = nil
 }
 
 func update(old, vals map[string]any, path []string, from func([]string) Origin, l *Lists) map[string]any {

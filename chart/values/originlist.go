@@ -19,30 +19,67 @@ func (o *Origins) Items(list []any, path ...string) []string {
 	if o == nil {
 		return nil
 	}
-	v, l, _ := at(o.root, o.lists, path)
+	v, l, _ := o.at(path)
 	own, ok := v.([]any)
 	r := l.list()
 	if !ok || r == nil {
 		return nil
 	}
+	index := o.index(own, r)
 	out := make([]string, len(list))
 	for i, item := range list {
 		if out[i], ok = r.step(item); !ok {
-			out[i] = fmt.Sprintf("[%d]", r.indexOf(own, item))
+			out[i] = fmt.Sprintf("[%d]", index.of(r.id(item), len(own)))
 		}
 	}
 	return out
 }
 
-// indexOf returns the index of an item that lacks a key in a list, or the length of the list.
-func (r *listRule) indexOf(list []any, item any) int {
-	id := r.id(item)
-	for i, v := range list {
-		if r.id(v) == id {
-			return i
-		}
+// itemIndex finds the items of a list that merges.
+type itemIndex struct {
+	steps []string
+	byID  map[string]int // the first item
+}
+
+// of returns the index of the item with that identity, or otherwise.
+func (x *itemIndex) of(id string, otherwise int) int {
+	if i, ok := x.byID[id]; ok {
+		return i
 	}
-	return len(list)
+	return otherwise
+}
+
+// find returns the index of the item with that step or index, or -1.
+func (x *itemIndex) find(step string) int {
+	if i := x.of(step, -1); i >= 0 {
+		return i
+	}
+	if i, err := strconv.Atoi(strings.Trim(step, "[]")); err == nil && i >= 0 && i < len(x.steps) {
+		return i
+	}
+	return -1
+}
+
+// index returns the index of a list of o, which is made once.
+func (o *Origins) index(list []any, r *listRule) *itemIndex {
+	if len(list) == 0 {
+		return &itemIndex{}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if x := o.indexes[&list[0]]; x != nil {
+		return x
+	}
+	x := &itemIndex{r.steps(list), make(map[string]int, len(list))}
+	for i, item := range list {
+		id := r.id(item)
+		x.byID[id] = x.of(id, i)
+	}
+	if o.indexes == nil {
+		o.indexes = map[*any]*itemIndex{}
+	}
+	o.indexes[&list[0]] = x
+	return x
 }
 
 // steps returns the steps of the paths of the items.
@@ -59,39 +96,29 @@ func (r *listRule) steps(list []any) []string {
 
 // at returns the value at path and its lists, or nil. named is the path with the steps of items for
 // their indexes.
-func at(vals map[string]any, l *Lists, path []string) (v any, below *Lists, named []string) {
-	v, named = vals, slices.Clone(path)
+func (o *Origins) at(path []string) (v any, below *Lists, named []string) {
+	v, below, named = o.root, o.lists, slices.Clone(path)
 	for i, key := range path {
 		switch in := v.(type) {
 		case map[string]any:
-			v, l = in[key], l.field(key)
+			v, below = in[key], below.field(key)
 		case []any:
-			r := l.list()
-			n := r.index(in, key)
+			r := below.list()
+			if r == nil {
+				return nil, nil, nil
+			}
+			index := o.index(in, r)
+			n := index.find(key)
 			if n < 0 {
 				return nil, nil, nil
 			}
-			named[i] = r.steps(in)[n]
-			v, l = in[n], r.itemLists()
+			named[i] = index.steps[n]
+			v, below = in[n], r.itemLists()
 		default:
 			return nil, nil, nil
 		}
 	}
-	return v, l, named
-}
-
-// index returns the index of the item with that step or index, or -1.
-func (r *listRule) index(list []any, step string) int {
-	if r == nil {
-		return -1
-	}
-	if i := slices.Index(r.steps(list), step); i >= 0 {
-		return i
-	}
-	if i, err := strconv.Atoi(strings.Trim(step, "[]")); err == nil && i >= 0 && i < len(list) {
-		return i
-	}
-	return -1
+	return v, below, named
 }
 
 // listOf returns v if it is a list. Of a traced list, the items have the origins of the list.

@@ -170,9 +170,9 @@ func UnpackOrigins(data []byte, config, defaults map[string]any, lists *Lists) (
 		}
 	}
 	u := unpacker{sources: p.Sources}
-	ofConfig = &Origins{u.table(config, p.Config, ""), lists}
+	ofConfig = &Origins{root: u.table(config, p.Config, ""), lists: lists}
 	u.last = packedPlace{}
-	return ofConfig, &Origins{u.table(defaults, p.Values, ""), lists}, nil
+	return ofConfig, &Origins{root: u.table(defaults, p.Values, ""), lists: lists}, nil
 }
 
 type unpacker struct {

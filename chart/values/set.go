@@ -253,6 +253,9 @@ func (p *setParser) index(list []any, r *listRule) (i int, key map[string]any, w
 	switch {
 	case err != nil && r != nil && r.keys != nil:
 		return r.find(list, text)
+	case err != nil && r != nil:
+		return 0, nil, nil, fmt.Errorf("the index [%s] is not a whole number: the list is a set, whose items have no "+
+			"keys; an item {value: VALUE, $patch: delete} in a file removes one", text)
 	case err != nil && strings.Contains(text, "="):
 		return 0, nil, nil, fmt.Errorf("the index [%s] is not a whole number, and the chart's schema does not say "+
 			"by which keys the items merge (x-kubernetes-list-map-keys)", text)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -56,8 +57,11 @@ func (v *ValueFlags) BindStrict(fs *pflag.FlagSet) {
 
 // Check returns the check for values that nothing reads.
 func (v *ValueFlags) Check(ctx context.Context, f *Factory) action.ValueCheck {
+	locate := sync.OnceValue(func() func(path ...string) values.Origin {
+		return v.Sources().Locator(v.Reader(ctx, f))
+	})
 	return action.ValueCheck{StrictValues: v.strict, LocateValue: func(path ...string) values.Origin {
-		return v.Sources().Locate(v.Reader(ctx, f), path...)
+		return locate()(path...)
 	}}
 }
 
