@@ -32,7 +32,7 @@ type publishedSchema struct {
 	Preserve   bool                        `json:"x-kubernetes-preserve-unknown-fields"`
 	IntOrText  bool                        `json:"x-kubernetes-int-or-string"`
 	Embedded   bool                        `json:"x-kubernetes-embedded-resource"`
-	publishedRules
+	Bounds
 	Kinds []struct {
 		Group   string `json:"group"`
 		Version string `json:"version"`

@@ -13,9 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Rules restrict a value of a custom resource beyond its type, in the words of JSON Schema. The
-// zero value allows any. Rules in CEL (x-kubernetes-validations) are not checked.
-type Rules struct {
+// Bounds restrict a value beyond its type, in the words of JSON Schema. The zero value allows any.
+type Bounds struct {
 	Minimum          *float64 `json:"minimum,omitempty"`
 	Maximum          *float64 `json:"maximum,omitempty"`
 	ExclusiveMinimum bool     `json:"exclusiveMinimum,omitempty"`
@@ -31,6 +30,12 @@ type Rules struct {
 	// ListType is "set", "map" or "atomic"; ListKeys are the keys of the items of a map.
 	ListType string   `json:"x-kubernetes-list-type,omitempty"`
 	ListKeys []string `json:"x-kubernetes-list-map-keys,omitempty"`
+}
+
+// Rules restrict a value of a custom resource: by bounds, and by schemas that it must satisfy. The
+// zero value allows any. Rules in CEL (x-kubernetes-validations) are not checked.
+type Rules struct {
+	Bounds
 
 	AllOf []*Schema `json:"allOf,omitempty"`
 	AnyOf []*Schema `json:"anyOf,omitempty"`
@@ -38,35 +43,9 @@ type Rules struct {
 	Not   *Schema   `json:"not,omitempty"`
 }
 
-// publishedRules are the rules of a published schema without its nested schemas.
-type publishedRules struct {
-	Minimum          *float64 `json:"minimum"`
-	Maximum          *float64 `json:"maximum"`
-	ExclusiveMinimum bool     `json:"exclusiveMinimum"`
-	ExclusiveMaximum bool     `json:"exclusiveMaximum"`
-	MultipleOf       *float64 `json:"multipleOf"`
-	MinLength        *int     `json:"minLength"`
-	MaxLength        *int     `json:"maxLength"`
-	Pattern          string   `json:"pattern"`
-	MinItems         *int     `json:"minItems"`
-	MaxItems         *int     `json:"maxItems"`
-	MinProperties    *int     `json:"minProperties"`
-	MaxProperties    *int     `json:"maxProperties"`
-	ListType         string   `json:"x-kubernetes-list-type"`
-	ListKeys         []string `json:"x-kubernetes-list-map-keys"`
-}
-
 // rules returns the rules of a schema, or nil if it has none.
 func (d *Document) rules(in *publishedSchema, from map[string]*publishedSchema) *Rules {
-	p := in.publishedRules
-	r := &Rules{
-		Minimum: p.Minimum, Maximum: p.Maximum,
-		ExclusiveMinimum: p.ExclusiveMinimum, ExclusiveMaximum: p.ExclusiveMaximum, MultipleOf: p.MultipleOf,
-		MinLength: p.MinLength, MaxLength: p.MaxLength, Pattern: p.Pattern,
-		MinItems: p.MinItems, MaxItems: p.MaxItems, MinProperties: p.MinProperties, MaxProperties: p.MaxProperties,
-		ListType: p.ListType, ListKeys: p.ListKeys,
-		AllOf: d.nested(in.AllOf, from), OneOf: d.nested(in.OneOf, from),
-	}
+	r := &Rules{Bounds: in.Bounds, AllOf: d.nested(in.AllOf, from), OneOf: d.nested(in.OneOf, from)}
 	if !in.IntOrText { // anyOf then has the two types
 		r.AnyOf = d.nested(in.AnyOf, from)
 	}
