@@ -249,7 +249,7 @@ func (e *EventNameError) Error() string {
 	if e.Command != "" && commandOf(e.Name) != "" {
 		return fmt.Sprintf("%s does not emit %s", e.Command, e.Name)
 	}
-	return fmt.Sprintf("there is no event %q", e.Name)
+	return fmt.Sprintf("unknown event %q", e.Name)
 }
 
 // Hint names the events that there are.

@@ -78,7 +78,7 @@ test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`
 		Run: func(_ context.Context, name string, options map[string]any) (map[string]any, error) {
 			ran = append(ran, name)
 			if name == "nothing" {
-				return nil, errors.New("there is no such command")
+				return nil, errors.New("unknown command")
 			}
 			return map[string]any{"values": options["values"]}, nil
 		},
@@ -94,7 +94,7 @@ test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`
 	for i, want := range []string{
 		"",
 		"expect(...).equals(...) fail\nExpected to equal:\nb: 2\nActual:\na:\n- 1",
-		"there is no such command",
+		"unknown command",
 		"",
 	} {
 		err := tests.Do(t.Context(), i)

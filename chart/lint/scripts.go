@@ -98,7 +98,7 @@ func (s *scripts) event(u Use) {
 		}
 		return
 	}
-	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name,
+	s.add(Error, u.Chart, u.File, u.Line, "unknown event %q%s; the events are %s", u.Name,
 		didYouMean(u.Name, s.in.Known), strings.Join(s.in.Known, ", "))
 }
 

@@ -54,8 +54,8 @@ func TestScripts(t *testing.T) {
 				Events: []Use{{"web", script, 1, "preInstal"}, {"web", script, 2, "when-it-rains"}},
 			},
 			[]string{
-				`[ERROR] ext/lua/chart.lua:1: there is no event "preInstal" (did you mean "pre-install"?); the events are pre-render, post-render, pre-install`,
-				`[ERROR] ext/lua/chart.lua:2: there is no event "when-it-rains"; the events are pre-render, post-render, pre-install`,
+				`[ERROR] ext/lua/chart.lua:1: unknown event "preInstal" (did you mean "pre-install"?); the events are pre-render, post-render, pre-install`,
+				`[ERROR] ext/lua/chart.lua:2: unknown event "when-it-rains"; the events are pre-render, post-render, pre-install`,
 			},
 		},
 		{

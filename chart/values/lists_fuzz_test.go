@@ -16,14 +16,14 @@ func FuzzLists(f *testing.F) {
 	f.Fuzz(func(t *testing.T, schema, below, above, set string) {
 		base, err := Parse("base", []byte(below))
 		if err != nil {
-			t.Skip()
+			t.Skip("the chart's values are not YAML")
 		}
 		c := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Values: base, SchemaYAML: []byte(schema)}
 		o := Options{Files: []string{"over"}, Set: []string{set}, Lists: ListsOf(c)}
 		read := func(string) ([]byte, error) { return []byte(above), nil }
 		user, err := o.Build(read)
 		if err != nil {
-			t.Skip()
+			t.Skip("the user's values are not valid")
 		}
 		before := dump(user) + dump(base)
 		res, err := Resolve(c, user)

@@ -253,7 +253,7 @@ func inTree(dir, file string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// ask answers a question about a place in a document. none is the answer where there is no chart.
+// ask answers a question about a place in a document. none is the answer outside of charts.
 func ask[T any](c *session, req *jsonrpc2.Request, none T, answer func(place) T) (any, error) {
 	var p positionParams
 	if err := decode(req, &p); err != nil {

@@ -88,9 +88,9 @@ func (o *options) set(key string, v any) error {
 
 func unknownOption(known []string, key string) error {
 	if near := suggest.Nearest(known, key); len(near) > 0 {
-		return fmt.Errorf("there is no such option; did you mean %q?", near[0])
+		return fmt.Errorf("unknown option; did you mean %q?", near[0])
 	}
-	return fmt.Errorf("there is no such option; the options are %s", strings.Join(known, ", "))
+	return fmt.Errorf("unknown option; the options are %s", strings.Join(known, ", "))
 }
 
 // each sets the fields of a table.

@@ -58,13 +58,13 @@ func TestClusterLookup(t *testing.T) {
 
 func TestParseOptionsErrors(t *testing.T) {
 	for want, in := range map[string]map[string]any{
-		`release: nmae: there is no such option; did you mean "name"?`:                             {"release": map[string]any{"nmae": "x"}},
-		`capabilities: q: there is no such option; the options are apiVersions, kubernetesVersion`: {"capabilities": map[string]any{"q": 1}},
-		`values: is a number, want a table`:                                                        {"values": int64(1)},
-		`release: revision: is a text, want a number`:                                              {"release": map[string]any{"revision": "x"}},
-		`objects: is a text, want a list`:                                                          {"objects": "x"},
-		`cluster: is a text, want a table`:                                                         {"cluster": []any{"x"}},
-		`capabilities: apiVersions: is a number, want a text`:                                      {"capabilities": map[string]any{"apiVersions": []any{int64(1)}}},
+		`release: nmae: unknown option; did you mean "name"?`:                             {"release": map[string]any{"nmae": "x"}},
+		`capabilities: q: unknown option; the options are apiVersions, kubernetesVersion`: {"capabilities": map[string]any{"q": 1}},
+		`values: is a number, want a table`:                                               {"values": int64(1)},
+		`release: revision: is a text, want a number`:                                     {"release": map[string]any{"revision": "x"}},
+		`objects: is a text, want a list`:                                                 {"objects": "x"},
+		`cluster: is a text, want a table`:                                                {"cluster": []any{"x"}},
+		`capabilities: apiVersions: is a number, want a text`:                             {"capabilities": map[string]any{"apiVersions": []any{int64(1)}}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			if _, err := parseOptions(in); err == nil || err.Error() != want {

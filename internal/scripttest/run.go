@@ -53,7 +53,7 @@ func (r *runner) run(ctx context.Context, name string, options map[string]any) (
 
 func unknownCommand(name string) error {
 	known := slices.Concat(action.RehearsalCommands(), event.Names())
-	text := fmt.Sprintf("run(%q, ...): there is no such command and no such event", name)
+	text := fmt.Sprintf("run(%q, ...): neither a command nor an event", name)
 	if near := suggest.Nearest(known, name); len(near) > 0 {
 		text += fmt.Sprintf("; did you mean %q?", near[0])
 	}

@@ -124,7 +124,7 @@ func TestDefaultsAreOfFields(t *testing.T) {
 	}
 	for name := range computedDefaults {
 		if schemas[name] == nil {
-			t.Errorf("there is no schema %s", name)
+			t.Errorf("schema %s does not exist", name)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (n *naming) indexed(text string) string {
 	return ""
 }
 
-// called names what is no function.
+// called describes a call of a value that is not a function.
 func (n *naming) called(text string) string {
 	if text == "attempt to call a table value" && n.iterated != "" {
 		return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", n.iterated)

@@ -109,7 +109,7 @@ func (e *engine) eventName(name string) (string, error) {
 		func(s string) string { return fold.Replace(strings.ToLower(s)) }); is != "" {
 		meant = fmt.Sprintf(" (did you mean %q?)", is)
 	}
-	return "", fmt.Errorf("there is no event %q%s; there are %s", clip(name, 60), meant, strings.Join(e.events, ", "))
+	return "", fmt.Errorf("unknown event %q%s; the events are %s", clip(name, 60), meant, strings.Join(e.events, ", "))
 }
 
 // off is events.off{chart=, event=}: it removes handlers of the chart and of its subcharts.

@@ -136,7 +136,7 @@ event.on("pre-render", 0, function() print("first") end)`))
 		t.Error(got)
 	}
 	for script, want := range map[string]string{
-		`events.on("pre-load", function() end)`:          `there is no event "pre-load"; there are chart-loaded, pre-create`,
+		`events.on("pre-load", function() end)`:          `unknown event "pre-load"; the events are chart-loaded, pre-create`,
 		`events.on("pre-render", 1.5, function() end)`:   "from 0 to 1",
 		`events.on("pre-render", 0/0, function() end)`:   "from 0 to 1",
 		`events.on("pre-render", "0.5", function() end)`: "from 0 to 1",
@@ -145,7 +145,7 @@ event.on("pre-render", 0, function() print("first") end)`))
 		`events.on(7, function() end)`:                   "needs an event's name",
 		`events.on("pre-render", 0.5, "print")`:          "needs a function",
 		`events.off{chart="mysql"}`:                      `no subchart "mysql"`,
-		`events.off{event="never"}`:                      `no event "never"`,
+		`events.off{event="never"}`:                      `unknown event "never"`,
 		`events.off{what=1}`:                             "fields chart and event",
 		`template.func("a b", print)`:                    "a name of letters",
 		`template.func("x", 1)`:                          "needs a function",

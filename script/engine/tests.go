@@ -102,7 +102,7 @@ func (e *engine) runTest(body map[string]any) (map[string]any, error) {
 	}
 	index, ok := body["index"].(int64)
 	if !ok || index < 0 || index >= int64(len(e.tests)) {
-		return nil, errors.New("there is no such test")
+		return nil, errors.New("unknown test")
 	}
 	e.request = e.newRequest()
 	e.testing = true

@@ -123,7 +123,7 @@ var elsewhere = map[string]bool{
 	"arg": true, "_PROMPT": true, "_ENV": true, "ngx": true, "init": true,
 }
 
-// undefined says that there is no such global, and what was likely meant.
+// undefined describes a global that does not exist, and what was likely meant.
 func (c *chart) undefined(name string) string {
 	text := fmt.Sprintf("%s is not defined", clip(name, 100))
 	if meant, ok := otherwise()[name]; ok {

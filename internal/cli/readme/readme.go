@@ -186,7 +186,7 @@ func readIfExists(name string) ([]byte, error) {
 type TemplateError struct{ Chart, Name string }
 
 func (e *TemplateError) Error() string {
-	return fmt.Sprintf("there is no template %s, neither as a path nor in the chart %s", e.Name, e.Chart)
+	return fmt.Sprintf("template %s does not exist, neither as a path nor in the chart %s", e.Name, e.Chart)
 }
 
 // Hint returns what to do about the error.

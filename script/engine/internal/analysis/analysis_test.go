@@ -231,7 +231,7 @@ shared = 1`, ""},
 print(anything)`, ""},
 		{"events", `events.off{event = "pre-rendr"}
 events.off{evnt = "pre-render"}`,
-			`chart.lua:1: error: there is no event "pre-rendr"; did you mean "pre-render"?
+			`chart.lua:1: error: unknown event "pre-rendr"; did you mean "pre-render"?
 chart.lua:2: error: events.off knows the fields chart and event, not "evnt"
 `},
 		{"functions that nothing uses", `local function render(ctx) print(ctx.chart.name) end

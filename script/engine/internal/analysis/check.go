@@ -166,7 +166,7 @@ func (c *checker) off(call *call) {
 	}
 	for _, event := range textsOf(options.named["event"], 0) {
 		if _, ok := c.known.Events[event]; !ok {
-			c.add(Error, call.place, "there is no event %q%s", event,
+			c.add(Error, call.place, "unknown event %q%s", event,
 				c.didYouMean(sortedKeys(c.known.Events), event))
 		}
 	}
