@@ -3,6 +3,7 @@
 package suites
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -276,23 +277,13 @@ func (c *order) check(v *view) []string {
 func compare(a, b any) (sign int, ok bool) {
 	switch a := a.(type) {
 	case int:
-		return sign3(a, b.(int)), true
+		return cmp.Compare(a, b.(int)), true
 	case uint64:
-		return sign3(a, b.(uint64)), true
+		return cmp.Compare(a, b.(uint64)), true
 	case float64:
-		return sign3(a, b.(float64)), true
+		return cmp.Compare(a, b.(float64)), true
 	case string:
 		return strings.Compare(a, b.(string)), true
 	}
 	return 0, false
-}
-
-func sign3[T int | uint64 | float64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -13,38 +13,35 @@ import (
 
 // definition is a suite as its file has it.
 type definition struct {
-	Suite            string       `yaml:"suite"`
-	SnapshotID       string       `yaml:"snapshotId"`
-	Values           []string     `yaml:"values"`
-	Set              yaml.Node    `yaml:"set"`
-	Templates        []string     `yaml:"templates"`
-	ExcludeTemplates []string     `yaml:"excludeTemplates"`
-	IncludeCRDs      bool         `yaml:"includeCrds"`
-	Release          release      `yaml:"release"`
-	Capabilities     capabilities `yaml:"capabilities"`
-	Chart            versions     `yaml:"chart"`
-	Cluster          cluster      `yaml:"kubernetesProvider"`
-	Skip             skip         `yaml:"skip"`
-	PostRenderer     *command     `yaml:"postRenderer"`
-	Tests            []test       `yaml:"tests"`
+	settings         `yaml:",inline"`
+	Suite            string   `yaml:"suite"`
+	SnapshotID       string   `yaml:"snapshotId"`
+	ExcludeTemplates []string `yaml:"excludeTemplates"`
+	IncludeCRDs      bool     `yaml:"includeCrds"`
+	Tests            []test   `yaml:"tests"`
+}
+
+// settings are what a suite and each of its tests can set.
+type settings struct {
+	Values       []string     `yaml:"values"`
+	Set          yaml.Node    `yaml:"set"`
+	Templates    []string     `yaml:"templates"`
+	Release      release      `yaml:"release"`
+	Capabilities capabilities `yaml:"capabilities"`
+	Chart        versions     `yaml:"chart"`
+	Cluster      cluster      `yaml:"kubernetesProvider"`
+	Skip         skip         `yaml:"skip"`
+	PostRenderer *command     `yaml:"postRenderer"`
 }
 
 // test is a test as its file has it.
 type test struct {
-	It            string       `yaml:"it"`
-	Values        []string     `yaml:"values"`
-	Set           yaml.Node    `yaml:"set"`
-	Template      string       `yaml:"template"`
-	Templates     []string     `yaml:"templates"`
-	DocumentIndex *int         `yaml:"documentIndex"`
-	Selector      *selector    `yaml:"documentSelector"`
-	Release       release      `yaml:"release"`
-	Capabilities  capabilities `yaml:"capabilities"`
-	Chart         versions     `yaml:"chart"`
-	Cluster       cluster      `yaml:"kubernetesProvider"`
-	Skip          skip         `yaml:"skip"`
-	PostRenderer  *command     `yaml:"postRenderer"`
-	Asserts       []yaml.Node  `yaml:"asserts"`
+	settings      `yaml:",inline"`
+	It            string      `yaml:"it"`
+	Template      string      `yaml:"template"`
+	DocumentIndex *int        `yaml:"documentIndex"`
+	Selector      *selector   `yaml:"documentSelector"`
+	Asserts       []yaml.Node `yaml:"asserts"`
 
 	line       int
 	assertions []*assertion
