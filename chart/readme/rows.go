@@ -110,9 +110,6 @@ type reader struct {
 func (r *reader) mapping(in place, n *yaml.Node, described bool, depth int) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], yaml.Target(n.Content[i+1])
-		if key.Tag == "!!merge" {
-			continue
-		}
 		at := place{joined(in.path, key.Value), key.HeadComment, key.Line, key.Column, nil}
 		if in.keys != nil || depth == 0 {
 			at.keys = append(slices.Clip(in.keys), key.Value)

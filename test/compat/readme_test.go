@@ -29,6 +29,10 @@ var readmeCharts = map[string]map[string]string{
 			"s: \"a|b\\n<c>&\"\ni: 0x10\nd: 2020-01-01\nlst:\n- a\n- {k: v}\n- [1]\nanchor: &x {p: 1}\nalias: *x\n" +
 			"\"quoted key\": 1\n1: a\ntrue: b\n\"e.x\": {\"a b\": 1, 'q\"x': 1, \"p|x\": 2}\nmulti: |\n  foo\noctal: 0o14\nyes1: yes\n",
 	},
+	"merge keys": {
+		"Chart.yaml":  "apiVersion: v2\nname: merged\nversion: 1.0.0\n",
+		"values.yaml": "base: &x {p: 1}\nmerged:\n  <<: *x\n  q: 2\n# -- described\nlisted:\n  <<: [*x, *x]\n",
+	},
 	"comments": {
 		"values.yaml": "# -- one\n# -- two\na2: 1\n#-- no blank\na3: 1\n# --no blank\na4: 1\n#   -- indented\na5: 1\n" +
 			"## -- doubled\na6: 1\n# --\n# next line\na7: 1\na8: 1 # -- at the end\nb: 1\n# -- (a b/c) desc   spaced  \n" +
