@@ -27,13 +27,17 @@ type Runner struct {
 
 // Run runs the suites of all charts and calls done with the result of each chart, in order. With
 // Options.FailFast, the result of a chart ends with the first suite, in order, that fails, and later
-// charts are not run. Run returns the first error of done, or that of ctx.
+// charts are not run. Run returns the first error of done, or that of ctx: done is not called for a
+// chart whose suites were interrupted.
 func (r Runner) Run(ctx context.Context, charts []Chart, done func(*ChartResult) error) error {
 	for i := range charts {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		res := r.chart(ctx, &charts[i])
+		if err := ctx.Err(); err != nil { // the result has a part of the suites
+			return err
+		}
 		if err := done(res); err != nil {
 			return err
 		}

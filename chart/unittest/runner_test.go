@@ -31,6 +31,17 @@ func (f fake) Run(context.Context, Options) *SuiteResult {
 	return &SuiteResult{Tests: []TestResult{{Name: "works", Status: f.status}}}
 }
 
+// stopper is a suite that is interrupted.
+type stopper struct {
+	fake
+	cancel func()
+}
+
+func (s stopper) Run(ctx context.Context, o Options) *SuiteResult {
+	s.cancel()
+	return s.fake.Run(ctx, o)
+}
+
 func names(r *ChartResult) (out []string) {
 	for _, s := range r.Suites {
 		out = append(out, s.Name)
@@ -94,6 +105,14 @@ func TestRunErrors(t *testing.T) {
 	err := Runner{}.Run(ctx, []Chart{{Suites: []Suite{fake{ran: &ran}}}}, func(*ChartResult) error { return nil })
 	if !errors.Is(err, context.Canceled) || ran.Load() != 0 {
 		t.Errorf("Run with a cancelled context: %v, and %d suites ran", err, ran.Load())
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	err = Runner{}.Run(ctx, []Chart{{Suites: []Suite{stopper{fake{}, cancel}, fake{}}}}, func(*ChartResult) error {
+		t.Error("done is called with a part of the suites")
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the error of the context", err)
 	}
 	err = Runner{}.Run(t.Context(), []Chart{{}}, func(*ChartResult) error { return broken })
 	if !errors.Is(err, broken) {

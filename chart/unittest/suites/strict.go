@@ -55,9 +55,9 @@ func checkMap(n *yaml.Node, t reflect.Type, where string) *fieldError {
 		return nil // decoding reports it
 	}
 	fields := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("yaml"); name != "" {
-			fields[name] = t.Field(i).Type
+	for _, f := range reflect.VisibleFields(t) { // with those of settings
+		if name := f.Tag.Get("yaml"); name != "" && !f.Anonymous {
+			fields[name] = f.Type
 		}
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -204,6 +204,9 @@ func (o *Options) check() error {
 			return &extensionError{file}
 		}
 	}
+	if o.Parallel < 1 {
+		return fmt.Errorf("--parallel is %d, must be 1 or more", o.Parallel)
+	}
 	if o.CoverageMin < 0 || o.CoverageMin > 100 {
 		return fmt.Errorf("--coverage-min is %g, must be a percentage from 0 to 100", o.CoverageMin)
 	}
