@@ -53,9 +53,18 @@ type crdWork struct {
 }
 
 // read plans the changes to the CRDs of a chart.
-func (w *crdWork) read(ctx context.Context, cluster CRDInstaller, c *chart.Chart, upgrade bool) (err error) {
-	if w.all, err = parseCRDs(c); err != nil || len(w.all) == 0 {
+func (w *crdWork) read(ctx context.Context, cluster CRDInstaller, c *chart.Chart, upgrade bool) error {
+	all, err := parseCRDs(c)
+	if err != nil {
 		return err
+	}
+	return w.readObjects(ctx, cluster, all, upgrade)
+}
+
+// readObjects is read for definitions that were parsed.
+func (w *crdWork) readObjects(ctx context.Context, cluster CRDInstaller, all []*manifest.Object, upgrade bool) (err error) {
+	if w.all = all; len(all) == 0 {
+		return nil
 	}
 	if w.missing, err = cluster.MissingCRDs(ctx, w.all); err != nil || !upgrade {
 		return err

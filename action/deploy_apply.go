@@ -95,6 +95,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 	if err != nil {
 		return err
 	}
+	d.plan.Exact = d.held != nil
 	d.release.PendingDeletions = nil
 	for _, s := range d.plan.Steps {
 		if s.Action == plan.Delete {
@@ -126,7 +127,8 @@ func (d *deployment) apply(ctx context.Context) error {
 	if d.partial || replaced {
 		// Since the first plan, CRDs may have been installed, and hooks may have
 		// replaced objects.
-		if err := d.computePlan(ctx, d.objects, true); err != nil {
+		if err := runSteps(ctx,
+			func(ctx context.Context) error { return d.computePlan(ctx, d.objects, true) }, d.recheckHeld); err != nil {
 			return err
 		}
 	}

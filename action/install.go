@@ -111,6 +111,9 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 		return nil, nil, err
 	}
 	change, err := newChange(nil, w.release, w.plan, crds)
+	if err == nil {
+		change.Kept, err = w.keptDocument()
+	}
 	return change, w.rendered, err
 }
 

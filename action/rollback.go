@@ -33,6 +33,8 @@ type RollbackRequest struct {
 	ServerDryRun bool
 	// Recorded has Plan not read the live objects: [Change.Plan] is nil.
 	Recorded bool
+	// Keep has Plan make a plan that [Apply] can apply later: [Change.Kept].
+	Keep bool
 	// CleanupOnFail deletes the objects that a failed rollback has created, and
 	// UndoCancelled those of a canceled one too, as in a [DeployRequest].
 	CleanupOnFail bool
@@ -53,6 +55,7 @@ func (r Rollback) operation(req RollbackRequest) *rollbackOperation {
 		config: r.forOperation(), name: req.Name, doing: "rollback",
 		wait: req.WaitOptions, applyOptions: req.ApplyOptions, noHooks: req.NoHooks, maxHistory: req.MaxHistory,
 		undo: req.CleanupOnFail, undoCancelled: req.UndoCancelled,
+		keeping: keeping{keep: req.Keep, options: rollbackOptions(req)},
 	}}
 	w.op = w
 	return w
@@ -73,7 +76,11 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 	if from == nil && len(w.history.applied) > 0 {
 		from = w.history.last
 	}
-	return newChange(from, w.release, w.plan, nil)
+	change, err := newChange(from, w.release, w.plan, nil)
+	if err == nil {
+		change.Kept, err = w.keptDocument()
+	}
+	return change, err
 }
 
 // Run rolls the release back, and returns the new revision. If it fails after the revision was
