@@ -107,12 +107,29 @@ func (d *Document) releaseLines() []string {
 	if d.Release.Target > 0 {
 		lines = append(lines, fmt.Sprintf("goes back to revision %d", d.Release.Target))
 	}
-	return append(lines, "records: "+d.Base.Records)
+	return append(lines, "records: "+shortDigest(d.Base.Records))
+}
+
+// shortDigest returns a digest with 96 of its bits, for a line that people compare.
+func shortDigest(digest string) string {
+	kind, sum, _ := strings.Cut(digest, ":")
+	if len(sum) > 24 {
+		sum = sum[:24]
+	}
+	return kind + ":" + sum
 }
 
 func (d *Document) digestLines() []string {
-	return []string{"chart: " + d.Digests.Chart, "scripts: " + d.Digests.Scripts, "values: " + d.Digests.Values,
-		"manifest: " + d.Digests.Manifest, "hooks: " + d.Digests.Hooks}
+	var lines []string
+	for _, part := range [][2]string{{"chart", d.Digests.Chart}, {"scripts", d.Digests.Scripts}, {"values", d.Digests.Values},
+		{"manifest", d.Digests.Manifest}, {"hooks", d.Digests.Hooks}} {
+		text := "none"
+		if part[1] != "" {
+			text = shortDigest(part[1])
+		}
+		lines = append(lines, part[0]+": "+text)
+	}
+	return lines
 }
 
 // lines returns what the plan does with an object, and what that rests on.
@@ -140,7 +157,7 @@ func (o *Object) lines() []string {
 		lines = append(lines, yamlLines(o.After)...)
 	}
 	if o.Digest != "" {
-		lines = append(lines, "data: "+o.Digest)
+		lines = append(lines, "data: "+shortDigest(o.Digest))
 	}
 	return lines
 }
