@@ -33,7 +33,7 @@ func (w *uninstallOperation) change(ctx context.Context) (*Change, error) {
 		return nil, err
 	}
 	rel := w.out.Release
-	to := &release.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}
+	to := &release.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Hooks: rel.Hooks}
 	change, err := newChange(rel, to, w.steps, nil)
 	if err != nil {
 		return nil, err

@@ -75,5 +75,5 @@ func (f *uninstallFlags) run(ctx context.Context, factory *cmdutil.Factory, name
 	if err := f.save.write(ctx, factory, change.Kept); err != nil {
 		return err
 	}
-	return f.show.write(ctx, factory, change, "")
+	return f.show.write(ctx, factory, change, "Plan of the uninstall")
 }
