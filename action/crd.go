@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -206,6 +207,24 @@ func servedVersions(crds []*manifest.Object) []string {
 		}
 	}
 	return out
+}
+
+// isClusterScoped reports whether a definition that is to be written makes the kind of o one of the
+// whole cluster.
+func (w *crdWork) isClusterScoped(o *manifest.Object) bool {
+	for _, crd := range w.toWrite() {
+		m, err := crd.Map()
+		if err != nil {
+			continue
+		}
+		spec, _ := m["spec"].(map[string]any)
+		names, _ := spec["names"].(map[string]any)
+		group, _, _ := strings.Cut(o.APIVersion, "/")
+		if spec["group"] == group && names["kind"] == o.Kind {
+			return spec["scope"] == "Cluster"
+		}
+	}
+	return false
 }
 
 // withoutUpcoming returns objects without those whose kinds the cluster does not serve yet.

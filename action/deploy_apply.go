@@ -74,7 +74,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 	if err != nil {
 		return err
 	}
-	d.plan, err = d.config.Cluster.Plan(ctx, apply.Request{
+	req := apply.Request{
 		Owner:            d.owner(),
 		New:              manifest.ApplyOrder(known),
 		Hooks:            hooks,
@@ -91,9 +91,9 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		ForceReplace:     d.applyOptions.ForceReplace,
 		ServerDryRun:     d.serverDryRun,
 		Permissions:      d.recordPermissions(),
-	})
-	if err != nil {
-		return err
+	}
+	if d.plan, err = d.config.Cluster.Plan(ctx, req); err != nil {
+		return d.asStale(ctx, req, err)
 	}
 	d.plan.Exact = d.held != nil
 	d.release.PendingDeletions = nil

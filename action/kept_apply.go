@@ -4,6 +4,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/planfile"
@@ -151,10 +153,10 @@ func (a Apply) check(req ApplyRequest) error {
 func (a Apply) operation(req ApplyRequest) (*deployment, error) {
 	doc := req.Plan
 	if doc.Operation == planfile.Rollback {
-		wait, apply := requestOptions(doc.Options)
+		wait, writing := requestOptions(doc.Options)
 		w := Rollback(a).operation(RollbackRequest{
 			Name: doc.Release.Name, Revision: doc.Release.Target, Description: doc.Options.Description, WaitOptions: wait,
-			ApplyOptions: apply, NoHooks: doc.Options.NoHooks, CleanupOnFail: doc.Options.CleanupOnFail, UndoCancelled: true,
+			ApplyOptions: writing, NoHooks: doc.Options.NoHooks, CleanupOnFail: doc.Options.CleanupOnFail, UndoCancelled: true,
 			MaxHistory: doc.Options.MaxHistory,
 		})
 		w.held = doc
@@ -356,6 +358,40 @@ func (d *deployment) recheckHeld(context.Context) error {
 		}
 	}
 	return newStaleError(d.held, list)
+}
+
+// asStale returns the error of planning as a [*StaleError] if there is a plan to hold to and the error
+// is that other clients have created its objects or have taken over its fields.
+func (d *deployment) asStale(ctx context.Context, req apply.Request, err error) error {
+	if d.held == nil || d.rebase {
+		return err
+	}
+	var foreign *apply.ConflictError
+	if errors.As(err, &foreign) {
+		var list []planfile.Difference
+		for _, c := range foreign.Conflicts {
+			list = append(list, planfile.Difference{Subject: c.Object, Then: []string{"create"}, Now: []string{"exists: " + c.Reason}})
+		}
+		return newStaleError(d.held, list)
+	}
+	var fields *apply.FieldConflictError
+	if !errors.As(err, &fields) {
+		return err
+	}
+	req.ReportConflicts = true
+	p, reported := d.config.Cluster.Plan(ctx, req)
+	if reported != nil {
+		return err
+	}
+	d.plan = p
+	now, reported := d.document()
+	if reported != nil {
+		return err
+	}
+	if stale := newStaleError(d.held, d.held.ObjectDifferences(now)); stale != nil {
+		return stale
+	}
+	return err
 }
 
 // newStaleError returns an error for differences, or nil if there are none.

@@ -81,12 +81,15 @@ func metadata(object map[string]any, key string) string {
 	return text
 }
 
-// serverless returns an object without status.
+// serverless returns an object without status, and without its namespace, which its reference has: a
+// manifest may leave it to the release.
 func serverless(object map[string]any) map[string]any {
-	if _, has := object["status"]; !has {
-		return object
-	}
 	object = maps.Clone(object)
 	delete(object, "status")
+	if meta, ok := object["metadata"].(map[string]any); ok {
+		meta = maps.Clone(meta)
+		delete(meta, "namespace")
+		object["metadata"] = meta
+	}
 	return object
 }
