@@ -169,15 +169,15 @@ func (c *Applier) retryExisting(ctx context.Context, j *job, exists error) error
 	if live == nil {
 		return j.Fail("create", exists)
 	}
-	if j.plan.Exact {
-		return &StaleError{Object: j.String(), Change: "another client has created it"}
-	}
 	if err := j.checkOwner(live); err != nil {
 		return err
 	}
 	next, err := j.recompute(live, j.plan.ForceReplace)
 	if err != nil {
 		return err
+	}
+	if j.plan.Exact && next.Action != plan.Unchanged { // else the response to its creation was lost
+		return &StaleError{Object: j.String(), Change: "another client has created it"}
 	}
 	next.recomputed = true
 	return c.executeStep(ctx, next)
