@@ -57,10 +57,9 @@ as helm-diff does; live objects are not read.`,
 			if change.Kept != nil {
 				change.Kept.Options.NoValidation = f.NoValidation()
 			}
-			if err := f.save.write(cmd.Context(), factory, change.Kept); err != nil {
-				return err
-			}
-			return f.show.write(cmd.Context(), factory, change, "")
+			return f.save.around(cmd.Context(), factory, change.Kept, func() error {
+				return f.show.write(cmd.Context(), factory, change, "")
+			})
 		},
 	}
 	fs := cmd.Flags()

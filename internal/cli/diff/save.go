@@ -104,11 +104,28 @@ func (s *save) prepare(f *cmdutil.Factory, fs *pflag.FlagSet) (err error) {
 // wanted reports whether the plan is to be kept.
 func (s *save) wanted() bool { return s.path != "" }
 
-// write writes the plan to its file, and the signature beside it. Without --save it does nothing.
-func (s *save) write(ctx context.Context, f *cmdutil.Factory, doc *planfile.Document) error {
+// around writes the plan, prints it with show, and then says where it is: what is printed may be long.
+// Without --save it only prints.
+func (s *save) around(ctx context.Context, f *cmdutil.Factory, doc *planfile.Document, show func() error) error {
 	if s.path == "" || doc == nil {
-		return nil
+		return show()
 	}
+	if err := s.write(ctx, doc); err != nil {
+		return err
+	}
+	shown := show()
+	if _, changes := errors.AsType[*cmdutil.ExitError](shown); shown != nil && !changes {
+		return shown
+	}
+	if _, err := fmt.Fprintf(f.Err, "Saved the plan to %s: %s. Apply it with: helm apply %s\n", term.SafeLine(s.path),
+		report.PlanSummary(doc), term.SafeLine(shellWord(s.path))); err != nil {
+		return err
+	}
+	return shown
+}
+
+// write writes the plan to its file, and the signature beside it.
+func (s *save) write(ctx context.Context, doc *planfile.Document) error {
 	if s.validFor > 0 {
 		expires := doc.Created.Add(s.validFor)
 		doc.Expires = &expires
@@ -146,9 +163,7 @@ func (s *save) write(ctx context.Context, f *cmdutil.Factory, doc *planfile.Docu
 			return fmt.Errorf("--sign: %w", err)
 		}
 	}
-	_, err = fmt.Fprintf(f.Err, "Saved the plan to %s: %s. Apply it with: helm apply %s\n", term.SafeLine(s.path),
-		report.PlanSummary(doc), term.SafeLine(shellWord(s.path)))
-	return err
+	return nil
 }
 
 // shellWord returns a word quoted for a shell where it needs to be.

@@ -72,8 +72,7 @@ func (f *uninstallFlags) run(ctx context.Context, factory *cmdutil.Factory, name
 	if err != nil {
 		return err
 	}
-	if err := f.save.write(ctx, factory, change.Kept); err != nil {
-		return err
-	}
-	return f.show.write(ctx, factory, change, "Plan of the uninstall")
+	return f.save.around(ctx, factory, change.Kept, func() error {
+		return f.show.write(ctx, factory, change, "Plan of the uninstall")
+	})
 }

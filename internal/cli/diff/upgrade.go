@@ -84,10 +84,9 @@ func (f *upgradeFlags) run(cmd *cobra.Command, factory *cmdutil.Factory, args []
 	if change.Kept != nil {
 		change.Kept.Options.NoValidation = f.Apply.NoValidation()
 	}
-	if err := f.save.write(cmd.Context(), factory, change.Kept); err != nil {
-		return err
-	}
-	return f.show.write(cmd.Context(), factory, change, "")
+	return f.save.around(cmd.Context(), factory, change.Kept, func() error {
+		return f.show.write(cmd.Context(), factory, change, "")
+	})
 }
 
 func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory, as group) {
