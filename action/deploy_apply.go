@@ -80,7 +80,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		Hooks:            hooks,
 		Running:          toRun,
 		HooksFirst:       len(d.hooksToRun(events[0])) > 0, // before the objects
-		Definitions:      d.crds.toWrite(),
+		Definitions:      d.crds.planned,
 		Validated:        validated,
 		Old:              old,
 		PendingDeletions: d.history.pendingDeletions(),
