@@ -15,6 +15,7 @@ import (
 const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
+	keyMoved            = "moved"
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
 	keyCompleted        = "completed" // in info
@@ -65,6 +66,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Lists != nil {
 		o.raw(keyLists, r.Lists)
+	}
+	if r.Moved != nil {
+		o.raw(keyMoved, r.Moved)
 	}
 	return o.close(r.extra)
 }
@@ -119,6 +123,11 @@ func (r *Release) read(data []byte) error {
 		case keyLists:
 			if !isNull(value) {
 				r.Lists = value
+			}
+			return nil
+		case keyMoved:
+			if !isNull(value) {
+				r.Moved = value
 			}
 			return nil
 		}
