@@ -74,5 +74,13 @@ func (d *deployment) runDryChart(ctx context.Context, req DeployRequest) (crds *
 		return nil, err
 	}
 	d.rendered.setObjects(d.payload.Objects) // as handlers have left them
-	return d.crds.preview()
+	crds, err = d.crds.preview()
+	if crds != nil {
+		for _, s := range crds.Steps {
+			if s.Action == plan.Keep {
+				d.config.warn(s.String() + " is left alone: " + s.Reason)
+			}
+		}
+	}
+	return crds, err
 }

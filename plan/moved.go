@@ -93,6 +93,20 @@ type Moves struct {
 	Warnings []string
 }
 
+// Blocked returns those of objects that are created once their old objects are deleted.
+func (m *Moves) Blocked(objects []*manifest.Object) []*manifest.Object {
+	var out []*manifest.Object
+	for _, o := range objects {
+		if slices.ContainsFunc(m.Moved, func(moved MovedObject) bool {
+			return moved.DeleteFirst != "" && moved.To.Kind == o.Kind && moved.To.Name == o.Name &&
+				group(moved.To.APIVersion) == group(o.APIVersion)
+		}) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // A MovedError is returned for an entry of "moved" that cannot be applied to a release.
 type MovedError struct {
 	Field   string // "web/Chart.yaml: moved[0]"

@@ -130,7 +130,7 @@ func (m *mover) renamed(o *manifest.Object, byObject map[movedID]rename) (*manif
 		w.written = true
 	}
 	for _, place := range w.mentions {
-		m.warn("%s (%s): %s still has the name that the chart gives: it may not find the object, which keeps its old name", o, o.Source,
+		m.warn("%s (%s): %s has a name of the chart in its text, and the object keeps its old name: make the text of a value", o, o.Source,
 			place)
 	}
 	if !w.written {

@@ -38,6 +38,9 @@ type Request struct {
 
 	// Adopted lists those of New that are taken over if they exist and belong to no release.
 	Adopted []*manifest.Object
+	// Blocked lists those of New that can be created only once other objects are deleted: the
+	// server is not asked whether it accepts them.
+	Blocked []*manifest.Object
 
 	// TakeOwnership adopts existing objects that do not belong to the owner.
 	TakeOwnership bool
