@@ -16,6 +16,7 @@ const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
 	keyMoved            = "moved"
+	keyDefinitions      = "definitions"
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
 	keyCompleted        = "completed" // in info
@@ -70,6 +71,9 @@ func (r *Release) write(w io.Writer) error {
 	if r.Moved != nil {
 		o.raw(keyMoved, r.Moved)
 	}
+	if r.Definitions != nil {
+		o.raw(keyDefinitions, r.Definitions)
+	}
 	return o.close(r.extra)
 }
 
@@ -123,6 +127,11 @@ func (r *Release) read(data []byte) error {
 		case keyLists:
 			if !isNull(value) {
 				r.Lists = value
+			}
+			return nil
+		case keyDefinitions:
+			if !isNull(value) {
+				r.Definitions = value
 			}
 			return nil
 		case keyMoved:
