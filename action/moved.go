@@ -5,6 +5,7 @@ package action
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -66,6 +67,20 @@ func (n *movedNames) addTo(root *chart.Chart) *chart.Chart {
 	}
 	out.SetDependencies(subs...)
 	return out
+}
+
+// isName reports whether err is of the template of a name.
+func (n *movedNames) isName(err error) bool {
+	failed, ok := errors.AsType[*engine.Error](err)
+	if n == nil || !ok {
+		return false
+	}
+	for name := range n.files {
+		if strings.Contains(failed.Error(), name) {
+			return true
+		}
+	}
+	return false
 }
 
 // takeFrom sets the names from the output of the templates, and removes it.

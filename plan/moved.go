@@ -519,6 +519,38 @@ func (m *mover) checkTargets() error {
 	return nil
 }
 
+// CheckMoves returns what is wrong with the entries of "moved" for a new release: those that
+// contradict the objects, and those whose new object the chart does not render. The latter may be right
+// for other values.
+func CheckMoves(in MoveInput) (wrong error, unrendered []*MovedError) {
+	in.Old = nil
+	if _, wrong = ApplyMoves(in); wrong != nil {
+		return wrong, nil
+	}
+	m := &mover{in: in, out: &Moves{}}
+	if err := cmp.Or(m.index(), m.readEdges()); err != nil {
+		return err, nil
+	}
+	for to, e := range m.edges {
+		if m.current[to] != nil || m.hasEdgeFrom(to) {
+			continue
+		}
+		var names []string
+		for _, o := range m.rendered {
+			if o.Kind == to.kind {
+				names = append(names, o.Name)
+			}
+		}
+		problem := fmt.Sprintf("the chart renders no %s/%s", to.kind, to.name)
+		if near := suggest.Nearest(names, to.name); len(near) > 0 {
+			problem += fmt.Sprintf("; did you mean %q?", near[0])
+		}
+		unrendered = append(unrendered, &MovedError{Field: e.move.Field, Problem: problem})
+	}
+	slices.SortFunc(unrendered, func(a, b *MovedError) int { return strings.Compare(a.Error(), b.Error()) })
+	return nil, unrendered
+}
+
 // hasEdgeFrom reports whether an object has moved on from a name.
 func (m *mover) hasEdgeFrom(id movedID) bool {
 	for _, e := range m.edges {
