@@ -155,7 +155,11 @@ func (w *crdWork) preview() (*plan.Plan, error) {
 	}
 	if w.left != nil {
 		for _, s := range w.left.Steps {
-			out.Steps = append(out.Steps, leftAlone(s, w.policyOf(s.Object), w.install))
+			verb := "an upgrade"
+			if w.install {
+				verb = "an install"
+			}
+			out.Steps = append(out.Steps, leftAlone(s, w.policyOf(s.Object), verb))
 		}
 	}
 	if len(out.Steps) == 0 {
@@ -174,13 +178,9 @@ func (w *crdWork) policyOf(o *manifest.Object) CRDPolicy {
 }
 
 // leftAlone returns the step for a CRD that the operation does not write, with the reason.
-func leftAlone(s plan.Step, policy CRDPolicy, install bool) plan.Step {
+func leftAlone(s plan.Step, policy CRDPolicy, verb string) plan.Step {
 	if s.Action == plan.Unchanged {
 		return s
-	}
-	verb := "an upgrade"
-	if install {
-		verb = "an install"
 	}
 	what := "differs from the chart's"
 	if s.Action == plan.Create {
@@ -190,12 +190,35 @@ func leftAlone(s plan.Step, policy CRDPolicy, install bool) plan.Step {
 	case policy == CRDSkip:
 		s.Reason = "the definition " + what + ", and crds/ is skipped"
 	case s.Action == plan.Create:
-		s.Reason = "the definition " + what + ", and " + verb + " creates none: --crds upgrade does"
+		s.Reason = "the definition " + what + ", and " + verb + " creates none: helm upgrade --crds upgrade does"
 	default:
-		s.Reason = "the definition " + what + ", and " + verb + " changes none: --crds upgrade does"
+		s.Reason = "the definition " + what + ", and " + verb + " changes none: helm upgrade --crds upgrade does"
 	}
 	s.Action, s.After, s.Patch = plan.Keep, s.Live, nil
 	return s
+}
+
+// leftBy returns the definitions in crds/ of a recorded chart, which an operation does not write, as
+// they differ from those in the cluster; nil if there are none or they may not be read.
+func leftBy(ctx context.Context, cluster CRDInstaller, c *chart.Chart, verb string) (*plan.Plan, error) {
+	if c == nil {
+		return nil, nil
+	}
+	definitions, err := parseCRDs(c)
+	if err != nil || len(definitions) == 0 {
+		return nil, err
+	}
+	p, err := cluster.CompareCRDs(ctx, definitions)
+	if _, forbidden := errors.AsType[*kube.ForbiddenError](err); forbidden {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range p.Steps {
+		p.Steps[i] = leftAlone(s, CRDCreate, verb)
+	}
+	return p, nil
 }
 
 // render renders r's chart for a cluster, which may be nil. Templates see the cluster as it will

@@ -258,6 +258,23 @@ func sourcesOf(rel *release.Release) (names []string, out []DefinitionSource, er
 	return names, out, nil
 }
 
+// definitionNames returns the names of the CRDs that a revision has in crds/, sorted; none if the
+// record cannot be read.
+func definitionNames(rel *release.Release) []string {
+	names, sources, err := sourcesOf(rel)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for i, s := range sources {
+		if !s.Managed {
+			out = append(out, names[i])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 func nameAndVersion(m *chart.Metadata) string {
 	if m == nil {
 		return ""

@@ -61,6 +61,8 @@ type deployment struct {
 	crds     crdWork
 	// moves is what has become of objects that the charts have moved.
 	moves *plan.Moves
+	// undone are the moves that a rollback undoes.
+	undone []plan.MovedObject
 
 	objects []*manifest.Object
 	// newNamespace creates the namespace if it does not exist.

@@ -119,8 +119,8 @@ func (d *deployment) applyMoves(objects []*manifest.Object) ([]*manifest.Object,
 	for _, text := range d.moves.Warnings {
 		d.config.warn(text)
 	}
-	if d.rendered == nil {
-		d.reverseMoves(old)
+	if err := d.reverseMoves(old); err != nil {
+		return nil, err
 	}
 	d.release.Moved = nil
 	if len(d.moves.Moved) > 0 {
@@ -176,16 +176,6 @@ func chartPaths(root *chart.Chart) []string {
 	return out
 }
 
-// recordedMoves returns what the records of the revisions that may be applied say about moved
-// objects.
-func (h *history) recordedMoves() []plan.MovedObject {
-	var out []plan.MovedObject
-	for _, rel := range h.applied {
-		out = append(out, movesOf(rel)...)
-	}
-	return out
-}
-
 // movesOf returns what the record of a revision says about moved objects; none if it cannot be read.
 func movesOf(rel *release.Release) []plan.MovedObject {
 	var out []plan.MovedObject
@@ -195,33 +185,64 @@ func movesOf(rel *release.Release) []plan.MovedObject {
 	return out
 }
 
-// reverseMoves takes the moves of the revisions that a rollback undoes back: objects are recreated
-// in the same order, and definitions that were in crds/ are kept.
-func (d *deployment) reverseMoves(old [][]*manifest.Object) {
-	has := func(objects []*manifest.Object, r plan.Ref) *manifest.Object {
-		for _, o := range objects {
+// movesSince returns what the records of the revisions after one say about moved objects: from what they
+// were called then to what they are called now. It skips records that cannot be read.
+func (h *history) movesSince(ctx context.Context, records Storage, revision int) []plan.MovedObject {
+	var out []plan.MovedObject
+	for _, r := range h.revisions {
+		if r.Revision <= revision || r.Unsupported() != nil {
+			continue
+		}
+		rel, err := records.Get(ctx, h.name, r.Revision)
+		if err != nil {
+			continue
+		}
+		for _, m := range movesOf(rel) {
+			i := slices.IndexFunc(out, func(was plan.MovedObject) bool { return was.To == m.From && was.Definition == m.Definition })
+			if i < 0 {
+				out = append(out, m)
+				continue
+			}
+			out[i].To, out[i].Recreate = m.To, out[i].Recreate || m.Recreate
+			out[i].DeleteFirst = orText(out[i].DeleteFirst, m.DeleteFirst)
+		}
+	}
+	return out
+}
+
+// reverseMoves takes the moves that a rollback undoes back: objects are recreated in the same order, and
+// definitions that were in crds/ are kept.
+func (d *deployment) reverseMoves(old [][]*manifest.Object) error {
+	target, err := manifest.Flatten(d.moves.Objects)
+	if err != nil {
+		return err
+	}
+	find := func(objects []*manifest.Object, r plan.Ref) *manifest.Object {
+		i := slices.IndexFunc(objects, func(o *manifest.Object) bool {
 			at := plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, d.release.Namespace), Name: o.Name}
-			if sameKind(r, at) || sameKind(at, r) {
-				return o
-			}
+			return sameKind(r, at) || sameKind(at, r)
+		})
+		if i < 0 {
+			return nil
 		}
-		return nil
+		return objects[i]
 	}
-	target, _ := manifest.Flatten(d.moves.Objects)
-	for _, m := range d.history.recordedMoves() {
+	for _, m := range d.undone {
+		is := find(slices.Concat(old...), m.To)
+		if is == nil || find(target, m.To) != nil {
+			continue
+		}
 		switch {
-		case has(target, m.To) != nil && m.From != m.To:
-		case m.Definition && strings.HasPrefix(m.FromPlace, chart.DirCRDs+"/"):
-			if o := has(slices.Concat(old...), m.To); o != nil && has(target, m.To) == nil && !slices.Contains(d.moves.Definitions, o) {
-				d.moves.Definitions = append(d.moves.Definitions, o)
-				d.moves.Moved = append(d.moves.Moved, plan.MovedObject{From: m.To, To: m.From, Definition: true,
-					FromPlace: m.ToPlace, ToPlace: m.FromPlace})
-			}
-		case m.Recreate && has(target, m.From) != nil:
-			m.From, m.To = m.To, m.From
-			d.moves.Moved = append(d.moves.Moved, m)
+		case m.Definition && !m.IsNowDefinition() && !slices.Contains(d.moves.Definitions, is):
+			d.moves.Definitions = append(d.moves.Definitions, is)
+		case m.Recreate && m.From != m.To && find(target, m.From) != nil:
+		default:
+			continue
 		}
+		m.From, m.To, m.FromPlace, m.ToPlace = m.To, m.From, m.ToPlace, m.FromPlace
+		d.moves.Moved = append(d.moves.Moved, m)
 	}
+	return nil
 }
 
 // withoutDefinitions returns the objects of earlier revisions without the definitions that are in
@@ -250,20 +271,7 @@ func (d *deployment) markMoved() {
 	if d.moves == nil {
 		return
 	}
-	for i := range d.moves.Moved {
-		m := &d.moves.Moved[i]
-		for j := range d.plan.Steps {
-			s := &d.plan.Steps[j]
-			switch {
-			case sameKind(m.To, s.Ref) || sameKind(s.Ref, m.To), !m.Recreate && (sameKind(m.From, s.Ref) || sameKind(s.Ref, m.From)):
-				if s.New != nil {
-					s.Moved = m
-				}
-			case m.Recreate && (sameKind(m.From, s.Ref) || sameKind(s.Ref, m.From)) && s.Action == plan.Delete:
-				s.Moved, s.Reason = m, "moved to "+m.To.String()
-			}
-		}
-	}
+	markMoved(d.plan.Steps, d.moves.Moved)
 	for _, o := range d.moves.Definitions {
 		object, err := o.Map()
 		if err != nil {
@@ -271,7 +279,23 @@ func (d *deployment) markMoved() {
 		}
 		d.plan.Steps = append(d.plan.Steps, plan.Step{
 			Item:   plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}, Source: o.Source, Live: object},
-			Action: plan.Keep, Reason: "it is a definition in crds/ now", After: object, Moved: movedDefinition(d.moves, o)})
+			Action: plan.Keep, Reason: keptDefinition, After: object, Moved: movedDefinition(d.moves, o)})
+	}
+}
+
+// markMoved sets what has moved in steps.
+func markMoved(steps []plan.Step, moved []plan.MovedObject) {
+	same := func(a, b plan.Ref) bool { return sameKind(a, b) || sameKind(b, a) }
+	for i := range moved {
+		m := &moved[i]
+		for j := range steps {
+			switch s := &steps[j]; {
+			case s.New != nil && (same(m.To, s.Ref) || !m.Recreate && same(m.From, s.Ref)):
+				s.Moved = m
+			case m.Recreate && s.Action == plan.Delete && same(m.From, s.Ref):
+				s.Moved, s.Reason = m, "moved to "+m.To.String()
+			}
+		}
 	}
 }
 

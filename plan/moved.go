@@ -58,6 +58,11 @@ type MovedObject struct {
 	Definition bool `json:"definition,omitempty"`
 }
 
+// IsNowDefinition reports whether the object is a CRD that has moved to crds/.
+func (m MovedObject) IsNowDefinition() bool {
+	return m.Definition && !strings.HasPrefix(m.FromPlace, chart.DirCRDs+"/")
+}
+
 // String describes the move of the object, to follow its name: "moved from Deployment/old".
 func (m MovedObject) String() string {
 	switch {
