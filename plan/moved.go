@@ -175,6 +175,7 @@ type mover struct {
 	// ones without hooks.
 	base, old, current map[movedID]*manifest.Object
 	rendered           []*manifest.Object // current in order
+	groups             map[string]string  // of kinds, for entries without an apiVersion
 	edges              map[movedID]edge   // by the new name
 	keep               []rename
 	moved              map[movedID]bool // old names that have been moved
@@ -193,6 +194,16 @@ func (m *mover) id(o *manifest.Object) movedID {
 func (m *mover) index() error {
 	m.base, m.old, m.current = map[movedID]*manifest.Object{}, map[movedID]*manifest.Object{}, map[movedID]*manifest.Object{}
 	m.edges, m.moved = map[movedID]edge{}, map[movedID]bool{}
+	flat, err := manifest.Flatten(m.in.Objects)
+	if err != nil {
+		return err
+	}
+	m.groups = map[string]string{}
+	for _, o := range slices.Concat(append([][]*manifest.Object{flat}, m.in.Old...)...) {
+		if _, known := m.groups[o.Kind]; !known {
+			m.groups[o.Kind] = group(o.APIVersion)
+		}
+	}
 	for i, objects := range m.in.Old {
 		for _, o := range objects {
 			if o.Name == "" {
@@ -203,10 +214,6 @@ func (m *mover) index() error {
 				m.base[m.id(o)] = o
 			}
 		}
-	}
-	flat, err := manifest.Flatten(m.in.Objects)
-	if err != nil {
-		return err
 	}
 	for _, o := range flat {
 		if !isHook(o) && o.Name != "" {
@@ -338,7 +345,7 @@ func (m *mover) moveFromChart(e Move, o *manifest.Object, from, fromName, toName
 		return nil
 	}
 	if e.Recreate == nil {
-		return &MovedError{Field: e.Field, Problem: fmt.Sprintf("%s is called %s in chart %s, and recreate is not set", before, o.Name,
+		return &MovedError{Field: e.Field, Problem: fmt.Sprintf("%s is called %s in %s, and recreate is not set", before, o.Name,
 			placeOf(chartOf(o.Source))),
 			Advice: "recreate: true creates objects under their new names and deletes the old ones, false keeps the old names"}
 	}
@@ -389,7 +396,7 @@ func (m *mover) readEdges() error {
 		from := movedID{group(e.APIVersion), e.Kind, cmp.Or(e.From.Namespace, m.in.Namespace), e.From.Name}
 		to := movedID{from.group, e.Kind, cmp.Or(e.To.Namespace, m.in.Namespace), e.To.Name}
 		if e.APIVersion == "" {
-			from.group = m.groupOfKind(from, to)
+			from.group = m.groups[e.Kind]
 			to.group = from.group
 		}
 		if from == to {
@@ -406,20 +413,6 @@ func (m *mover) readEdges() error {
 		sources[from], m.edges[to] = e, edge{from, e}
 	}
 	return nil
-}
-
-// groupOfKind returns the group of an object that an entry without an apiVersion names.
-func (m *mover) groupOfKind(ids ...movedID) string {
-	for _, all := range []map[movedID]*manifest.Object{m.current, m.old} {
-		for known := range all {
-			for _, id := range ids {
-				if known.kind == id.kind && known.name == id.name && known.namespace == id.namespace {
-					return known.group
-				}
-			}
-		}
-	}
-	return ""
 }
 
 // moveNames pairs the rendered objects with those of earlier revisions.
