@@ -157,7 +157,7 @@ func ApplyMoves(in MoveInput) (*Moves, error) {
 	if len(in.Moves) == 0 {
 		return m.out, nil
 	}
-	for _, step := range []func() error{m.moveCharts, m.readEdges, m.moveNames, m.keepNames} {
+	for _, step := range []func() error{m.moveCharts, m.readEdges, m.moveNames, m.keepNames, m.findExclusive} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -178,6 +178,7 @@ type mover struct {
 	groups             map[string]string  // of kinds, for entries without an apiVersion
 	edges              map[movedID]edge   // by the new name
 	keep               []rename
+	exclusive          []exclusive
 	moved              map[movedID]bool // old names that have been moved
 }
 
@@ -470,10 +471,6 @@ func (m *mover) pair(was, o *manifest.Object, e Move, recreate, deleteFirst bool
 		m.out.Moved = append(m.out.Moved, moved)
 		return nil
 	}
-	before, err := was.Map()
-	if err != nil {
-		return err
-	}
 	after, err := o.Map()
 	if err != nil {
 		return err
@@ -483,13 +480,47 @@ func (m *mover) pair(was, o *manifest.Object, e Move, recreate, deleteFirst bool
 			Advice: "recreate: false keeps the object under its old name; the annotation " + replaceAnnotation + `: "true" on the object ` +
 				"accepts the loss"}
 	}
-	switch {
-	case deleteFirst:
+	if deleteFirst {
 		moved.DeleteFirst = "as " + e.Field + " says"
-	case e.Order == "":
-		moved.DeleteFirst = exclusion(before, after, m.isShared)
+	} else if e.Order == "" {
+		m.exclusive = append(m.exclusive, exclusive{len(m.out.Moved), was, m.id(o)})
 	}
 	m.out.Moved = append(m.out.Moved, moved)
+	return nil
+}
+
+// exclusive is a recreated object that may exclude the old one.
+type exclusive struct {
+	index int // in Moved
+	was   *manifest.Object
+	is    movedID
+}
+
+// findExclusive finds the recreated objects that cannot exist beside the old ones. It needs the objects
+// with the names that stay.
+func (m *mover) findExclusive() error {
+	if len(m.exclusive) == 0 {
+		return nil
+	}
+	flat, err := manifest.Flatten(m.out.Objects)
+	if err != nil {
+		return err
+	}
+	final := make(map[movedID]*manifest.Object, len(flat))
+	for _, o := range flat {
+		final[m.id(o)] = o
+	}
+	for _, x := range m.exclusive {
+		before, err := x.was.Map()
+		if err != nil {
+			return err
+		}
+		after, err := final[x.is].Map()
+		if err != nil {
+			return err
+		}
+		m.out.Moved[x.index].DeleteFirst = exclusion(before, after, m.isShared)
+	}
 	return nil
 }
 
