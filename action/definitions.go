@@ -106,7 +106,7 @@ type DefinitionNotFoundError struct {
 }
 
 func (e *DefinitionNotFoundError) Error() string {
-	return fmt.Sprintf("%q is neither a release that has brought definitions nor a definition", e.Name)
+	return fmt.Sprintf("%q is neither a release nor a definition", e.Name)
 }
 
 // Hint suggests a name.
@@ -126,7 +126,7 @@ func (d Definitions) Run(ctx context.Context, req DefinitionsRequest) ([]Definit
 	if err := requireReleases(d.Releases, "crds"); err != nil {
 		return nil, err
 	}
-	sources, err := d.sources(ctx)
+	releases, sources, err := d.sources(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -145,34 +145,31 @@ func (d Definitions) Run(ctx context.Context, req DefinitionsRequest) ([]Definit
 		return nil, err
 	}
 	out = slices.DeleteFunc(out, func(x Definition) bool { return !x.Exists && len(x.Sources) == 0 })
-	if req.Name != "" && len(out) == 0 {
-		return nil, notFound(req.Name, sources)
+	if req.Name != "" && len(out) == 0 && !slices.Contains(releases, req.Name) {
+		return nil, notFound(req.Name, releases, sources)
 	}
 	return out, nil
 }
 
-func notFound(name string, sources map[string][]DefinitionSource) error {
-	names := slices.Collect(maps.Keys(sources))
-	for _, list := range sources {
-		for _, s := range list {
-			names = append(names, s.Release)
-		}
-	}
+func notFound(name string, releases []string, sources map[string][]DefinitionSource) error {
+	names := append(slices.Collect(maps.Keys(sources)), releases...)
 	slices.Sort(names)
 	return &DefinitionNotFoundError{Name: name, Similar: suggest.Nearest(slices.Compact(names), name)}
 }
 
-// sources returns the definitions of the releases, by name.
-func (d Definitions) sources(ctx context.Context) (map[string][]DefinitionSource, error) {
+// sources returns the names of the releases, and their definitions by name.
+func (d Definitions) sources(ctx context.Context) ([]string, map[string][]DefinitionSource, error) {
 	list, err := d.Releases.List(ctx, storage.Filter{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	var releases []string
 	found := make([][]DefinitionSource, len(list))
 	names := make([][]string, len(list))
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(parallelReads)
 	for i, s := range list {
+		releases = append(releases, s.Name)
 		if s.Damaged || s.Status == release.Uninstalled {
 			continue
 		}
@@ -191,7 +188,7 @@ func (d Definitions) sources(ctx context.Context) (map[string][]DefinitionSource
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := map[string][]DefinitionSource{}
 	for i := range list {
@@ -199,7 +196,7 @@ func (d Definitions) sources(ctx context.Context) (map[string][]DefinitionSource
 			out[names[i][j]] = append(out[names[i][j]], s)
 		}
 	}
-	return out, nil
+	return releases, out, nil
 }
 
 // sourcesOf returns the definitions of a revision, and their names: those in its manifest, in crds/ of

@@ -119,7 +119,7 @@ type MovedError struct {
 	Advice  string
 }
 
-func (e *MovedError) Error() string { return e.Field + ": " + e.Problem }
+func (e *MovedError) Error() string { return e.Field + " does not fit: " + e.Problem }
 
 // Hint returns advice for the user of the command line.
 func (e *MovedError) Hint() string { return e.Advice }

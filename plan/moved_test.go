@@ -76,10 +76,10 @@ func TestApplyMoves(t *testing.T) {
 		{name: "another kind", moves: keep, old: [][]string{{"Service a"}}, objects: []string{"Service b"}, applied: "Service/b"},
 		{name: "a chain", moves: recreate + "- {kind: Deployment, from: {name: b}, to: {name: c}, recreate: false}\n", old: [][]string{{"Deployment a"}}, objects: []string{"Deployment c"}, applied: "Deployment/c", want: "Deployment/a>Deployment/c recreated"},
 		{name: "the end of a chain", moves: recreate + "- {kind: Deployment, from: {name: b}, to: {name: c}, recreate: false}\n", old: [][]string{{"Deployment b"}}, objects: []string{"Deployment c"}, applied: "Deployment/b", want: "Deployment/b>Deployment/c"},
-		{name: "a circle", moves: recreate + "- {kind: Deployment, from: {name: b}, to: {name: a}, recreate: true}\n", old: [][]string{{"Deployment x"}}, objects: []string{"Deployment b"}, err: "moved[0]: the entries for Deployment/b lead back to it"},
-		{name: "both rendered", moves: recreate, objects: []string{"Deployment a", "Deployment b"}, err: "web/Chart.yaml: moved[0]: the chart renders both Deployment/b and Deployment/a"},
-		{name: "two old names", moves: recreate + "- {kind: Deployment, from: {name: c}, to: {name: b}, recreate: true}\n", objects: []string{"Deployment b"}, err: "moved[1]: Deployment/b has moved from a already, by web/Chart.yaml: moved[0]"},
-		{name: "two new names", moves: recreate + "- {kind: Deployment, from: {name: a}, to: {name: c}, recreate: true}\n", objects: []string{"Deployment b"}, err: "moved[1]: Deployment/a has moved to b already"},
+		{name: "a circle", moves: recreate + "- {kind: Deployment, from: {name: b}, to: {name: a}, recreate: true}\n", old: [][]string{{"Deployment x"}}, objects: []string{"Deployment b"}, err: "moved[0] does not fit: the entries for Deployment/b lead back to it"},
+		{name: "both rendered", moves: recreate, objects: []string{"Deployment a", "Deployment b"}, err: "web/Chart.yaml: moved[0] does not fit: the chart renders both Deployment/b and Deployment/a"},
+		{name: "two old names", moves: recreate + "- {kind: Deployment, from: {name: c}, to: {name: b}, recreate: true}\n", objects: []string{"Deployment b"}, err: "moved[1] does not fit: Deployment/b has moved from a already, by web/Chart.yaml: moved[0]"},
+		{name: "two new names", moves: recreate + "- {kind: Deployment, from: {name: a}, to: {name: c}, recreate: true}\n", objects: []string{"Deployment b"}, err: "moved[1] does not fit: Deployment/a has moved to b already"},
 		{name: "a misspelled new name", moves: "- {kind: Deployment, from: {name: a}, to: {name: frontend}, recreate: true}\n", old: [][]string{{"Deployment a"}}, objects: []string{"Deployment fronted"}, err: `Deployment/a would be deleted; did you mean "fronted"?`},
 		{name: "switched off", moves: recreate, old: [][]string{{"Deployment a"}}, applied: "", warning: "the chart renders no Deployment/b, and Deployment/a is deleted"},
 		{name: "a claim", moves: "- {kind: PersistentVolumeClaim, from: {name: a}, to: {name: b}, recreate: true}\n", old: [][]string{{"PersistentVolumeClaim a"}}, objects: []string{"PersistentVolumeClaim b"}, err: "recreating PersistentVolumeClaim/a as PersistentVolumeClaim/b loses data"},
@@ -205,7 +205,7 @@ func TestCheckMoves(t *testing.T) {
 	in := plan.MoveInput{Namespace: "ns", Objects: rendered(t, "Deployment frontend"),
 		Moves: movesOf(t, "- {kind: Deployment, from: {name: a}, to: {name: frontent}, recreate: true}\n- {kind: Service, from: {name: a}, to: {name: b}, recreate: true}\n- {kind: Service, from: {name: b}, to: {name: c}, recreate: true}\n")}
 	wrong, unrendered := plan.CheckMoves(in)
-	want := "[web/Chart.yaml: moved[0]: the chart renders no Deployment/frontent; did you mean \"frontend\"? web/Chart.yaml: moved[2]: the chart renders no Service/c]"
+	want := "[web/Chart.yaml: moved[0] does not fit: the chart renders no Deployment/frontent; did you mean \"frontend\"? web/Chart.yaml: moved[2] does not fit: the chart renders no Service/c]"
 	if got := fmt.Sprint(unrendered); wrong != nil || got != want {
 		t.Errorf("got %v and %s, want %s", wrong, got, want)
 	}

@@ -43,7 +43,7 @@ The definitions of subcharts' crds/ are known of releases that Moonhelm has inst
 or upgraded: Helm does not record them.`,
 		Example: `  helm crds
   helm crds --all-namespaces
-  helm crds certificates.cert-manager.io -A -o json`,
+  helm crds web -o json`,
 		Args:              cmdutil.Args(0, 1, "the name of a release or a definition"),
 		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
