@@ -73,6 +73,9 @@ func runUnittest(t *testing.T, source string, command []string, args ...string) 
 	}
 	found := verdicts{}
 	for _, s := range junit.Suites {
+		if strings.HasSuffix(s.Name, "_test.yaml") { // ours has the file's name for a suite without one
+			s.Name = ""
+		}
 		for _, c := range s.Cases {
 			verdict := "passed"
 			switch {
