@@ -76,6 +76,9 @@ func (c *checker) program(p *program) {
 	for _, call := range p.calls {
 		c.call(call)
 	}
+	for _, x := range p.compares {
+		c.comparison(x)
+	}
 	c.unused()
 }
 
@@ -175,6 +178,7 @@ func (c *checker) off(call *call) {
 // field checks that a table has a field that is read.
 func (c *checker) field(x *index) {
 	v := c.in.valueOf(x.of)
+	c.position(v, x, x.place)
 	if v.shape == nil || x.name == "" {
 		return
 	}
@@ -212,6 +216,7 @@ func (c *checker) write(w *write) {
 		return
 	}
 	v := c.in.valueOf(w.target.of)
+	c.position(v, w.target, w.place)
 	switch {
 	case v.isContext() && w.target.name != "":
 		if _, ok := c.context.fields[w.target.name]; !ok {
