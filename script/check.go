@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -87,19 +88,19 @@ func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
 				return fmt.Errorf("check scripts: the process's %s are of no chart", key)
 			}
 			line, _ := b["line"].(int64)
-			add(s.tree.charts[at], clip(textOf(b, "file"), maxSource), int(min(max(line, 0), 1<<30)), b)
+			add(s.tree.charts[at], truncate.Bytes(textOf(b, "file"), maxSource, "…"), int(min(max(line, 0), 1<<30)), b)
 		}
 		return err
 	}
 	use := func(to *[]lint.Use) func(m *treeChart, file string, line int, b map[string]any) {
 		return func(m *treeChart, file string, line int, b map[string]any) {
-			*to = append(*to, lint.Use{Chart: m.path, File: file, Line: line, Name: clip(textOf(b, "name"), maxSource)})
+			*to = append(*to, lint.Use{Chart: m.path, File: file, Line: line, Name: truncate.Bytes(textOf(b, "name"), maxSource, "…")})
 		}
 	}
 	if err := each("problems", func(m *treeChart, file string, line int, b map[string]any) {
 		in.Problems = append(in.Problems,
 			lint.Problem{Severity: severity(textOf(b, "severity")), Chart: m.path, File: file, Line: line,
-				Message: clip(textOf(b, "message"), maxMessage)})
+				Message: truncate.Bytes(textOf(b, "message"), maxMessage, "…")})
 	}); err != nil {
 		return err
 	}
