@@ -16,7 +16,7 @@ import (
 // interrupted, after the revision was recorded. Err contains a [*wait.PendingError] or a
 // [*wait.FailedError], which have the objects and the reasons as data, or an [*InterruptedError].
 type WaitError struct {
-	// Operation is "install", "upgrade", "rollback", "uninstall" or "test".
+	// Operation is "install", "upgrade", "rollback", "uninstall", "test" or "rollout".
 	Operation string
 	Release   string
 	Revision  int
@@ -153,7 +153,7 @@ func (e *WaitError) what() string {
 		what += fmt.Sprintf(" to revision %d (as revision %d)", e.Target, e.Revision)
 	case e.Operation == "upgrade":
 		what += fmt.Sprintf(" to revision %d", e.Revision)
-	case e.Operation == "install" && e.Revision > 1:
+	case e.Operation == "install" && e.Revision > 1, e.Operation == "rollout":
 		what += fmt.Sprintf(" (revision %d)", e.Revision)
 	}
 	return what
@@ -178,7 +178,7 @@ func (e *WaitError) lastLine() string {
 // test.
 func (e *WaitError) stays() string {
 	switch {
-	case e.Undone == UndoneAll, e.Operation == "test":
+	case e.Undone == UndoneAll, e.Operation == "test", e.Operation == "rollout":
 		return ""
 	case e.Undone == UndoneCreated:
 		return fmt.Sprintf("revision %d is recorded as failed, and the objects that it has created are deleted", e.Revision)

@@ -31,6 +31,7 @@ type watching struct {
 }
 
 func (c *Config) newWatching(w WaitOptions) *watching {
+	w.Watch = w.Watch.Session()
 	return &watching{options: w, now: c.now, begun: c.now()}
 }
 
@@ -216,7 +217,7 @@ func (t *Timeline) Lines(what string) []string {
 	if n == all {
 		lines[0] = fmt.Sprintf("%s: %s ready in %s", what, objectCount(all), shortTime(t.Took))
 	}
-	slow := slices.DeleteFunc(slices.Clone(t.Entries[:n]), func(e TimelineEntry) bool { return e.After < quick && e.Start() == "" })
+	slow := slices.DeleteFunc(slices.Clone(t.Entries[:n]), func(e TimelineEntry) bool { return e.After < quick })
 	slow = slow[max(len(slow)-maxEntries, 0):]
 	wide := 0
 	for _, e := range slow {

@@ -312,7 +312,7 @@ func (w *WaitFlags) Bind(fs *pflag.FlagSet, jobs bool) {
 	w.GiveUp.Bind(fs)
 	w.WatchFlags.Bind(fs)
 	if jobs {
-		bindTimeout(fs, &w.Timeout, &w.Timeouts, each)
+		BindTimeout(fs, &w.Timeout, &w.Timeouts, each)
 		fs.DurationVar(&w.Readiness, "readiness-timeout", 0, "time to wait for the objects that others depend on, "+
 			"before the others are applied (default --timeout, and 1m with --wait=ordered)")
 		fs.BoolVar(&w.Jobs, "wait-for-jobs", false, "with --wait, wait until Jobs are complete too")

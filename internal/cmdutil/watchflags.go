@@ -72,8 +72,8 @@ func (r regexps) Set(text string) error {
 
 const defaultTimeout = 5 * time.Minute
 
-// bindTimeout registers --timeout with usage, which also takes NAME=TIME.
-func bindTimeout(fs *pflag.FlagSet, to *time.Duration, own *map[string]time.Duration, usage string) {
+// BindTimeout registers --timeout with usage, which also takes NAME=TIME.
+func BindTimeout(fs *pflag.FlagSet, to *time.Duration, own *map[string]time.Duration, usage string) {
 	*to = defaultTimeout
 	fs.Var(timeouts{to, own}, "timeout", usage+"; NAME=TIME is that of a resource group, a subchart or an object "+
 		"(KIND/NAME)")

@@ -43,9 +43,11 @@ func newHappenings() happenings { return happenings{byKey: map[string]*happening
 
 // finish reports what was left out.
 func (h *happenings) finish(report progress.Func) {
+	h.held = nil
 	if h.left > 0 {
 		report.Send(progress.Event{Kind: progress.Occurred,
 			Text: fmt.Sprintf("%s left out: more than %d different ones", plural(h.left, "event"), maxHappenings)})
+		h.left = 0
 	}
 }
 
@@ -73,7 +75,7 @@ func (w *waiting) followEvents(namespace string) {
 
 // seeEvent reports an event of an object that is awaited, or of one of its pods; w.mu must be held.
 func (w *waiting) seeEvent(e eventItem) {
-	h := &w.watch.events
+	h := &w.watch.session.events
 	if w.isOldEvent(e) {
 		return
 	}
@@ -83,18 +85,18 @@ func (w *waiting) seeEvent(e eventItem) {
 		h.held = append(h.held, e)
 	case !known:
 		h.held = append(h.held[1:], e)
-	case a != nil && w.awaited[a.Target] == a:
+	case a != nil && (a.beside || w.awaited[a.Target] == a):
 		h.add(a, e, w.watch.report)
 	}
 }
 
 // claimEvents reports the events whose pods are known by now; w.mu must be held.
 func (w *waiting) claimEvents() {
-	held := w.watch.events.held
+	held := w.watch.session.events.held
 	if len(held) == 0 {
 		return
 	}
-	w.watch.events.held = nil
+	w.watch.session.events.held = nil
 	for _, e := range held {
 		w.seeEvent(e)
 	}

@@ -75,7 +75,7 @@ func (o *watcher) follow(t *api.Target, k *knownPod, s api.ContainerStatus, else
 	key := streamKey{k.Metadata.UID, s.Name, s.RestartCount}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || o.streams[key] != nil || len(o.streams) >= maxAllStreams || o.active >= maxStreams || o.lines >= maxAllLines {
+	if o.closed || o.streams[key] != nil || len(o.streams) >= maxAllStreams || o.active >= maxStreams || o.session.isFull() {
 		return // if there are too many, the next change of the pod tries again
 	}
 	l := &stream{watcher: o, from: pod, target: t, tokens: burstLines, filled: time.Now(),
@@ -87,7 +87,13 @@ func (o *watcher) follow(t *api.Target, k *knownPod, s api.ContainerStatus, else
 	if elsewhere {
 		l.from = t.Namespace + "/" + l.from
 	}
-	if !k.isNew {
+	last, seen := o.session.last(key)
+	switch {
+	case seen && last.IsZero():
+		return // without times of its lines it would be shown again from its beginning
+	case seen:
+		l.resume(last)
+	case !k.isNew:
 		l.query.Set("tailLines", strconv.Itoa(oldLines))
 	}
 	l.read.Store(time.Now().UnixNano())
@@ -98,6 +104,9 @@ func (o *watcher) follow(t *api.Target, k *knownPod, s api.ContainerStatus, else
 	o.group.Go(func() {
 		defer cancel()
 		l.run(ctx)
+		if l.bytes > 0 || seen {
+			o.session.setLast(key, l.last)
+		}
 		o.mu.Lock()
 		o.active--
 		o.mu.Unlock()
@@ -168,10 +177,15 @@ func (l *stream) run(ctx context.Context) {
 			l.failedToWatch(ctx, "the log of "+l.from+" cannot be read any further", err)
 			return
 		}
+		l.resume(l.last)
+	}
+}
+
+// resume has the next request begin behind the line of a time, if that is known.
+func (l *stream) resume(last time.Time) {
+	if l.last = last; !last.IsZero() {
 		l.query.Del("tailLines")
-		if !l.last.IsZero() {
-			l.query.Set("sinceTime", l.last.UTC().Format(time.RFC3339))
-		}
+		l.query.Set("sinceTime", last.UTC().Format(time.RFC3339))
 	}
 }
 
@@ -268,11 +282,7 @@ func (l *stream) add(line []byte) error {
 	if l.lines++; l.lines > maxStreamLines {
 		return l.fill(fmt.Sprintf("%d lines were shown", maxStreamLines))
 	}
-	l.mu.Lock()
-	l.watcher.lines++
-	full := l.watcher.lines > maxAllLines
-	l.mu.Unlock()
-	if full {
+	if !l.session.count() {
 		l.sayOnce(fmt.Sprintf("no more logs are shown: %d lines were", maxAllLines))
 		return errFull
 	}

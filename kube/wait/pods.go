@@ -83,6 +83,10 @@ func (w *waiting) updatePod(namespace, name string, raw json.RawMessage) {
 		a = w.owners[ownerKey{"Deployment", namespace, strings.TrimSuffix(set, "-"+p.Metadata.Labels["pod-template-hash"])}]
 	}
 	if a == nil {
+		a = w.byName[involved{"Pod", namespace, name}]
+		if a != nil && a.beside {
+			w.seePod(a, &p, "")
+		}
 		return
 	}
 	w.seePod(a, &p, set)

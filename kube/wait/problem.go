@@ -146,8 +146,7 @@ func (e *PendingError) MoreTime() string {
 	case !e.TimedOut():
 		return ""
 	case e.Expired != "":
-		return fmt.Sprintf("--timeout %s=%s gives it more time, and %s is what it has now", e.Expired,
-			elapsed(2*e.Limit.Timeout), e.Limit.Origin)
+		return fmt.Sprintf("--timeout %s=%s gives it more time than %s", e.Expired, elapsed(2*e.Limit.Timeout), e.Limit.Origin)
 	}
 	return "--timeout gives it more time"
 }

@@ -76,7 +76,7 @@ func (w *waiting) summary(targets []*api.Target) Summary {
 		a := w.byName[involved{t.Kind, t.Namespace, t.Name}]
 		o := Outcome{Kind: t.Kind, Name: t.Name, Namespace: t.Namespace, State: a.state, After: a.readyAfter}
 		if missing, pending := w.pending[t]; pending {
-			o.Missing = missing
+			o.State, o.After, o.Missing = "", 0, missing // it may have been ready before
 			if a.worst != nil {
 				o.Missing += ": " + a.worst.text
 			}

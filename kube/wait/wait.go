@@ -32,6 +32,12 @@ type Request struct {
 	Timeout time.Duration
 	// Watch, if it is not nil, reports logs and events of the objects.
 	Watch *Watch
+	// Beside are Jobs and Pods whose logs and events Watch reports too, and that are not waited for.
+	Beside []*manifest.Object
+	// Hold goes on until the context ends, whatever is ready or has failed, and reports the state of
+	// the objects meanwhile: another client is about to change them. Await returns nil then, without
+	// a [progress.Settled].
+	Hold bool
 }
 
 // Await waits until all objects are ready: workloads rolled out, claims bound, custom resources
@@ -54,7 +60,12 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 		return err
 	}
 	w.existence, w.polls = true, r.Legacy
-	w.watch = newWatcher(ctx, c, r)
+	w.watch, w.hold = newWatcher(ctx, c, r), r.Hold
+	if w.watch != nil {
+		if w.beside, err = c.api.Targets(ctx, r.Beside, r.Namespace); err != nil {
+			return err
+		}
+	}
 	rules := rollout{jobs: r.Jobs, silence: w.grace.Silence, begun: time.Now()}
 	w.readiness = rules.evaluate
 	if r.Legacy {
@@ -106,6 +117,9 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	w.setLimits(targets, w.limits, w.timeout)
 	w.startWatching(targets)
 	w.mu.Unlock()
+	if w.hold {
+		group.Go(func() error { <-gctx.Done(); return nil })
+	}
 	passive := func(t *api.Target) bool { return w.existence && w.custom[t] == nil && isPassive(t) }
 	for place, members := range api.ByCollection(api.Filter(targets, func(t *api.Target) bool { return !passive(t) })) {
 		group.Go(func() error { return c.observe(gctx, place, members, w.polls, w.observer(members)) })
@@ -117,6 +131,12 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	w.end()
 	background.Wait()
 	w.finish(ctx, targets)
+	if w.hold {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
 	defer c.api.Progress().Send(w.settled())
 	switch {
 	case w.failed != nil:

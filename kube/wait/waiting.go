@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,6 +53,8 @@ type waiting struct {
 	begun     time.Time
 	limits    map[*manifest.Object]Limit
 	timeout   time.Duration
+	hold      bool
+	beside    []*api.Target // whose pods are watched, see [Request]
 	// watch reports logs and events; it is nil if the request does not ask for them.
 	watch *watcher
 	// stop ends the wait. background runs a function in the background until the wait ends.
@@ -85,6 +88,8 @@ type awaited struct {
 	deadline *time.Timer
 	// known are the pods, by name, if the request has a Watch.
 	known map[string]*knownPod
+	// beside is set if the object is not awaited.
+	beside bool
 	// state and readyAfter are those of [Outcome].
 	state      string
 	readyAfter time.Duration
@@ -108,13 +113,19 @@ func (w *waiting) begin(targets []*api.Target) {
 	w.total = len(targets)
 	w.awaited, w.owners, w.watched = map[*api.Target]*awaited{}, map[ownerKey]*awaited{}, map[string]bool{}
 	w.byName = map[involved]*awaited{}
-	for _, t := range targets {
-		w.pending[t] = "does not exist yet"
+	add := func(t *api.Target) *awaited {
 		a := &awaited{Target: t, pods: map[string]*podTrouble{}, sets: map[string]replicaSet{}, known: map[string]*knownPod{}}
-		w.awaited[t], w.byName[involved{t.Kind, t.Namespace, t.Name}] = a, a
+		w.byName[involved{t.Kind, t.Namespace, t.Name}] = a
 		if t.HasPods() {
 			w.owners[ownerKey{t.Kind, t.Namespace, t.Name}] = a
 		}
+		return a
+	}
+	for _, t := range w.beside {
+		add(t).beside = true
+	}
+	for _, t := range targets {
+		w.pending[t], w.awaited[t] = "does not exist yet", add(t)
 	}
 }
 
@@ -153,7 +164,7 @@ func (w *waiting) observer(members []*api.Target) func(string, map[string]any) b
 		if t := byName[name]; t != nil && w.awaited[t] == nil {
 			delete(byName, name)
 		}
-		return w.failed != nil || len(byName) == 0
+		return w.failed != nil || !w.hold && len(byName) == 0
 	}
 }
 
@@ -273,9 +284,15 @@ func (w *waiting) markReady(a *awaited) {
 	if a == nil || w.ended {
 		return
 	}
+	if w.hold && a.lastKind == progress.Ready {
+		return
+	}
 	a.stopTimers()
-	delete(w.awaited, a.Target)
+	a.lastKind, a.lastText, a.worst = progress.Ready, "", nil
 	delete(w.pending, a.Target)
+	if !w.hold {
+		delete(w.awaited, a.Target)
+	}
 	e := progress.Event{Kind: progress.Ready, Object: a.Short(), Total: int64(w.total)}
 	if a.IsPod() && api.String(a.live, "status", "phase") == "Succeeded" || a.Is("batch", "Job") &&
 		api.String(a.live, "status", "completionTime") != "" {
@@ -292,6 +309,11 @@ func (w *waiting) markReady(a *awaited) {
 }
 
 func (w *waiting) fail(a *awaited, why string, t trouble) {
+	if w.hold {
+		w.pending[a.Target] = why
+		w.sendState(a, progress.Failing, why)
+		return
+	}
 	w.failed = &failure{
 		error:  &FailedError{Object: a.String(), Reason: why, After: time.Since(w.begun)},
 		target: a.Target, pod: t.pod, container: t.container,
@@ -393,11 +415,17 @@ func (a *awaited) schedule(d time.Duration, fn func()) {
 // followPods starts to watch the pods in the namespace of t, once. Without the permission to do
 // so, only the conditions of workloads are used.
 func (w *waiting) followPods(t *api.Target) {
-	if !t.HasPods() || w.watched[t.Namespace] {
+	beside := slices.Contains(w.beside, t)
+	if !t.HasPods() && !beside || w.watched[t.Namespace] {
 		return
 	}
 	w.watched[t.Namespace] = true
 	var makers []*api.Target
+	for _, other := range w.beside {
+		if other.Namespace == t.Namespace {
+			makers = append(makers, other) // a Pod has no template, so that all pods are watched
+		}
+	}
 	for other := range w.awaited {
 		if other.HasPods() && other.Namespace == t.Namespace {
 			makers = append(makers, other)

@@ -30,7 +30,66 @@ type Watch struct {
 	Keep, Drop []*regexp.Regexp
 	// Summary, if it is not nil, is called once at the end of the wait.
 	Summary func(Summary)
+
+	session *session // nil: that of one wait
 }
+
+// Session returns a copy of o for several waits, of which the later ones do not repeat what the
+// earlier ones have reported. It returns nil if o is nil.
+func (o *Watch) Session() *Watch {
+	if o == nil {
+		return nil
+	}
+	out := *o
+	out.session = newSession()
+	return &out
+}
+
+// session is what the waits of an operation have reported.
+type session struct {
+	mu    sync.Mutex
+	said  map[string]bool
+	read  map[streamKey]time.Time // the times of the last lines of logs
+	lines int                     // of all logs
+	// events are guarded by the mutexes of the waits, one after the other.
+	events happenings
+}
+
+func newSession() *session {
+	return &session{said: map[string]bool{}, read: map[streamKey]time.Time{}, events: newHappenings()}
+}
+
+// last returns the time of the last line of a log that was reported, and whether there is one.
+func (s *session) last(key streamKey) (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.read[key]
+	return at, ok
+}
+
+func (s *session) setLast(key streamKey, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read[key] = at
+}
+
+// count counts a line of a log, and reports whether it is within the limit of all.
+func (s *session) count() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines++
+	return s.lines <= maxAllLines
+}
+
+func (s *session) isFull() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lines >= maxAllLines
+}
+
+// ErrHoldOver is the cause with which the context of a wait with [Request.Hold] is cancelled, so that
+// the wait still reports the rest of the logs.
+var ErrHoldOver = errors.New("the wait is over")
 
 // shows reports whether a line of a log is to be reported.
 func (o *Watch) shows(line string) bool {
@@ -60,13 +119,10 @@ type watcher struct {
 	group   sync.WaitGroup
 	queries map[string]url.Values // of the pods that are watched, by namespace
 	pods    int                   // the number of known pods
-	events  happenings
 
 	mu      sync.Mutex
-	said    map[string]bool
 	streams map[streamKey]*stream // also those that have ended
 	active  int
-	lines   int // of all logs
 	closed  bool
 }
 
@@ -75,18 +131,21 @@ func newWatcher(ctx context.Context, c *Waiter, r Request) *watcher {
 	if r.Watch == nil {
 		return nil
 	}
-	o := &watcher{Watch: *r.Watch, client: c.withoutRetry(), report: c.api.Progress(), said: map[string]bool{},
-		streams: map[streamKey]*stream{}, queries: map[string]url.Values{}, events: newHappenings()}
+	o := &watcher{Watch: *r.Watch, client: c.withoutRetry(), report: c.api.Progress(),
+		streams: map[streamKey]*stream{}, queries: map[string]url.Values{}}
+	if o.session == nil {
+		o.session = newSession()
+	}
 	o.base, o.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return o
 }
 
-// sayOnce sends a warning, unless the wait has sent it before.
+// sayOnce sends a warning, unless the session has sent it before.
 func (o *watcher) sayOnce(text string) {
-	o.mu.Lock()
-	was := o.said[text]
-	o.said[text] = true
-	o.mu.Unlock()
+	o.session.mu.Lock()
+	was := o.session.said[text]
+	o.session.said[text] = true
+	o.session.mu.Unlock()
 	if !was {
 		o.report.Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
@@ -133,7 +192,7 @@ func (w *waiting) startWatching(targets []*api.Target) {
 		return
 	}
 	namespaces := map[string]bool{}
-	for _, t := range targets {
+	for _, t := range append(slices.Clip(w.beside), targets...) {
 		w.followPods(t)
 		if t.Namespace != "" {
 			namespaces[t.Namespace] = true
@@ -177,7 +236,7 @@ func (w *waiting) watchPods(a *awaited) {
 		}
 	}
 	w.claimEvents()
-	if !w.watch.Logs || !w.ended && w.awaited[a.Target] != a {
+	if !w.watch.Logs || !w.ended && w.awaited[a.Target] != a && !a.beside {
 		return
 	}
 	for _, k := range a.known {
@@ -193,7 +252,7 @@ func (w *waiting) watchPods(a *awaited) {
 // isCurrent reports whether k is a pod of the latest revision of a. It may start a request, see
 // [waiting.isLatest].
 func (w *waiting) isCurrent(a *awaited, k *knownPod) bool {
-	return a.IsPod() || a.live != nil && w.isLatest(a, k.trouble())
+	return a.IsPod() || a.beside || a.live != nil && w.isLatest(a, k.trouble())
 }
 
 // failedToWatch says once what cannot be watched, if err is the reason that it cannot.
@@ -211,7 +270,8 @@ func (w *waiting) finish(ctx context.Context, targets []*api.Target) {
 		return
 	}
 	defer o.cancel()
-	if ctx.Err() == nil || errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+	why := context.Cause(ctx)
+	if why == nil || errors.Is(why, context.DeadlineExceeded) || errors.Is(why, ErrHoldOver) {
 		w.seeLast()
 		o.drain()
 	}
@@ -220,7 +280,7 @@ func (w *waiting) finish(ctx context.Context, targets []*api.Target) {
 	o.closed = true
 	o.mu.Unlock()
 	o.group.Wait()
-	o.events.finish(o.report)
+	o.session.events.finish(o.report)
 	if o.Summary != nil {
 		o.Summary(w.summary(targets))
 	}
