@@ -214,7 +214,10 @@ const (
 func (t *Timeline) Lines(what string) []string {
 	n, all := t.ready(), len(t.Entries)
 	lines := []string{fmt.Sprintf("%s: %d of %s ready after %s", what, n, objectCount(all), shortTime(t.Took))}
-	if n == all {
+	switch {
+	case n == 0 && all == 1:
+		lines[0] = fmt.Sprintf("%s: not ready after %s", what, shortTime(t.Took))
+	case n == all:
 		lines[0] = fmt.Sprintf("%s: %s ready in %s", what, objectCount(all), shortTime(t.Took))
 	}
 	slow := slices.DeleteFunc(slices.Clone(t.Entries[:n]), func(e TimelineEntry) bool { return e.After < quick })

@@ -110,7 +110,7 @@ func (b *Board) Report(e progress.Event) {
 		line = b.plainChange(e, now)
 	}
 	if line != "" {
-		if b.size != nil && e.Kind != progress.Log && e.Kind != progress.Summary {
+		if b.size != nil && e.Kind != progress.Log {
 			columns, _ := b.size()
 			line = Fold(line, columns)
 		}

@@ -40,7 +40,7 @@ func (e *TimeoutError) Error() string {
 
 // Hint says which values are valid.
 func (e *TimeoutError) Hint() string {
-	return fmt.Sprintf("want a duration between 1s and %s, such as 90s, 10m or 1h30m", elapsed(maxTimeout))
+	return fmt.Sprintf("want a duration between 1s and %gh, such as 90s, 10m or 1h30m", maxTimeout.Hours())
 }
 
 // LimitOf returns the timeout of an object by its annotation, or the zero value if it has none. An

@@ -63,6 +63,7 @@ type stream struct {
 	left   int // lines that were left out since the last one that was reported
 	tokens float64
 	filled time.Time
+	dry    bool // no line is shown until there are tokens for a second
 }
 
 // follow starts to report the log of a container, if it has one and is not followed yet. elsewhere
@@ -301,7 +302,9 @@ func (l *stream) fill(why string) error {
 func (l *stream) take(now time.Time) bool {
 	l.tokens = min(l.tokens+linesPerSecond*now.Sub(l.filled).Seconds(), burstLines)
 	l.filled = now
-	if l.tokens < 1 {
+	// What is over the rate is left out a second at a time, not between any two lines.
+	l.dry = l.tokens < 1 || l.dry && l.tokens < linesPerSecond
+	if l.dry {
 		return false
 	}
 	l.tokens--

@@ -41,9 +41,14 @@ func serveKubelet(ctx context.Context, l net.Listener, c kubernetes.Interface) e
 			log.since, _ = time.Parse(time.RFC3339, query.Get("sinceTime"))
 			log.timed, _ = strconv.ParseBool(query.Get("timestamps"))
 		}
+		follow, _ := strconv.ParseBool(query.Get("follow"))
 		written := log.until(time.Now())
+		for more := written; more != "" && (!follow || query.Has("tailLines")); {
+			more = log.until(time.Now())
+			written += more
+		}
 		_, _ = io.WriteString(w, head(tail(written, query.Get("tailLines")), query.Get("limitBytes")))
-		if follow, _ := strconv.ParseBool(query.Get("follow")); follow {
+		if follow {
 			_ = http.NewResponseController(w).Flush()
 			ctx, cancel := context.WithCancel(r.Context())
 			go func() { waitForEnd(ctx, c, pod, container); cancel() }()
@@ -174,10 +179,13 @@ func (l *playedLog) at(line int) time.Time {
 	return l.begun.Add(time.Duration(line) * max(l.every, time.Microsecond))
 }
 
-// until returns the lines that are written by now and were not returned before.
+// maxWritten is the size from which the rest of what is written at once is left for the next call.
+const maxWritten = 256 << 10
+
+// until returns the lines that are written by now and were not returned before, or some of them.
 func (l *playedLog) until(now time.Time) string {
 	var out strings.Builder
-	for ; l.next < len(l.lines)*l.repeat && (l.every <= 0 || !l.at(l.next).After(now)); l.next++ {
+	for ; out.Len() < maxWritten && l.next < len(l.lines)*l.repeat && (l.every <= 0 || !l.at(l.next).After(now)); l.next++ {
 		if l.at(l.next).Before(l.since) {
 			continue
 		}
@@ -192,14 +200,16 @@ func (l *playedLog) until(now time.Time) string {
 // play writes the lines that follow, until ctx ends.
 func (l *playedLog) play(ctx context.Context, w http.ResponseWriter) {
 	for {
+		for text := l.until(time.Now()); text != "" && ctx.Err() == nil; text = l.until(time.Now()) {
+			if _, err := io.WriteString(w, text); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(20 * time.Millisecond):
-		}
-		if text := l.until(time.Now()); text != "" {
-			_, _ = io.WriteString(w, text)
-			_ = http.NewResponseController(w).Flush()
 		}
 	}
 }
