@@ -266,6 +266,10 @@ func (r *testRun) evaluate(i int, a *assertion) *unittest.Failure {
 	if len(lines) == 0 {
 		return nil
 	}
+	if a.beside != "" {
+		lines = append(lines, fmt.Sprintf("Hint:\t%s stands beside %s, without effect: indent it to make it a parameter",
+			a.beside, a.name))
+	}
 	not := ""
 	if a.not {
 		not = "NOT "
