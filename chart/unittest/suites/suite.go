@@ -206,7 +206,8 @@ func (s *suite) unexpected(t *test, f *failure) error {
 	expects := slices.ContainsFunc(t.assertions, func(a *assertion) bool {
 		c, ok := a.check.(*failedTemplate)
 		// An error of no template, such as that of a schema, is either the expected one or an error.
-		return ok && a.onFailure && (f.file != "" || f.script || c.err == nil && c.pattern.err == nil && c.matches(f) != a.negated)
+		return ok && a.onFailure && (f.file != "" || f.script ||
+			c.err == nil && c.pattern.err == nil && c.matches(f) != a.negated)
 	})
 	if expects {
 		return nil
