@@ -165,6 +165,15 @@ func parseDefinitions(file string, text []byte, strict bool) ([]*definition, err
 	}
 }
 
+// missing returns an error with what, and with the field of doc that a suite does not have, if there is
+// one: its name may have a mistake.
+func missing(what string, doc *yaml.Node) error {
+	if wrong := checkFields(doc); wrong != nil {
+		return fmt.Errorf("%s: %w", what, wrong)
+	}
+	return errors.New(what)
+}
+
 func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, error) {
 	d := &definition{}
 	if strict {
@@ -179,7 +188,7 @@ func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, err
 		return nil, &Error{File: file, Err: err}
 	}
 	if len(d.Tests) == 0 {
-		return nil, &Error{File: file, Line: doc.Content[0].Line, Err: errors.New("no tests found")}
+		return nil, &Error{File: file, Line: doc.Content[0].Line, Err: missing("no tests found", doc)}
 	}
 	nodes := yaml.Target(yaml.Value(doc.Content[0], "tests"))
 	for i := range d.Tests {
@@ -188,7 +197,7 @@ func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, err
 			t.line = nodes.Content[i].Line
 		}
 		if len(t.Asserts) == 0 && t.Skip == (reason{}) && d.Skip == (skip{}) {
-			return nil, &Error{File: file, Line: t.line, Err: errors.New("no asserts found")}
+			return nil, &Error{File: file, Line: t.line, Err: missing("no asserts found", doc)}
 		}
 		for j := range t.Asserts {
 			a, err := parseAssertion(&t.Asserts[j])

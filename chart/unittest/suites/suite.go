@@ -206,7 +206,8 @@ func (s *suite) unexpected(t *test, f *failure) error {
 	expects := slices.ContainsFunc(t.assertions, func(a *assertion) bool {
 		c, ok := a.check.(*failedTemplate)
 		// An error of no template, such as that of a schema, is either the expected one or an error.
-		return ok && a.onFailure && (f.file != "" || f.script || c.err == nil && c.pattern.err == nil && c.matches(f) != a.negated)
+		return ok && a.onFailure && (f.file != "" || f.script ||
+			c.err == nil && c.pattern.err == nil && c.matches(f) != a.negated)
 	})
 	if expects {
 		return nil
@@ -265,6 +266,10 @@ func (r *testRun) evaluate(i int, a *assertion) *unittest.Failure {
 	lines, template := r.lines(a)
 	if len(lines) == 0 {
 		return nil
+	}
+	if a.beside != "" {
+		lines = append(lines, fmt.Sprintf("Hint:\t%s stands beside %s, without effect: indent it to make it a parameter",
+			a.beside, a.name))
 	}
 	not := ""
 	if a.not {

@@ -175,6 +175,7 @@ func TestSnapshotsOfOneFile(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"no tests", "suite: x\n", "a_test.yaml:1: no tests found"},
+		{"a field with a mistake", "test:\n- it: x\n", "a_test.yaml:1: no tests found: field test not found in a suite"},
 		{"empty", "# nothing\n", "a_test.yaml: no tests found"},
 		{"snapshots elsewhere", "snapshotId: ../../x\ntests:\n- asserts:\n  - matchSnapshot: {}\n",
 			`a_test.yaml: snapshotId "../../x": want a name without slashes`},

@@ -31,7 +31,8 @@ func known() analysis.Known {
 		Granted: map[string]string{"http": "network", "net": "network", "io": "io", "os": "os"},
 		Lua:     []string{"string", "table", "math"},
 		Absent:  []string{"coroutine", "load"},
-		Events:  map[string][]string{},
+		Tests:   []string{"test", "run", "find", "expect"}, Expectations: []string{"equals", "isNil"},
+		Events: map[string][]string{},
 	}
 	for _, f := range modules.Reference() {
 		table, _, _ := strings.Cut(f.Name, ".")
@@ -80,6 +81,34 @@ func script(text string) *analysis.Chart {
 		c.Files[f.Name] = string(f.Data)
 	}
 	return c
+}
+
+// TestCheckTests checks files of tests, which share the globals of the chart's scripts.
+func TestCheckTests(t *testing.T) {
+	base := script(`function admin(port) return port + 1 end
+events.on("pre-render", function(ctx) ctx.values.x = admin(1) end)
+test("x", nil)`)
+	tests := &analysis.Chart{Files: map[string]string{"tests/a_test.lua": `test("adds", function()
+  local out = run("install")
+  expect(admin(1)).equals(2)
+  expect(admn(1)).equal(2)
+  expect(out.error)
+  expect(out.values):isNill()
+  require("chart")
+  yaml.decod("a")
+end)
+tset("x")`}, Base: base}
+	want := `chart.lua:3: error: the global test is never set
+tests/a_test.lua:4: error: the global admn is never set; did you mean admin?
+tests/a_test.lua:4: error: expect(...) has no function "equal"; did you mean "equals"?
+tests/a_test.lua:5: warning: expect(...) alone checks nothing; add what holds, such as .equals(...)
+tests/a_test.lua:6: error: expect(...) has no function "isNill"; did you mean "isNil"?
+tests/a_test.lua:8: error: yaml has no field "decod"; did you mean "decode"?
+tests/a_test.lua:10: error: the global tset is never set; did you mean test?
+`
+	if got := findings(base, tests); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }
 
 func TestCheck(t *testing.T) {
