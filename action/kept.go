@@ -47,7 +47,7 @@ func deployOptions(req DeployRequest) planfile.Options {
 func waitOptions(w WaitOptions, a ApplyOptions) planfile.Options {
 	return planfile.Options{
 		Wait: w.Wait, WaitForJobs: w.Jobs, LegacyWait: w.Legacy, Timeout: w.Timeout, ReadinessTimeout: w.ReadinessTimeout,
-		GiveUpAfter: w.GiveUpAfter, ServerSide: a.ServerSide, Conflicts: string(a.Conflicts), ForceReplace: a.ForceReplace,
+		GiveUpAfter: w.GiveUpAfter, Timeouts: w.Timeouts, ServerSide: a.ServerSide, Conflicts: string(a.Conflicts), ForceReplace: a.ForceReplace,
 		TakeOwnership: a.TakeOwnership,
 	}
 }
@@ -81,7 +81,7 @@ func deployRequest(d *planfile.Document) DeployRequest {
 
 func requestOptions(o planfile.Options) (WaitOptions, ApplyOptions) {
 	return WaitOptions{Wait: o.Wait, Jobs: o.WaitForJobs, Legacy: o.LegacyWait, Timeout: o.Timeout,
-			ReadinessTimeout: o.ReadinessTimeout, GiveUpAfter: o.GiveUpAfter},
+			ReadinessTimeout: o.ReadinessTimeout, GiveUpAfter: o.GiveUpAfter, Timeouts: o.Timeouts},
 		ApplyOptions{ServerSide: o.ServerSide, Conflicts: plan.Resolution(o.Conflicts), ForceReplace: o.ForceReplace,
 			TakeOwnership: o.TakeOwnership}
 }
@@ -255,19 +255,25 @@ func (d *deployment) keptPayload() (*planfile.Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planfile.Payload{Record: string(record), Labels: rel.Labels, CRDs: manifest.Format(d.crds.all)}
+	p := &planfile.Payload{Record: string(record), Labels: rel.Labels,
+		CRDs:         manifest.Format(byPolicy(d.crds.definitions, CRDCreate)),
+		UpgradedCRDs: manifest.Format(byPolicy(d.crds.definitions, CRDUpgrade))}
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return nil, err
 	}
 	if d.held != nil && d.held.Payload != nil { // planned anew
-		p.Values, p.Rendered = d.held.Payload.Values, d.held.Payload.Rendered
+		p.Values, p.Rendered, p.Moves = d.held.Payload.Values, d.held.Payload.Rendered, d.held.Payload.Moves
 		return p, nil
 	}
 	if scripts != nil {
 		p.Values = d.payload.Values
 	}
-	if d.keeping.rendered != manifest.Format(d.payload.Objects) {
+	if len(d.rendered.moves) > 0 {
+		p.Moves = &planfile.Moves{Entries: d.rendered.moves, Charts: chartPaths(d.rendered.Chart),
+			Root: d.rendered.Chart.Name()}
+	}
+	if p.Moves != nil || d.keeping.rendered != manifest.Format(d.payload.Objects) {
 		p.Rendered = d.keeping.rendered
 	}
 	return p, nil

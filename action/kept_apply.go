@@ -245,13 +245,28 @@ func (r *restoredOperation) prepare(ctx context.Context) error {
 	return r.preparePayload(ctx)
 }
 
+// restored reports whether the revision comes from the payload of a plan.
+func (d *deployment) restored() bool { return d.held != nil && d.held.Payload != nil }
+
 // restoreCRDs reads which of the definitions in the plan exist.
 func (d *deployment) restoreCRDs(ctx context.Context) error {
-	crds, err := manifest.ParseManifest(d.held.Payload.CRDs)
-	if err != nil {
-		return &planfile.FormatError{Err: fmt.Errorf("read its definitions: %w", err)}
+	d.crds = crdWork{install: d.doing == planfile.Install, dryRun: d.dryRun}
+	if !d.held.Options.TakeOwnership {
+		d.crds.owner = d.owner()
 	}
-	if err := d.crds.readObjects(ctx, d.config.Cluster, crds, d.held.Options.CRDs == string(CRDUpgrade)); err != nil {
+	for _, part := range []struct {
+		policy CRDPolicy
+		text   string
+	}{{CRDUpgrade, d.held.Payload.UpgradedCRDs}, {CRDCreate, d.held.Payload.CRDs}} {
+		objects, err := manifest.ParseManifest(part.text)
+		if err != nil {
+			return &planfile.FormatError{Err: fmt.Errorf("read its definitions: %w", err)}
+		}
+		for _, o := range objects {
+			d.crds.definitions = append(d.crds.definitions, definition{Object: o, policy: part.policy})
+		}
+	}
+	if err := d.crds.planDefinitions(ctx, d.config.Cluster); err != nil {
 		return err
 	}
 	d.crds.addUpcoming(nil)

@@ -125,15 +125,17 @@ type Options struct {
 	Timeout          time.Duration     `json:"timeout,omitempty"`
 	ReadinessTimeout time.Duration     `json:"readinessTimeout,omitempty"`
 	GiveUpAfter      time.Duration     `json:"giveUpAfter,omitempty"`
-	ServerSide       *bool             `json:"serverSide,omitempty"`
-	Conflicts        string            `json:"conflicts,omitempty"`
-	ForceReplace     bool              `json:"forceReplace,omitempty"`
-	TakeOwnership    bool              `json:"takeOwnership,omitempty"`
-	CleanupOnFail    bool              `json:"cleanupOnFail,omitempty"`
-	Atomic           bool              `json:"rollbackOnFailure,omitempty"`
-	MaxHistory       int               `json:"historyMax,omitempty"`
-	KeepHistory      bool              `json:"keepHistory,omitempty"`
-	Cascade          string            `json:"cascade,omitempty"`
+	// Timeouts are those of groups, subcharts and objects.
+	Timeouts      map[string]time.Duration `json:"timeouts,omitempty"`
+	ServerSide    *bool                    `json:"serverSide,omitempty"`
+	Conflicts     string                   `json:"conflicts,omitempty"`
+	ForceReplace  bool                     `json:"forceReplace,omitempty"`
+	TakeOwnership bool                     `json:"takeOwnership,omitempty"`
+	CleanupOnFail bool                     `json:"cleanupOnFail,omitempty"`
+	Atomic        bool                     `json:"rollbackOnFailure,omitempty"`
+	MaxHistory    int                      `json:"historyMax,omitempty"`
+	KeepHistory   bool                     `json:"keepHistory,omitempty"`
+	Cascade       string                   `json:"cascade,omitempty"`
 }
 
 // Object is what becomes of one object.
@@ -190,12 +192,23 @@ type Payload struct {
 	Record string `json:"record"`
 	// Labels are the labels of the record, which are not in it.
 	Labels map[string]string `json:"labels,omitempty"`
-	// CRDs is the manifest of the definitions that the operation may write.
-	CRDs string `json:"crds,omitempty"`
+	// CRDs is the manifest of the definitions that the operation creates if they are missing, and
+	// UpgradedCRDs of those that it updates too.
+	CRDs         string `json:"crds,omitempty"`
+	UpgradedCRDs string `json:"upgradedCRDs,omitempty"`
+	// Moves is what the charts say about objects that have moved.
+	Moves *Moves `json:"moves,omitempty"`
 	// Rendered are the objects before the scripts of pre-install or pre-upgrade, if they change them.
 	Rendered string `json:"rendered,omitempty"`
 	// Values are the final values, for scripts.
 	Values map[string]any `json:"values,omitempty"`
+}
+
+// Moves are the entries of "moved" in the charts of the plan.
+type Moves struct {
+	Entries []plan.Move `json:"entries"`
+	Charts  []string    `json:"charts,omitempty"` // the paths of the subcharts
+	Root    string      `json:"root"`
 }
 
 // Encode returns the file of d. Equal documents give equal bytes.
