@@ -133,6 +133,9 @@ func (h *helm) killAt(t *testing.T, op operation, when string, n int, f fate) {
 	if strings.Contains(first.stderr, "panic:") || strings.Contains(first.stderr, "goroutine ") {
 		t.Errorf("%s: %s", when, first)
 	}
+	if op.again != nil {
+		h.run(args...) // it may be refused, and takes the lock of the first over
+	}
 	again := h.run(append(args, op.again...)...)
 	if !again.ok(op.done...) {
 		t.Fatalf("%s: the same command again: %s\nthe writes were\n    %s", when, again, h.gate.kept())
