@@ -29,7 +29,7 @@ func NewDigester(r Release) Digester {
 	return Digester{salt[:]}
 }
 
-// scryptCost takes some 20 ms and 16 MiB.
+// scryptCost takes 16 MiB.
 const scryptCost = 1 << 14
 
 // Secret returns the digest of data that may be easy to guess, or "" for no data.
