@@ -47,6 +47,9 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	if text := d.applyOptions.ineffectiveConflicts(d.history.applyMethod()); text != "" {
 		d.config.warn(text)
 	}
+	if err := d.checkTimeouts(); err != nil {
+		return err
+	}
 	if d.batches, err = splitBatches(d.release, d.objects, d.config.Progress); err != nil {
 		return err
 	}
@@ -56,6 +59,18 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 		return err
 	}
 	return d.planUpcoming(known)
+}
+
+// checkTimeouts returns an error if the request has a timeout for a name that no object has.
+func (d *deployment) checkTimeouts() error {
+	if len(d.wait.Timeouts) == 0 {
+		return nil
+	}
+	hooks, err := hookObjects(d.release)
+	if err != nil {
+		return err
+	}
+	return checkTimeouts(d.wait.Timeouts, slices.Concat(d.objects, hooks))
 }
 
 // computePlan sets the plan for objects of known kinds, and the pending deletions of the
@@ -184,11 +199,14 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		if err := d.config.Cluster.Execute(ctx, d.plan, due); err != nil {
 			return err
 		}
+		if len(batches) > 1 {
+			d.batch = batchName(i+1, len(batches), batch)
+		}
 		if i == len(batches)-1 {
 			break
 		}
 		d.config.Progress.Send(progress.Event{Kind: progress.Step,
-			Text: fmt.Sprintf("waiting for batch %d of %d to become ready", i+1, len(batches))})
+			Text: fmt.Sprintf("waiting for %s to become ready", d.batch)})
 		d.unwritten = len(batches) - 1 - i
 		if err := d.await(ctx, batch, cmp.Or(d.wait.ReadinessTimeout, d.wait.Timeout)); err != nil {
 			return err
@@ -237,11 +255,12 @@ func summary(p *plan.Plan) string {
 }
 
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(timeout))
-	defer cancel()
-	return d.config.Cluster.Await(ctx, wait.Request{
+	r, timeout := d.watch.request(wait.Request{
 		Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy, Grace: d.wait.grace(),
-	})
+	}, timeoutOrDefault(timeout), false)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return d.config.Cluster.Await(ctx, r)
 }
 
 // splitBatches splits objects into the batches that the charts of a release ask for. It

@@ -39,6 +39,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/registry"
 	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
+	"github.com/moonhelm/moonhelm/internal/cli/rollout"
 	"github.com/moonhelm/moonhelm/internal/cli/schema"
 	"github.com/moonhelm/moonhelm/internal/cli/script"
 	"github.com/moonhelm/moonhelm/internal/cli/search"
@@ -168,7 +169,7 @@ func commands() []command {
 		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
 		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false},
-		{"rollback", rollback.New, false}, {"schema", schema.New, true}, {"script", script.New, true},
+		{"rollback", rollback.New, false}, {"rollout", rollout.New, true}, {"schema", schema.New, true}, {"script", script.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
 		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
 		{"unittest", unittest.New, true},

@@ -77,7 +77,8 @@ type Request struct {
 func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := wait.CheckReadiness(slices.Concat(r.New, r.Hooks)); err != nil {
+	all := slices.Concat(r.New, r.Hooks)
+	if err := errors.Join(wait.CheckReadiness(all), wait.CheckTimeouts(all)); err != nil {
 		return nil, err
 	}
 	s, err := c.newInventory(ctx, r)

@@ -83,6 +83,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	default:
 		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
 	}
+	if err := o.WatchFlags.Check(); err != nil {
+		return err
+	}
 	config, err := f.Config(o.ScriptFlags, cmdutil.ApplyFlags{}, o.Timeout)
 	if err != nil {
 		return err
@@ -104,7 +107,7 @@ func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
 		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After,
-		NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
+		NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership, Watch: o.WatchFlags.Watch(),
 	}
 	do := verb.Run
 	if o.DryRun != cmdutil.DryRunNone {

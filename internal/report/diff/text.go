@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -154,11 +155,7 @@ func shorten(v any) string {
 	if err != nil {
 		return "(unreadable)"
 	}
-	const enough = 60
-	if runes := []rune(string(text)); len(runes) > enough {
-		return string(runes[:enough]) + "..."
-	}
-	return string(text)
+	return truncate.Runes(string(text), 60, "...")
 }
 
 // hunk prints lines, with dots for omitted ones. If the lines are canonical YAML, it prints the
