@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -83,8 +84,16 @@ type definition struct {
 
 // read plans the changes to the CRDs of a chart.
 func (w *crdWork) read(ctx context.Context, cluster CRDInstaller, c *chart.Chart) (err error) {
-	if w.definitions, err = definitionsOf(c, w.policy); err != nil || len(w.definitions) == 0 {
+	if w.definitions, err = definitionsOf(c, w.policy); err != nil {
 		return err
+	}
+	return w.planDefinitions(ctx, cluster)
+}
+
+// planDefinitions plans the changes to the definitions.
+func (w *crdWork) planDefinitions(ctx context.Context, cluster CRDInstaller) (err error) {
+	if len(w.definitions) == 0 {
+		return nil
 	}
 	var left []*manifest.Object
 	create, upgrade := byPolicy(w.definitions, CRDCreate), byPolicy(w.definitions, CRDUpgrade)
@@ -349,6 +358,24 @@ func servedVersions(crds []*manifest.Object) []string {
 		}
 	}
 	return out
+}
+
+// isClusterScoped reports whether a definition that is to be written makes the kind of o one of the
+// whole cluster.
+func (w *crdWork) isClusterScoped(o *manifest.Object) bool {
+	for _, crd := range w.planned {
+		m, err := crd.Map()
+		if err != nil {
+			continue
+		}
+		spec, _ := m["spec"].(map[string]any)
+		names, _ := spec["names"].(map[string]any)
+		group, _, _ := strings.Cut(o.APIVersion, "/")
+		if spec["group"] == group && names["kind"] == o.Kind {
+			return spec["scope"] == "Cluster"
+		}
+	}
+	return false
 }
 
 // withoutUpcoming returns objects without those whose kinds the cluster does not serve yet.

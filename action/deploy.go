@@ -92,6 +92,7 @@ type deployment struct {
 	begun time.Time
 	// watch is what the waits have in common.
 	watch *watching
+	keeping
 }
 
 // deploy creates a new revision of a release. An install, an upgrade and a rollback take
@@ -166,9 +167,11 @@ func (d *deployment) undoContext(ctx context.Context) context.Context {
 // after the scripts and handlers, so that it validates the objects as they have left them.
 func (d *deployment) execute(ctx context.Context) error {
 	before := d.op.preEvent()
+	d.keepRendered()
 	err := runSteps(ctx,
 		d.events.emitStep(before),
 		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
+		d.checkHeld(),
 		d.events.handleStep(before, event.Permissions, d.checkHooks()),
 		d.events.handleStep(before, event.Namespace, d.createNamespace()),
 		d.events.handleStep(before, event.CRDs, d.writeCRDs()),
@@ -196,9 +199,11 @@ func (d *deployment) runDry(ctx context.Context) error {
 		return err
 	}
 	before := d.op.preEvent()
+	d.keepRendered()
 	err := runSteps(ctx,
 		d.events.emitStep(before),
 		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
+		d.checkHeld(),
 	)
 	d.locate(err)
 	d.release.Info.Description = "Dry run complete"

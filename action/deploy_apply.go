@@ -90,7 +90,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 	if err != nil {
 		return err
 	}
-	d.plan, err = d.config.Cluster.Plan(ctx, apply.Request{
+	req := apply.Request{
 		Owner:            d.owner(),
 		New:              manifest.ApplyOrder(known),
 		Hooks:            hooks,
@@ -109,10 +109,11 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		ForceReplace:     d.applyOptions.ForceReplace,
 		ServerDryRun:     d.serverDryRun,
 		Permissions:      d.recordPermissions(),
-	})
-	if err != nil {
-		return err
 	}
+	if d.plan, err = d.config.Cluster.Plan(ctx, req); err != nil {
+		return d.asStale(ctx, req, err)
+	}
+	d.plan.Exact = d.held != nil
 	d.markMoved()
 	d.release.PendingDeletions = nil
 	for _, s := range d.plan.Steps {
@@ -145,7 +146,8 @@ func (d *deployment) apply(ctx context.Context) error {
 	if d.partial || replaced {
 		// Since the first plan, CRDs may have been installed, and hooks may have
 		// replaced objects.
-		if err := d.computePlan(ctx, d.objects, true); err != nil {
+		if err := runSteps(ctx,
+			func(ctx context.Context) error { return d.computePlan(ctx, d.objects, true) }, d.recheckHeld); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,7 @@ func newDeployment(c *Config, doing string, req *DeployRequest) *deployment {
 		invalid: cmp.Or(requireChart(req.Chart, doing), c.checkNamespace(req.Namespace, doing),
 			storage.CheckLabels(req.Labels)),
 		undo: req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
+		keeping: keeping{keep: req.Keep, options: deployOptions(*req), source: req.Chart},
 	}
 }
 

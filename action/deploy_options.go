@@ -108,6 +108,8 @@ type Preview struct {
 	Recorded bool
 	// NoLookup has the template function lookup find nothing.
 	NoLookup bool
+	// Keep has the plan be one that [Apply] can apply later: [Change.Kept].
+	Keep bool
 }
 
 // An ApplyOptionsError is returned if [ApplyOptions] exclude each other.

@@ -110,6 +110,10 @@ func (d *deployment) applyMoves(objects []*manifest.Object) ([]*manifest.Object,
 		in.Moves = d.rendered.moves
 		in.Charts, in.Root = chartPaths(d.rendered.Chart), d.rendered.Chart.Name()
 	}
+	if d.restored() && d.held.Payload.Moves != nil {
+		moves := d.held.Payload.Moves
+		in.Moves, in.Charts, in.Root = moves.Entries, moves.Charts, moves.Root
+	}
 	if in.Definitions, err = d.definitions(old); err != nil {
 		return nil, err
 	}
@@ -136,6 +140,13 @@ func (d *deployment) applyMoves(objects []*manifest.Object) ([]*manifest.Object,
 func (d *deployment) definitions(old [][]*manifest.Object) ([]*manifest.Object, error) {
 	if !slices.ContainsFunc(slices.Concat(old...), isDefinition) {
 		return nil, nil
+	}
+	if d.restored() {
+		var out []*manifest.Object
+		for _, definition := range d.crds.definitions {
+			out = append(out, definition.Object)
+		}
+		return out, nil
 	}
 	var c *chart.Chart
 	if d.rendered != nil {

@@ -34,6 +34,8 @@ type RollbackRequest struct {
 	ServerDryRun bool
 	// Recorded has Plan not read the live objects: [Change.Plan] is nil.
 	Recorded bool
+	// Keep has Plan make a plan that [Apply] can apply later: [Change.Kept].
+	Keep bool
 	// CleanupOnFail deletes the objects that a failed rollback has created, and
 	// UndoCancelled those of a canceled one too, as in a [DeployRequest].
 	CleanupOnFail bool
@@ -54,6 +56,7 @@ func (r Rollback) operation(req RollbackRequest) *rollbackOperation {
 		config: r.forOperation(), name: req.Name, doing: "rollback",
 		wait: req.WaitOptions, applyOptions: req.ApplyOptions, noHooks: req.NoHooks, maxHistory: req.MaxHistory,
 		undo: req.CleanupOnFail, undoCancelled: req.UndoCancelled,
+		keeping: keeping{keep: req.Keep, options: rollbackOptions(req)},
 	}}
 	w.op = w
 	return w
@@ -84,7 +87,11 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 			return nil, err
 		}
 	}
-	return newChange(from, w.release, w.plan, crds)
+	change, err := newChange(from, w.release, w.plan, crds)
+	if err == nil {
+		change.Kept, err = w.keptDocument()
+	}
+	return change, err
 }
 
 // Run rolls the release back, and returns the new revision. If it fails after the revision was

@@ -20,6 +20,8 @@ import (
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/planfile"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -79,6 +81,10 @@ type uninstallOperation struct {
 	// recorded reports whether the release is recorded as uninstalling, which happens
 	// after the scripts of pre-delete have run.
 	recorded bool
+	// held is the plan that the uninstall must do exactly, or nil, and steps what it does with each
+	// object.
+	held  *planfile.Document
+	steps *plan.Plan
 }
 
 // Plan returns what Run would delete and keep. It writes nothing. Errors:
@@ -220,10 +226,15 @@ func pendingObject(o release.PendingDeletion) (*manifest.Object, error) {
 // KeepHistory is set, [*OutsideError], [*lock.LockedError], [*lock.LostError], [*HookError],
 // [*kube.ObjectError], and with Wait [*wait.PendingError].
 func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
+	return u.operation(req).lockAndRun(ctx)
+}
+
+// lockAndRun runs the operation under the lock of the release.
+func (w *uninstallOperation) lockAndRun(ctx context.Context) (*Uninstalled, error) {
+	req := w.req
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	w := u.operation(req)
 	if err := w.require("uninstall"); err != nil {
 		return nil, err
 	}
@@ -254,6 +265,9 @@ func (w *uninstallOperation) revert(ctx context.Context, held lock.Lock, hooks h
 
 func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 	if err := w.makePlan(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.checkHeld(ctx); err != nil {
 		return nil, err
 	}
 	rel := w.out.Release
@@ -403,7 +417,7 @@ func (w *uninstallOperation) remove(ctx context.Context) error {
 	for i := len(batches) - 1; i >= 0; i-- {
 		batch := batches[i]
 		manifest.SortUninstall(batch)
-		if err := w.Cluster.Delete(ctx, batch, owner, cascade); err != nil {
+		if err := w.deleteBatch(ctx, batch, owner, cascade); err != nil {
 			return err
 		}
 		if i == 0 && !w.req.Wait {

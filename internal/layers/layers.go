@@ -40,7 +40,7 @@ var layers = []layer{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
 		"plugin/postrender",
 		"kube", "kube/*", "kube/internal/*", "storage", "storage/lock", "storage/storetest",
-		"internal/storagetest", "internal/storagetest/postgres",
+		"planfile", "internal/storagetest", "internal/storagetest/postgres",
 		"script", "script/engine", "script/engine/*", "script/engine/internal/*", "script/sandbox",
 		"internal/ui", "internal/output", "internal/kubetest", "internal/jsonpath", "internal/apiserver",
 	}},

@@ -64,6 +64,7 @@ func (c *Applier) dryRunSteps(ctx context.Context, p *plan.Plan, r Request, whic
 		return err
 	})
 	for i, j := range jobs {
+		j.Computed = &steps[i]
 		*at[i] = j.Step
 	}
 	return joinConflicts(err)
