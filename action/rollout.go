@@ -141,7 +141,8 @@ func (r *rollout) run(ctx context.Context) error {
 // checkStatus returns an error if the revision does not roll out. A revision that had failed before
 // the rollout began may become ready nevertheless.
 func (r *rollout) checkStatus(rel *release.Release, followed bool) error {
-	e := &RolloutError{Release: rel.Name, Revision: rel.Revision, Status: rel.Info.Status, Description: rel.Info.Description}
+	e := &RolloutError{Release: rel.Name, Revision: rel.Revision, Status: rel.Info.Status,
+		Description: rel.Info.Description}
 	switch {
 	case rel.Info.Status == release.Uninstalled, rel.Info.Status == release.Uninstalling:
 		return e
