@@ -59,6 +59,10 @@ type deployment struct {
 	rendered *Rendered
 	payload  event.Payload
 	crds     crdWork
+	// moves is what has become of objects that the charts have moved.
+	moves *plan.Moves
+	// undone are the moves that a rollback undoes.
+	undone []plan.MovedObject
 
 	objects []*manifest.Object
 	// newNamespace creates the namespace if it does not exist.
@@ -294,7 +298,11 @@ func (d *deployment) readHistory(ctx context.Context) (err error) {
 // as scripts have left them, and plans their changes.
 func (d *deployment) validate(pre event.Event) step {
 	return func(ctx context.Context) error {
-		all, hooks, objects := splitHooks(pre.Data().Objects)
+		moved, err := d.applyMoves(pre.Data().Objects)
+		if err != nil {
+			return err
+		}
+		all, hooks, objects := splitHooks(moved)
 		d.payload.Objects = all
 		d.release.Manifest, d.release.Hooks = manifest.Format(objects), hooks
 		return d.makePlan(ctx, objects)

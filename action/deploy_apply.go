@@ -80,6 +80,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 	if err != nil {
 		return err
 	}
+	old, pending := d.withoutDefinitions(old)
 	hooks, err := hookObjects(d.release)
 	if err != nil {
 		return err
@@ -95,10 +96,12 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		Hooks:            hooks,
 		Running:          toRun,
 		HooksFirst:       len(d.hooksToRun(events[0])) > 0, // before the objects
-		Definitions:      d.crds.toWrite(),
+		Definitions:      d.crds.planned,
 		Validated:        validated,
 		Old:              old,
-		PendingDeletions: d.history.pendingDeletions(),
+		PendingDeletions: pending,
+		Adopted:          d.moves.Adopted,
+		Blocked:          d.moves.Blocked(known),
 		TakeOwnership:    d.applyOptions.TakeOwnership,
 		ServerSide:       d.release.ApplyMethod == release.ApplyServerSide,
 		Conflicts:        d.applyOptions.Conflicts,
@@ -110,6 +113,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 	if err != nil {
 		return err
 	}
+	d.markMoved()
 	d.release.PendingDeletions = nil
 	for _, s := range d.plan.Steps {
 		if s.Action == plan.Delete {
@@ -145,10 +149,7 @@ func (d *deployment) apply(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.writeObjects(ctx); err != nil {
-		return err
-	}
-	return d.removeObjects(ctx)
+	return runSteps(ctx, d.writeObjects, d.awaitMoved, d.removeObjects)
 }
 
 // waitStep returns the step that waits for all objects, or nil if the request does not wait.
@@ -191,6 +192,9 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		var due []plan.Step
 		for _, o := range manifest.ApplyOrder(batch) {
 			due = append(due, steps[o]...)
+		}
+		if err := d.deleteMoved(ctx, batch); err != nil {
+			return err
 		}
 		if err := d.config.Cluster.Execute(ctx, d.plan, due); err != nil {
 			return err

@@ -62,6 +62,9 @@ type Uninstalled struct {
 	Kept []*manifest.Object
 	// Deleted are the other objects, in the order of their deletion.
 	Deleted []*manifest.Object
+	// Definitions are the CRDs that the release has brought in crds/, which are not deleted. Those of
+	// subcharts are known if Moonhelm has recorded the release.
+	Definitions []string
 }
 
 // uninstallOperation is one uninstall.
@@ -132,6 +135,7 @@ func (w *uninstallOperation) makePlan(ctx context.Context) error {
 		}
 	}
 	manifest.SortUninstall(w.out.Deleted)
+	w.out.Definitions = definitionNames(history.last)
 	return nil
 }
 
@@ -181,6 +185,11 @@ func inventory(h *history) ([]*manifest.Object, error) {
 			add(o)
 		}
 	}
+	kept := map[string]bool{}
+	for _, m := range movesOf(h.last) {
+		kept[m.From.Name] = m.IsNowDefinition()
+	}
+	out = slices.DeleteFunc(out, func(o *manifest.Object) bool { return isDefinition(o) && kept[o.Name] })
 	for _, o := range h.pendingDeletions() {
 		if left, err := pendingObject(o); err == nil { // no object can have an unparsable name
 			add(left)

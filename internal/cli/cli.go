@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/cli/completion"
+	"github.com/moonhelm/moonhelm/internal/cli/crds"
 	"github.com/moonhelm/moonhelm/internal/cli/create"
 	"github.com/moonhelm/moonhelm/internal/cli/dependency"
 	"github.com/moonhelm/moonhelm/internal/cli/diff"
@@ -161,7 +162,7 @@ func commands() []command {
 		return docs.New(f, docs.Tree{New: New, Bash: completion.Bash})
 	}
 	return []command{
-		{"completion", completion.New, true}, {"create", create.New, false},
+		{"completion", completion.New, true}, {"crds", crds.New, true}, {"create", create.New, false},
 		{"dag", graph.NewDAG, true}, {"dependency", dependency.New, false}, {"diff", diff.New, true},
 		{"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
@@ -84,7 +85,7 @@ func diagnose(f finding) *diagnosis {
 			d.shared = withoutPods(p.Cause, t.Name)
 		}
 	} else if i >= 0 {
-		p.Cause = firstLine(details[i], maxCause)
+		p.Cause = truncate.Line(details[i], maxCause, "…")
 		details = slices.Delete(slices.Clone(details), i, i+1)
 		if !containerOfPod.MatchString(p.Cause) {
 			d.shared = withoutPods(eventCount.ReplaceAllString(p.Cause, ""), t.Name)

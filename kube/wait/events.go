@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/progress"
@@ -154,7 +155,7 @@ var numbers = regexp.MustCompile(`[0-9]+`)
 // add counts an event, and reports it if it is new, or has occurred twice as often as when it was
 // last reported.
 func (h *happenings) add(a *awaited, e eventItem, report progress.Func) {
-	message := firstLine(e.Message, maxCause)
+	message := truncate.Line(e.Message, maxCause, "…")
 	key := a.String() + "\x00" + e.Reason + "\x00" + numbers.ReplaceAllLiteralString(withoutPods(message, a.Name), "0")
 	o := h.byKey[key]
 	if o == nil {
@@ -175,7 +176,7 @@ func (h *happenings) add(a *awaited, e eventItem, report progress.Func) {
 		return
 	}
 	o.shown, o.at = o.total, now
-	text := firstLine(e.Reason, maxCause) + ": " + message
+	text := truncate.Line(e.Reason, maxCause, "…") + ": " + message
 	if o.total > 1 {
 		text += fmt.Sprintf(" (%d times)", o.total)
 	}

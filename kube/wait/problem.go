@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // A Problem is an object that is not what a wait was for, and why, as far as that is known.
@@ -194,7 +196,7 @@ func (e *PendingError) count() string {
 func (e *PendingError) named() string {
 	if e.total() == 1 {
 		if why := e.Problems[0].Cause; why != "" {
-			return ": " + firstLine(why, maxSummary)
+			return ": " + truncate.Line(why, maxSummary, "…")
 		}
 		return ""
 	}
@@ -274,7 +276,7 @@ func (e *FailedError) otherLines() []string {
 
 // Summary returns the error in one short line, for the description of a record.
 func (e *FailedError) Summary() string {
-	return fmt.Sprintf("%s failed: %s", e.Object, firstLine(e.Reason, maxSummary))
+	return fmt.Sprintf("%s failed: %s", e.Object, truncate.Line(e.Reason, maxSummary, "…"))
 }
 
 // Hint returns advice for the user of the command line if the wait gave up by a rule, else "".

@@ -156,6 +156,10 @@ func printResult(f *cmdutil.Factory, o Options, name string, res *action.Uninsta
 		for _, d := range res.Deleted {
 			fmt.Fprintf(f.Out, "would delete [%s] %s\n", term.SafeLine(d.Kind), term.SafeLine(d.Name))
 		}
+		for _, name := range res.Definitions {
+			fmt.Fprintf(f.Out, "would leave alone [CustomResourceDefinition] %s: definitions in crds/ are never deleted\n",
+				term.SafeLine(name))
+		}
 		if res.Release.Info.Status == release.Uninstalled && !o.KeepHistory {
 			fmt.Fprintln(f.Out, "would delete the rest of its history")
 		}
