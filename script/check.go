@@ -5,6 +5,7 @@ package script
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,11 +47,23 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	r := &request{session: s, chart: t.likelyOwner()}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Check, Body: map[string]any{
 		"charts": t.checkMessage(), "limits": limitsBody(s.limits), "events": changeable(),
+		"tests": testFiles(in.Chart),
 	}})
 	if err != nil {
 		return err
 	}
 	return s.findings(done.Body, in)
+}
+
+// testFiles returns the texts of the files of tests of a chart's scripts, by their names.
+func testFiles(c *chart.Chart) map[string]any {
+	out := map[string]any{}
+	for _, f := range c.Files {
+		if ok, _ := path.Match("tests/*_test.lua", f.Name); ok {
+			out[f.Name] = string(f.Data)
+		}
+	}
+	return out
 }
 
 // checkMessage returns the charts as [wire.Check] describes them. They get no permissions: no

@@ -17,6 +17,7 @@ type finding struct {
 	missing string
 	trouble *trouble // nil if there is none
 	details []string // see [Waiter.explainOne]
+	over    Limit    // the object's own timeout, if it is over
 }
 
 // problemsOf returns the problems of a wait in namespace. A problem with a cause is followed by
@@ -93,6 +94,7 @@ func diagnose(f finding) *diagnosis {
 	if p.Cause == p.Missing {
 		p.Missing = ""
 	}
+	p.Over = f.over
 	p.Details = withoutRepeated(details, p.Missing+"\n"+p.Cause)
 	return d
 }
