@@ -248,7 +248,8 @@ func sourcesOf(rel *release.Release) (names []string, out []DefinitionSource, er
 	if rel.Definitions != nil && json.Unmarshal(rel.Definitions, &recorded) == nil {
 		for _, r := range recorded {
 			names = append(names, r.Name)
-			out = append(out, DefinitionSource{Release: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Chart: r.Chart,
+			out = append(out, DefinitionSource{Release: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision,
+				Chart:  r.Chart,
 				Source: r.Source, Policy: r.Policy, Versions: r.Versions, digest: r.Digest})
 		}
 	}
@@ -308,7 +309,8 @@ func (d *deployment) recordDefinitions(c *chart.Chart) error {
 		if err != nil {
 			return err
 		}
-		out = append(out, recordedDefinition{Name: x.Name, Chart: nameAndVersion(x.chart.Metadata), Source: x.Source, Policy: x.policy,
+		out = append(out, recordedDefinition{Name: x.Name, Chart: nameAndVersion(x.chart.Metadata), Source: x.Source,
+			Policy:   x.policy,
 			Versions: versionsOf(object), Digest: digestOf(object)})
 	}
 	if len(out) > 0 {
@@ -346,7 +348,8 @@ func versionsOf(object map[string]any) []DefinitionVersion {
 }
 
 // read returns the definitions with the given names as they are in the cluster.
-func (d Definitions) read(ctx context.Context, names []string, sources map[string][]DefinitionSource) ([]Definition, error) {
+func (d Definitions) read(ctx context.Context, names []string,
+	sources map[string][]DefinitionSource) ([]Definition, error) {
 	out := make([]Definition, len(names))
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(parallelReads)

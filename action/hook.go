@@ -270,8 +270,8 @@ func (r *hookRunner) write(ctx context.Context, rel *release.Release, all []*hoo
 }
 
 func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*hookItem) error {
-	req, _ := r.watch.request(wait.Request{Objects: hookObjectsOf(all), Namespace: rel.Namespace, Grace: r.grace}, r.timeout,
-		true)
+	req := wait.Request{Objects: hookObjectsOf(all), Namespace: rel.Namespace, Grace: r.grace}
+	req, _ = r.watch.request(req, r.timeout, true)
 	return r.Cluster.Finish(ctx, req)
 }
 

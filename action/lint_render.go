@@ -140,10 +140,10 @@ func (w *linter) checkMoved(root *chart.Chart, names *movedNames, files []engine
 		return // lint.Objects reports the error
 	}
 	definitions, _ := parseCRDs(root) // lint.Chart reports the error
-	wrong, unrendered := plan.CheckMoves(plan.MoveInput{Moves: names.moves, Objects: objects, Definitions: definitions,
+	unrendered, err := plan.CheckMoves(plan.MoveInput{Moves: names.moves, Objects: objects, Definitions: definitions,
 		Namespace: w.req.Namespace, Charts: chartPaths(root), Root: root.Name()})
-	if wrong != nil {
-		w.add(lint.Error, chart.FileMetadata, 0, wrong.Error())
+	if err != nil {
+		w.add(lint.Error, chart.FileMetadata, 0, err.Error())
 	}
 	for _, e := range unrendered {
 		w.add(lint.Warning, chart.FileMetadata, 0, e.Error())

@@ -138,7 +138,7 @@ func (d *deployment) applyMoves(objects []*manifest.Object) ([]*manifest.Object,
 // definitions returns the definitions in crds/ of the charts if earlier revisions have any among
 // their objects, which may have moved there.
 func (d *deployment) definitions(old [][]*manifest.Object) ([]*manifest.Object, error) {
-	if !slices.ContainsFunc(old, func(objects []*manifest.Object) bool { return slices.ContainsFunc(objects, isDefinition) }) {
+	if !slices.ContainsFunc(slices.Concat(old...), isDefinition) {
 		return nil, nil
 	}
 	if d.restored() {
@@ -209,7 +209,9 @@ func (h *history) movesSince(ctx context.Context, records Storage, revision int)
 			continue
 		}
 		for _, m := range movesOf(rel) {
-			i := slices.IndexFunc(out, func(was plan.MovedObject) bool { return was.To == m.From && was.Definition == m.Definition })
+			i := slices.IndexFunc(out, func(was plan.MovedObject) bool {
+				return was.To == m.From && was.Definition == m.Definition
+			})
 			if i < 0 {
 				out = append(out, m)
 				continue
@@ -230,7 +232,8 @@ func (d *deployment) reverseMoves(old [][]*manifest.Object) error {
 	}
 	find := func(objects []*manifest.Object, r plan.Ref) *manifest.Object {
 		i := slices.IndexFunc(objects, func(o *manifest.Object) bool {
-			at := plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, d.release.Namespace), Name: o.Name}
+			at := plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind,
+				Namespace: orText(o.Namespace, d.release.Namespace), Name: o.Name}
 			return sameKind(r, at) || sameKind(at, r)
 		})
 		if i < 0 {
@@ -269,7 +272,9 @@ func (d *deployment) withoutDefinitions(old [][]*manifest.Object) ([][]*manifest
 	}
 	out := make([][]*manifest.Object, len(old))
 	for i, objects := range old {
-		out[i] = slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool { return isDefinition(o) && kept[o.Name] })
+		out[i] = slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool {
+			return isDefinition(o) && kept[o.Name]
+		})
 	}
 	pending = slices.DeleteFunc(pending, func(p release.PendingDeletion) bool {
 		return p.Kind == "CustomResourceDefinition" && kept[p.Name]
@@ -289,7 +294,8 @@ func (d *deployment) markMoved() {
 			continue // it has been parsed before
 		}
 		d.plan.Steps = append(d.plan.Steps, plan.Step{
-			Item:   plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}, Source: o.Source, Live: object},
+			Item: plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}, Source: o.Source,
+				Live: object},
 			Action: plan.Keep, Reason: keptDefinition, After: object, Moved: movedDefinition(d.moves, o)})
 	}
 }

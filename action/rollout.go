@@ -141,7 +141,8 @@ func (r *rollout) run(ctx context.Context) error {
 // checkStatus returns an error if the revision does not roll out. A revision that had failed before
 // the rollout began may become ready nevertheless.
 func (r *rollout) checkStatus(rel *release.Release, followed bool) error {
-	e := &RolloutError{Release: rel.Name, Revision: rel.Revision, Status: rel.Info.Status, Description: rel.Info.Description}
+	e := &RolloutError{Release: rel.Name, Revision: rel.Revision, Status: rel.Info.Status,
+		Description: rel.Info.Description}
 	switch {
 	case rel.Info.Status == release.Uninstalled, rel.Info.Status == release.Uninstalling:
 		return e
@@ -224,11 +225,14 @@ const (
 	lookEvery = time.Second
 	// maxFailedLooks is the number of them that may fail one after the other.
 	maxFailedLooks = 30
+	// undoLooks is the number of looks at a failed revision in which its client may begin to undo it.
+	undoLooks = 3
 )
 
-// recordChange returns the newest revision when it is another than rel, or rel is not pending.
+// recordChange returns the newest revision when it is another than rel, or rel is not pending. If rel
+// has failed, its client may be about to undo it.
 func (r *rollout) recordChange(ctx context.Context, rel *release.Release) (*release.Release, error) {
-	for failed := 0; ; {
+	for failed, undo := 0, 0; ; {
 		if err := linger.Sleep(ctx, lookEvery); err != nil {
 			return nil, &wait.PendingError{After: r.now().Sub(r.begun), Err: err, Problems: []wait.Problem{{
 				Kind: "Revision", Name: fmt.Sprint(rel.Revision), Missing: "still " + string(rel.Info.Status) + r.holder(rel)}}}
@@ -244,7 +248,12 @@ func (r *rollout) recordChange(ctx context.Context, rel *release.Release) (*rele
 		if len(records) == 0 {
 			return nil, &RolloutError{Release: rel.Name, Revision: rel.Revision, Status: release.Uninstalled}
 		}
-		if last := records[len(records)-1]; last.Revision != rel.Revision || !last.Status.Pending() {
+		last := records[len(records)-1]
+		if last.Revision == rel.Revision && last.Status == release.Failed && undo < undoLooks {
+			undo++
+			continue
+		}
+		if last.Revision != rel.Revision || !last.Status.Pending() {
 			next, err := r.Releases.Get(ctx, rel.Name, last.Revision)
 			if err == nil || !errors.Is(err, storage.ErrNotFound) {
 				return next, err

@@ -296,7 +296,7 @@ func batchName(n, all int, objects []*manifest.Object) string {
 // maxBatchNames is the number of groups of a batch that are named.
 const maxBatchNames = 3
 
-// hookLimits returns the longest timeout of the objects of a hook that have their own, or timeout.
+// hookTimeout returns the longest timeout of the objects of a hook that have their own, or timeout.
 func (s *watching) hookTimeout(h *release.Hook, all []*hookItem, timeout time.Duration) time.Duration {
 	if s == nil || h == nil {
 		return timeout

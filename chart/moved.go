@@ -135,7 +135,8 @@ func (m *Moved) validateNames(add func(field, format string, args ...any)) {
 func (m *Moved) validateCharts(add func(field, format string, args ...any)) {
 	for _, side := range m.sides() {
 		if name := side.Chart; name == "" || name != path.Clean(name) || path.IsAbs(name) || strings.HasPrefix(name, "..") {
-			add(side.field+".chart", `is %q, must be the path of a subchart, such as backend/db, or "." for the chart itself`, name)
+			add(side.field+".chart", `is %q, must be the path of a subchart, such as backend/db, or "." for the chart itself`,
+				name)
 		}
 	}
 	if m.From.Chart == m.To.Chart {

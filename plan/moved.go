@@ -121,6 +121,14 @@ type MovedError struct {
 
 func (e *MovedError) Error() string { return e.Field + " does not fit: " + e.Problem }
 
+// fail returns a [*MovedError] for the entry.
+func (e Move) fail(advice, format string, args ...any) error {
+	return &MovedError{Field: e.Field, Problem: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+// oneName is the advice for an object with several names.
+const oneName = "an object has one old name and one new one; a chain of moves has an entry for each: a to b, b to c"
+
 // Hint returns advice for the user of the command line.
 func (e *MovedError) Hint() string { return e.Advice }
 
@@ -193,7 +201,8 @@ func (m *mover) id(o *manifest.Object) movedID {
 }
 
 func (m *mover) index() error {
-	m.base, m.old, m.current = map[movedID]*manifest.Object{}, map[movedID]*manifest.Object{}, map[movedID]*manifest.Object{}
+	m.base, m.old = map[movedID]*manifest.Object{}, map[movedID]*manifest.Object{}
+	m.current = map[movedID]*manifest.Object{}
 	m.edges, m.moved = map[movedID]edge{}, map[movedID]bool{}
 	flat, err := manifest.Flatten(m.in.Objects)
 	if err != nil {
@@ -266,7 +275,8 @@ func (m *mover) moveDefinitions() {
 // declared reports whether an entry says that a CRD has moved to a directory.
 func (m *mover) declared(o *manifest.Object, directory string) bool {
 	return slices.ContainsFunc(m.in.Moves, func(e Move) bool {
-		return e.To.Directory == directory && (e.From.Name == "" || e.From.Name == o.Name) && isBelow(chartOf(o.Source), e.Chart)
+		return e.To.Directory == directory && (e.From.Name == "" || e.From.Name == o.Name) &&
+			isBelow(chartOf(o.Source), e.Chart)
 	})
 }
 
@@ -295,7 +305,8 @@ func (m *mover) moveCharts() error {
 			if !ok || rest != "" && rest[0] != '/' || to == "" && c != "" || !e.matchesKind(o) {
 				continue
 			}
-			if err := m.moveFromChart(e, o, strings.Trim(from+rest, "/"), lastOf(from, m.in.Root), lastOf(to, m.in.Root)); err != nil {
+			was, is := lastOf(from, m.in.Root), lastOf(to, m.in.Root)
+			if err := m.moveFromChart(e, o, strings.Trim(from+rest, "/"), was, is); err != nil {
 				return err
 			}
 		}
@@ -313,8 +324,7 @@ func (m *mover) checkChart(e Move, to string) error {
 	if near := suggest.Nearest(m.in.Charts, to); len(near) > 0 {
 		problem += fmt.Sprintf("; did you mean %q?", strings.TrimPrefix(near[0], e.Chart+"/"))
 	}
-	return &MovedError{Field: e.Field, Problem: problem,
-		Advice: "the path is that of names or aliases in dependencies, such as backend/db"}
+	return e.fail("the path is that of names or aliases in dependencies, such as backend/db", "%s", problem)
 }
 
 func lastOf(c, root string) string {
@@ -346,9 +356,8 @@ func (m *mover) moveFromChart(e Move, o *manifest.Object, from, fromName, toName
 		return nil
 	}
 	if e.Recreate == nil {
-		return &MovedError{Field: e.Field, Problem: fmt.Sprintf("%s is called %s in %s, and recreate is not set", before, o.Name,
-			placeOf(chartOf(o.Source))),
-			Advice: "recreate: true creates objects under their new names and deletes the old ones, false keeps the old names"}
+		return e.fail("recreate: true creates objects under their new names and deletes the old ones, false keeps the "+
+			"old names", "%s is called %s in %s, and recreate is not set", before, o.Name, placeOf(chartOf(o.Source)))
 	}
 	if _, taken := m.edges[id]; !taken {
 		m.edges[id] = edge{was, e}
@@ -380,7 +389,8 @@ func (m *mover) warnOfLeft(e Move, from string) {
 	}
 	for _, o := range m.in.Old[0] {
 		id := m.id(o)
-		if o.Name != "" && isBelow(chartOf(o.Source), from) && from != "" && m.current[id] == nil && !to[id] && e.matchesKind(o) &&
+		left := o.Name != "" && m.current[id] == nil && !to[id]
+		if left && from != "" && isBelow(chartOf(o.Source), from) && e.matchesKind(o) &&
 			!slices.Contains(m.out.Definitions, o) {
 			m.warn("%s: chart %s has no successor of %s, which is deleted", e.Field, e.To.Chart, o)
 		}
@@ -404,12 +414,11 @@ func (m *mover) readEdges() error {
 			continue // the names differ for other values
 		}
 		if other, twice := m.edges[to]; twice && other.from != from {
-			return &MovedError{Field: e.Field, Problem: fmt.Sprintf("%s/%s has moved from %s already, by %s", to.kind, to.name, other.from.name,
-				other.move.Field), Advice: "an object has one old name; a chain of moves has an entry for each: a to b, b to c"}
+			return e.fail(oneName, "%s/%s has moved from %s already, by %s", to.kind, to.name, other.from.name,
+				other.move.Field)
 		}
 		if other, twice := sources[from]; twice && other.To != e.To {
-			return &MovedError{Field: e.Field, Problem: fmt.Sprintf("%s/%s has moved to %s already, by %s", from.kind, from.name, other.To.Name,
-				other.Field), Advice: "an object has one new name; a chain of moves has an entry for each: a to b, b to c"}
+			return e.fail(oneName, "%s/%s has moved to %s already, by %s", from.kind, from.name, other.To.Name, other.Field)
 		}
 		sources[from], m.edges[to] = e, edge{from, e}
 	}
@@ -444,12 +453,12 @@ func (m *mover) moveName(o *manifest.Object, to movedID) error {
 			return nil // no revision has an old name
 		}
 		if seen[next.from] {
-			return &MovedError{Field: e.Field, Problem: fmt.Sprintf("the entries for %s lead back to it", o),
-				Advice: "two objects cannot exchange their names: give one of them a third name"}
+			return e.fail("two objects cannot exchange their names: give one of them a third name",
+				"the entries for %s lead back to it", o)
 		}
 		if m.current[next.from] != nil {
-			return &MovedError{Field: next.move.Field, Problem: fmt.Sprintf("the chart renders both %s and %s/%s, which it has moved from", o,
-				next.from.kind, next.from.name), Advice: "remove the entry, or the template of the old object"}
+			return next.move.fail("remove the entry, or the template of the old object",
+				"the chart renders both %s and %s/%s, which it has moved from", o, next.from.kind, next.from.name)
 		}
 		id = next.from
 		seen[id] = true
@@ -476,9 +485,8 @@ func (m *mover) pair(was, o *manifest.Object, e Move, recreate, deleteFirst bool
 		return err
 	}
 	if why := losesData(o.Kind, after); why != "" && !Replaceable(Step{Item: Item{New: after}}) {
-		return &MovedError{Field: e.Field, Problem: fmt.Sprintf("recreating %s as %s loses data: %s", was, o, why),
-			Advice: "recreate: false keeps the object under its old name; the annotation " + replaceAnnotation + `: "true" on the object ` +
-				"accepts the loss"}
+		return e.fail("recreate: false keeps the object under its old name; the annotation "+replaceAnnotation+
+			`: "true" on the object accepts the loss`, "recreating %s as %s loses data: %s", was, o, why)
 	}
 	if deleteFirst {
 		moved.DeleteFirst = "as " + e.Field + " says"
@@ -539,8 +547,8 @@ func (m *mover) checkTargets() error {
 			}
 		}
 		if near := suggest.Nearest(names, to.name); len(near) > 0 {
-			return &MovedError{Field: e.move.Field, Problem: fmt.Sprintf("the chart renders no %s/%s, and %s would be deleted; did you mean %q?",
-				to.kind, to.name, was, near[0]), Advice: "to.name is the name as the chart renders it for the release"}
+			return e.move.fail("to.name is the name as the chart renders it for the release",
+				"the chart renders no %s/%s, and %s would be deleted; did you mean %q?", to.kind, to.name, was, near[0])
 		}
 		m.warn("%s: the chart renders no %s/%s, and %s is deleted", e.move.Field, to.kind, to.name, was)
 	}
@@ -551,14 +559,14 @@ func (m *mover) checkTargets() error {
 // CheckMoves returns what is wrong with the entries of "moved" for a new release: those that
 // contradict the objects, and those whose new object the chart does not render. The latter may be right
 // for other values.
-func CheckMoves(in MoveInput) (wrong error, unrendered []*MovedError) {
+func CheckMoves(in MoveInput) (unrendered []*MovedError, err error) {
 	in.Old = nil
-	if _, wrong = ApplyMoves(in); wrong != nil {
-		return wrong, nil
+	if _, err := ApplyMoves(in); err != nil {
+		return nil, err
 	}
 	m := &mover{in: in, out: &Moves{}}
 	if err := cmp.Or(m.index(), m.readEdges()); err != nil {
-		return err, nil
+		return nil, err
 	}
 	for to, e := range m.edges {
 		if m.current[to] != nil || m.hasEdgeFrom(to) {
@@ -577,7 +585,7 @@ func CheckMoves(in MoveInput) (wrong error, unrendered []*MovedError) {
 		unrendered = append(unrendered, &MovedError{Field: e.move.Field, Problem: problem})
 	}
 	slices.SortFunc(unrendered, func(a, b *MovedError) int { return strings.Compare(a.Error(), b.Error()) })
-	return nil, unrendered
+	return unrendered, nil
 }
 
 // hasEdgeFrom reports whether an object has moved on from a name.

@@ -130,8 +130,8 @@ func (m *mover) renamed(o *manifest.Object, byObject map[movedID]rename) (*manif
 		w.written = true
 	}
 	for _, place := range w.mentions {
-		m.warn("%s (%s): %s has a name of the chart in its text, and the object keeps its old name: make the text of a value", o, o.Source,
-			place)
+		m.warn("%s (%s): %s has a name of the chart in its text, and the object keeps its old name: make the text of a "+
+			"value", o, o.Source, place)
 	}
 	if !w.written {
 		return o, nil
@@ -172,7 +172,8 @@ type refWriter struct {
 
 // nameFields are the fields with the name of an object of a kind.
 var nameFields = map[string]string{
-	"serviceAccountName": "ServiceAccount", "serviceAccount": "ServiceAccount", "secretName": "Secret", "claimName": "PersistentVolumeClaim",
+	"serviceAccountName": "ServiceAccount", "serviceAccount": "ServiceAccount", "secretName": "Secret",
+	"claimName":   "PersistentVolumeClaim",
 	"serviceName": "Service", "volumeName": "PersistentVolume", "storageClassName": "StorageClass",
 	"priorityClassName": "PriorityClass", "ingressClassName": "IngressClass", "runtimeClassName": "RuntimeClass",
 }
@@ -296,7 +297,8 @@ func (r rename) mentionedIn(s string) bool {
 			return false
 		}
 		before, after := rest[:i], rest[i+len(r.from.Name):]
-		if !strings.ContainsAny(before[max(0, len(before)-1):], nameRunes) && !strings.ContainsAny(after[:min(1, len(after))], nameRunes) {
+		previous, next := before[max(0, len(before)-1):], after[:min(1, len(after))]
+		if !strings.ContainsAny(previous+next, nameRunes) {
 			return true
 		}
 		rest = after

@@ -204,14 +204,14 @@ func TestMovedReferences(t *testing.T) {
 func TestCheckMoves(t *testing.T) {
 	in := plan.MoveInput{Namespace: "ns", Objects: rendered(t, "Deployment frontend"),
 		Moves: movesOf(t, "- {kind: Deployment, from: {name: a}, to: {name: frontent}, recreate: true}\n- {kind: Service, from: {name: a}, to: {name: b}, recreate: true}\n- {kind: Service, from: {name: b}, to: {name: c}, recreate: true}\n")}
-	wrong, unrendered := plan.CheckMoves(in)
+	unrendered, wrong := plan.CheckMoves(in)
 	want := "[web/Chart.yaml: moved[0] does not fit: the chart renders no Deployment/frontent; did you mean \"frontend\"? web/Chart.yaml: moved[2] does not fit: the chart renders no Service/c]"
 	if got := fmt.Sprint(unrendered); wrong != nil || got != want {
 		t.Errorf("got %v and %s, want %s", wrong, got, want)
 	}
 	in.Moves = movesOf(t, "- {kind: Deployment, from: {name: frontend}, to: {name: frontend2}, recreate: true}\n")
 	in.Objects = rendered(t, "Deployment frontend", "Deployment frontend2")
-	if wrong, _ := plan.CheckMoves(in); wrong == nil {
+	if _, wrong := plan.CheckMoves(in); wrong == nil {
 		t.Error("a chart that renders both is right")
 	}
 }

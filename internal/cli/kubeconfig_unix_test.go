@@ -106,6 +106,7 @@ var commandUses = map[string]struct {
 	"show readme":           {offline, "chart"},
 	"show values":           {offline, "chart"},
 	"status":                {cluster, "a"},
+	"rollout":               {cluster, "a"},
 	"template":              {namespace, "a chart"},
 	"test":                  {cluster, "a"},
 	"uninstall":             {cluster, "a"},

@@ -85,7 +85,7 @@ type timeouts struct {
 	own *map[string]time.Duration
 }
 
-func (t timeouts) Type() string { return "duration" }
+func (t timeouts) Type() string { return "time" }
 
 func (t timeouts) String() string {
 	if t.all == nil {
@@ -97,15 +97,15 @@ func (t timeouts) String() string {
 func (t timeouts) Set(text string) error {
 	name, value, named := strings.Cut(text, "=")
 	if !named {
-		d, err := time.ParseDuration(text)
-		if err == nil {
-			*t.all = d
-		}
-		return err
+		value = text
 	}
 	d, err := time.ParseDuration(value)
-	if err != nil || d <= 0 || name == "" {
-		return fmt.Errorf("want a time such as 10m, or NAME=TIME such as database=10m or Job/migrate=10m")
+	if err != nil || named && (d <= 0 || name == "") {
+		return errors.New("must be a duration such as 90s or 5m, or NAME=TIME such as database=10m or Job/migrate=10m")
+	}
+	if !named {
+		*t.all = d
+		return nil
 	}
 	if *t.own == nil {
 		*t.own = map[string]time.Duration{}

@@ -184,7 +184,8 @@ func (d *definitionChange) problems(ctx context.Context, owner kube.Owner) ([]De
 }
 
 func (d *definitionChange) problem(rule DefinitionRule, remedy, format string, args ...any) DefinitionProblem {
-	return DefinitionProblem{Name: d.step.Name, Source: d.step.Source, Rule: rule, Text: fmt.Sprintf(format, args...), Remedy: remedy}
+	return DefinitionProblem{Name: d.step.Name, Source: d.step.Source, Rule: rule, Text: fmt.Sprintf(format, args...),
+		Remedy: remedy}
 }
 
 func (d *definitionChange) identity() []DefinitionProblem {
@@ -254,7 +255,8 @@ func (d *definitionChange) servedVersions(ctx context.Context) ([]DefinitionProb
 		if names := used[at]; len(names) > 0 {
 			_, version, _ := strings.Cut(at, "/")
 			p := d.problem(RuleServed, "keep the version with served: true until all clients use another one, or with "+
-				"served: false to end it", "drops version %s, in which objects were written (%s)", version, strings.Join(names, ", "))
+				"served: false to end it", "drops version %s, in which objects were written (%s)", version,
+				strings.Join(names, ", "))
 			p.Versions, p.Objects = []string{version}, names
 			out = append(out, p)
 		}
@@ -335,9 +337,10 @@ func (d *definitionChange) narrowed(v definitionVersion) []*fieldSchema {
 		}
 	}
 	add(d.after.version(v.Name))
-	was0, is0 := d.before.storage(), d.after.storage()
-	if d.after.Conversion.Strategy != "Webhook" && was0 != nil && is0 != nil && was0.Name != is0.Name && is0.Name != v.Name {
-		add(is0)
+	before, after := d.before.storage(), d.after.storage()
+	moves := before != nil && after != nil && before.Name != after.Name && after.Name != v.Name
+	if moves && d.after.Conversion.Strategy != "Webhook" {
+		add(after)
 	}
 	return out
 }
@@ -358,8 +361,10 @@ func nameOf(object map[string]any) string {
 
 // eachObject calls fn with the objects of the definition in all namespaces, page by page, until it
 // returns false.
-func (d *definitionChange) eachObject(ctx context.Context, version string, metadata bool, fn func(map[string]any) bool) error {
-	path := "/apis/" + url.PathEscape(d.before.Group) + "/" + url.PathEscape(version) + "/" + url.PathEscape(d.before.Names.Plural)
+func (d *definitionChange) eachObject(ctx context.Context, version string, metadata bool,
+	fn func(map[string]any) bool) error {
+	path := "/apis/" + url.PathEscape(d.before.Group) + "/" + url.PathEscape(version) + "/" +
+		url.PathEscape(d.before.Names.Plural)
 	query := url.Values{"limit": {strconv.Itoa(api.ListPage)}}
 	var header http.Header
 	if metadata {

@@ -76,7 +76,8 @@ func (o *watcher) follow(t *api.Target, k *knownPod, s api.ContainerStatus, else
 	key := streamKey{k.Metadata.UID, s.Name, s.RestartCount}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || o.streams[key] != nil || len(o.streams) >= maxAllStreams || o.active >= maxStreams || o.session.isFull() {
+	full := len(o.streams) >= maxAllStreams || o.active >= maxStreams || o.session.isFull()
+	if o.closed || o.streams[key] != nil || full {
 		return // if there are too many, the next change of the pod tries again
 	}
 	l := &stream{watcher: o, from: pod, target: t, tokens: burstLines, filled: time.Now(),

@@ -148,7 +148,8 @@ func (e *PendingError) MoreTime() string {
 	case !e.TimedOut():
 		return ""
 	case e.Expired != "":
-		return fmt.Sprintf("--timeout %s=%s gives it more time than %s", e.Expired, elapsed(2*e.Limit.Timeout), e.Limit.Origin)
+		more := elapsed(2 * e.Limit.Timeout)
+		return fmt.Sprintf("--timeout %s=%s gives it more time than %s", e.Expired, more, e.Limit.Origin)
 	}
 	return "--timeout gives it more time"
 }

@@ -83,9 +83,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if watch == nil {
 		watch = &wait.Watch{}
 	}
-	out, err := action.Rollout{Config: config}.Run(ctx, action.RolloutRequest{Name: o.Name, WaitOptions: action.WaitOptions{
-		Jobs: o.Jobs, Timeout: o.Timeout, Timeouts: o.Timeouts, GiveUpAfter: o.GiveUp.After, Watch: watch,
-	}})
+	options := action.WaitOptions{Jobs: o.Jobs, Timeout: o.Timeout, Timeouts: o.Timeouts, GiveUpAfter: o.GiveUp.After,
+		Watch: watch}
+	out, err := action.Rollout{Config: config}.Run(ctx, action.RolloutRequest{Name: o.Name, WaitOptions: options})
 	if out == nil {
 		return err
 	}
