@@ -182,7 +182,8 @@ func (w *installOperation) checkName() error {
 	switch st := p.last.Info.Status; {
 	case w.req.Replace && (st == release.Uninstalled || st == release.Failed):
 		return nil
-	case (w.lock != nil || w.rebase) && p.deployed == nil && len(p.interrupted) > 0 && p.interrupted[len(p.interrupted)-1] == p.last:
+	case (w.lock != nil || w.rebase) && p.deployed == nil && len(p.interrupted) > 0 &&
+		p.interrupted[len(p.interrupted)-1] == p.last:
 		return nil
 	}
 	return &NameInUseError{Name: w.req.Name, Status: p.last.Info.Status, Deployed: p.deployed != nil}

@@ -47,14 +47,16 @@ func deployOptions(req DeployRequest) planfile.Options {
 func waitOptions(w WaitOptions, a ApplyOptions) planfile.Options {
 	return planfile.Options{
 		Wait: w.Wait, WaitForJobs: w.Jobs, LegacyWait: w.Legacy, Timeout: w.Timeout, ReadinessTimeout: w.ReadinessTimeout,
-		GiveUpAfter: w.GiveUpAfter, Timeouts: w.Timeouts, ServerSide: a.ServerSide, Conflicts: string(a.Conflicts), ForceReplace: a.ForceReplace,
+		GiveUpAfter: w.GiveUpAfter, Timeouts: w.Timeouts, ServerSide: a.ServerSide,
+		Conflicts: string(a.Conflicts), ForceReplace: a.ForceReplace,
 		TakeOwnership: a.TakeOwnership,
 	}
 }
 
 func rollbackOptions(req RollbackRequest) planfile.Options {
 	o := waitOptions(req.WaitOptions, req.ApplyOptions)
-	o.Description, o.NoHooks, o.CleanupOnFail, o.MaxHistory = req.Description, req.NoHooks, req.CleanupOnFail, req.MaxHistory
+	o.Description, o.NoHooks = req.Description, req.NoHooks
+	o.CleanupOnFail, o.MaxHistory = req.CleanupOnFail, req.MaxHistory
 	return o
 }
 

@@ -385,7 +385,8 @@ func (d *deployment) asStale(ctx context.Context, req apply.Request, err error) 
 	if errors.As(err, &foreign) {
 		var list []planfile.Difference
 		for _, c := range foreign.Conflicts {
-			list = append(list, planfile.Difference{Subject: c.Object, Then: []string{"create"}, Now: []string{"exists: " + c.Reason}})
+			list = append(list, planfile.Difference{Subject: c.Object, Then: []string{"create"},
+				Now: []string{"exists: " + c.Reason}})
 		}
 		return newStaleError(d.held, list)
 	}
@@ -427,7 +428,8 @@ type StaleError struct {
 
 func (e *StaleError) Error() string {
 	return fmt.Sprintf("the plan of %s to %s release %q no longer holds; - is the plan, + is now:\n%s",
-		e.Created.Format(time.RFC3339), e.Operation, e.Release, strings.TrimSuffix(planfile.FormatDifferences(e.Differences), "\n"))
+		e.Created.Format(time.RFC3339), e.Operation, e.Release,
+		strings.TrimSuffix(planfile.FormatDifferences(e.Differences), "\n"))
 }
 
 // Hint says how to go on.

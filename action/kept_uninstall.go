@@ -122,7 +122,8 @@ func (w *uninstallOperation) planSteps(ctx context.Context) error {
 	for i := range w.steps.Steps {
 		// The annotation of the live object keeps an object that a chart drops; only that of the
 		// manifest keeps one of a release that is uninstalled.
-		if s := &w.steps.Steps[i]; s.Action == plan.Keep && strings.HasPrefix(s.Reason, keepPolicy) && isOwned(s.Live, owner) {
+		s := &w.steps.Steps[i]
+		if s.Action == plan.Keep && strings.HasPrefix(s.Reason, keepPolicy) && isOwned(s.Live, owner) {
 			s.Action, s.Reason, s.After = plan.Delete, "", nil
 		}
 	}

@@ -121,7 +121,8 @@ func shortDigest(digest string) string {
 
 func (d *Document) digestLines() []string {
 	var lines []string
-	for _, part := range [][2]string{{"chart", d.Digests.Chart}, {"scripts", d.Digests.Scripts}, {"values", d.Digests.Values},
+	for _, part := range [][2]string{{"chart", d.Digests.Chart}, {"scripts", d.Digests.Scripts},
+		{"values", d.Digests.Values},
 		{"manifest", d.Digests.Manifest}, {"hooks", d.Digests.Hooks}} {
 		text := "none"
 		if part[1] != "" {

@@ -151,7 +151,8 @@ func (e *RecipientError) Unwrap() error { return e.Err }
 
 // Hint says what a recipient is.
 func (e *RecipientError) Hint() string {
-	return "a recipient is the public key that age-keygen prints, such as age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
+	return "a recipient is the public key that age-keygen prints, such as " +
+		"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
 }
 
 // A SealedError is returned if a sealed plan cannot be opened. With Err nil no identity was given.

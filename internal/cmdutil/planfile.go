@@ -13,7 +13,8 @@ import (
 
 // ReadPlan reads the file of a plan. With keys.Verify it verifies its signature, and returns the
 // signer.
-func ReadPlan(ctx context.Context, f *Factory, path string, keys VerifyFlags) (doc *planfile.Document, signer string, err error) {
+func ReadPlan(ctx context.Context, f *Factory, path string, keys VerifyFlags) (
+	doc *planfile.Document, signer string, err error) {
 	var data []byte
 	if keys.Verify {
 		var verified bytes.Buffer

@@ -39,7 +39,8 @@ Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
 	}
 	bindBareUpgrade(cmd, f)
 	bindColor(cmd.PersistentFlags(), f)
-	cmd.AddCommand(upgrade(f, ofDiff), rollback(f, false), uninstall(f, false), revision(f), release(f), local(f), version(f))
+	cmd.AddCommand(upgrade(f, ofDiff), rollback(f, false), uninstall(f, false),
+		revision(f), release(f), local(f), version(f))
 	if ignore, _ := strconv.ParseBool(f.Getenv("HELM_DIFF_IGNORE_UNKNOWN_FLAGS")); ignore {
 		for _, c := range append(cmd.Commands(), cmd) {
 			c.FParseErrWhitelist.UnknownFlags = true
