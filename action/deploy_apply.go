@@ -74,7 +74,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 	if err != nil {
 		return err
 	}
-	d.plan, err = d.config.Cluster.Plan(ctx, apply.Request{
+	request := apply.Request{
 		Owner:            d.owner(),
 		New:              manifest.ApplyOrder(known),
 		Hooks:            hooks,
@@ -91,8 +91,9 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		ForceReplace:     d.applyOptions.ForceReplace,
 		ServerDryRun:     d.serverDryRun,
 		Permissions:      d.recordPermissions(),
-	})
-	if err != nil {
+	}
+	d.restore.prepare(&request)
+	if d.plan, err = d.config.Cluster.Plan(ctx, request); err != nil {
 		return err
 	}
 	d.release.PendingDeletions = nil
@@ -102,6 +103,24 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		}
 	}
 	return nil
+}
+
+// restoring is the part of a plan that undoes drift.
+type restoring struct {
+	drift   plan.DriftOptions
+	inPlace bool // records nothing
+}
+
+// prepare makes r the request for a plan that undoes drift, unless s is nil.
+func (s *restoring) prepare(r *apply.Request) {
+	if s == nil {
+		return
+	}
+	// The objects were validated when they were installed. Those of interrupted repairs are the same.
+	r.Restore, r.Validated, r.Old = &s.drift, true, r.Old[:1]
+	if s.inPlace {
+		r.Permissions = nil
+	}
 }
 
 // recordPermissions returns the permissions that writing the release's records needs.

@@ -37,6 +37,17 @@ func (f *Factory) Cluster() (*kube.Client, error) {
 // the records, and a locker that waits up to timeout for the release's lock. The caller may change
 // it.
 func (f *Factory) Config(s ScriptFlags, a ApplyFlags, timeout time.Duration) (*action.Config, error) {
+	return f.configIn(f.Namespace(), s, a, timeout)
+}
+
+// ConfigIn is like [Factory.Config] for the releases of a namespace, without scripts and with the
+// defaults of the flags for applying objects.
+func (f *Factory) ConfigIn(namespace string, timeout time.Duration) (*action.Config, error) {
+	return f.configIn(namespace, ScriptFlags{}, ApplyFlags{}, timeout)
+}
+
+func (f *Factory) configIn(namespace string, s ScriptFlags, a ApplyFlags, timeout time.Duration) (*action.Config,
+	error) {
 	tuneGC()
 	config, err := f.Offline(s)
 	if err != nil {
@@ -46,12 +57,12 @@ func (f *Factory) Config(s ScriptFlags, a ApplyFlags, timeout time.Duration) (*a
 	if err != nil {
 		return nil, err
 	}
-	records, err := f.Records(f.Namespace())
+	records, err := f.Records(namespace)
 	if err != nil {
 		return nil, err
 	}
 	config.Cluster, config.Releases = action.NewCluster(cluster, a.ClusterOptions()), records
-	config.Locker = lock.New(cluster, records, f.Namespace(), lock.Options{Timeout: timeout, Progress: f.Report()})
+	config.Locker = lock.New(cluster, records, namespace, lock.Options{Timeout: timeout, Progress: f.Report()})
 	config.ConfirmHooks = f.confirmHooks(s.Yes)
 	return config, nil
 }
