@@ -77,7 +77,7 @@ func (a *addedFinder) fields(path []pathStep, name string, f field, olds []map[s
 				continue
 			}
 		}
-		if !set && !hasHelm(within) {
+		if !set && !hasHelm(within) && (want == nil || !a.sameValue(name, key, want, live[key])) {
 			a.add(here, want, live[key], within)
 		}
 	}
@@ -97,7 +97,7 @@ func (a *addedFinder) wanted(name, key string, olds []map[string]any) (want any,
 
 // isShared reports whether several managers have set what is in a map, or other clients add to it.
 func (a *addedFinder) isShared(name, key string, owners []owner) bool {
-	if a.isLabels(name, key) {
+	if a.isLabels(name, key) || a.builtIn && key == "metadata" {
 		return true
 	}
 	return len(owners) > 1 && slices.ContainsFunc(owners, func(o owner) bool { return len(o.fields) > 0 })

@@ -24,7 +24,7 @@ type allowance struct {
 func (a allowance) of(f DriftedField) string {
 	for _, rule := range []func(DriftedField) string{
 		func(f DriftedField) string { return a.ignored(f.steps, f.Manager) },
-		a.scaled, a.yielded, a.restarted, a.injectedCA, a.aggregated, a.onAdmission, a.byController,
+		a.scaled, a.yielded, a.restarted, a.bound, a.injectedCA, a.aggregated, a.onAdmission, a.byController,
 	} {
 		if why := rule(f); why != "" {
 			return why
@@ -103,6 +103,25 @@ func (a allowance) restarted(f DriftedField) string {
 		return "restarted by " + f.Manager.String()
 	case lastApplied:
 		return "a note of kubectl"
+	}
+	return ""
+}
+
+// bound allows what Kubernetes' own controllers add whatever they are called: distributions run them
+// in one program.
+func (a allowance) bound(f DriftedField) string {
+	if f.Kind != DriftAdded {
+		return ""
+	}
+	if a.item.Kind == "PersistentVolumeClaim" && f.Path == "spec.volumeName" {
+		return "the volume that the claim is bound to"
+	}
+	name := f.steps[len(f.steps)-1].name
+	for _, domain := range []string{"pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/",
+		"deployment.kubernetes.io/", "control-plane.alpha.kubernetes.io/", "endpoints.kubernetes.io/"} {
+		if strings.HasPrefix(name, domain) && f.steps[0].name == "metadata" {
+			return "added by a controller of Kubernetes"
+		}
 	}
 	return ""
 }
@@ -186,7 +205,7 @@ func isController(manager string) bool {
 	name := strings.ToLower(manager)
 	exact := []string{"kubelet", "kube-scheduler", "kube-apiserver", "kube-proxy", "manager", "cainjector", "certgen",
 		"kube-webhook-certgen", "pilot-discovery", "istiod", "keda", "velero", "flagger", "external-dns", "longhorn-manager",
-		"kyverno", "gatekeeper", "crossplane", "node-problem-detector", "cilium", "calico-node", "kueue", "volcano"}
+		"kyverno", "gatekeeper", "crossplane", "k3s", "rke2", "k0s", "kubelite", "node-problem-detector", "cilium", "calico-node", "kueue", "volcano"}
 	if slices.Contains(exact, name) {
 		return true
 	}
