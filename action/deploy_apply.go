@@ -190,7 +190,9 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		}
 	}
 	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: summary(d.plan)})
-	d.reportConflicts()
+	if d.restore == nil { // the drift itself says whose fields are taken back
+		d.reportConflicts()
+	}
 	for i, batch := range batches {
 		var due []plan.Step
 		for _, o := range manifest.ApplyOrder(batch) {

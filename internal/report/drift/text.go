@@ -141,10 +141,14 @@ func (w *textWriter) by(m plan.Manager) string {
 	if m.Name == "" {
 		return ""
 	}
-	if m.Time == "" {
-		return " (" + m.String() + ")"
+	parts := []string{m.Name}
+	if m.Subresource != "" {
+		parts = append(parts, "subresource "+m.Subresource)
 	}
-	return " (" + m.String() + ", " + w.time(m.Time) + ")"
+	if m.Time != "" {
+		parts = append(parts, w.time(m.Time))
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 func (w *textWriter) time(text string) string {
