@@ -372,7 +372,7 @@ func TestDriftInjected(t *testing.T) {
 				if count >= 2*len(all) {
 					in = all[i%len(all)]
 				}
-				d.check(t, in, random.IntN(9), managers[random.IntN(len(managers))])
+				d.check(t, in, 2+random.IntN(8), managers[random.IntN(len(managers))])
 			}
 		})
 	}
