@@ -48,6 +48,8 @@ type ReleaseDrift struct {
 	// Installed is the time of its deployment.
 	Revision  int
 	Installed time.Time
+	// Unfinished is set if a repair was interrupted or has failed: another one completes it.
+	Unfinished bool
 	// Objects are in the order of the manifest, those without a difference included.
 	Objects []plan.ObjectDrift
 	// Err is the reason why the release could not be compared, or nil.
@@ -172,7 +174,7 @@ func (f *installation) set(h *history) error {
 		return &NotInstalledError{Name: h.name, Status: h.newest().Status}
 	}
 	f.drift = ReleaseDrift{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision,
-		Installed: rel.Info.LastDeployed}
+		Installed: rel.Info.LastDeployed, Unfinished: h.last != h.deployed && checkRepairable(h) == nil}
 	var err error
 	f.request, err = h.driftRequest()
 	return err

@@ -41,8 +41,8 @@ type repairOperation struct {
 var errNoDrift = errors.New("nothing has drifted")
 
 // Run repairs the release, under its lock and by its record alone: hooks and scripts do not run. It
-// returns the drift that it has found, with the revision of the release afterwards; without drift
-// it writes nothing. It returns a [*RepairStateError] if the newest revision is not deployed, and
+// returns the drift that it has found, with the revision of the release afterwards. Without drift, and
+// without an earlier repair to complete, it writes nothing. It returns a [*RepairStateError] if the newest revision is not deployed, and
 // else the errors of [Rollback.Run].
 func (r Repair) Run(ctx context.Context, req RepairRequest) (*ReleaseDrift, error) {
 	w := r.operation(req)
@@ -102,7 +102,7 @@ func (w *repairOperation) prepare(ctx context.Context) error {
 	if err := w.findDrift(ctx); err != nil {
 		return err
 	}
-	if !w.drift.Drifted() {
+	if w.drift.Unfinished = h.last != h.deployed; !w.drift.Drifted() && !w.drift.Unfinished {
 		return errNoDrift
 	}
 	now := w.config.now()

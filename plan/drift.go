@@ -99,6 +99,9 @@ func keyStep(key string) pathStep { return pathStep{element: element{name: key}}
 // orderSuffix follows the path of a list in a [Difference] if only its order differs.
 const orderSuffix = " (order)"
 
+// isOrder reports whether only the order of a list's items differs.
+func (d Difference) isOrder() bool { return strings.HasSuffix(d.Path, orderSuffix) }
+
 // walkOrder adds a list whose items differ only in their order.
 func walkOrder(out *[]Difference, path []pathStep, key string, n *node, patch, live map[string]any) {
 	list, ok := strings.CutPrefix(key, orderPrefix)

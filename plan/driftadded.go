@@ -17,11 +17,7 @@ func addedFields(item Item, managers managedEntries) []DriftedField {
 	m := mergerOf(item)
 	m.forDrift = true
 	a := addedFinder{merger: m}
-	owners := make([]owner, 0, len(managers))
-	for _, e := range managers {
-		owners = append(owners, owner{e.Manager, e.fields})
-	}
-	a.fields(nil, "", m.rootField(item.Ref), oldObjects(item), item.Live, owners)
+	a.fields(nil, "", m.rootField(item.Ref), oldObjects(item), item.Live, managers.owners())
 	return a.found
 }
 

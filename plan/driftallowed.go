@@ -17,6 +17,7 @@ const IgnoreDriftAnnotation = "helm.sh/ignore-drift"
 type allowance struct {
 	options   DriftOptions
 	item      Item
+	managers  managedEntries
 	installed map[string]any // the manifest
 }
 
@@ -167,7 +168,7 @@ func (a allowance) aggregated(f DriftedField) string {
 // onAdmission allows a value that is still as the release's own write has left it: the server or an
 // admission webhook has changed it then. It does not for an object that another release has taken.
 func (a allowance) onAdmission(f DriftedField) string {
-	if !IsHelm(f.Manager.Name) {
+	if f.isOrder() || f.Manager.Name != "" && !IsHelm(f.Manager.Name) || !a.managers.hasHelms(f.steps) {
 		return ""
 	}
 	for _, name := range []string{"meta.helm.sh/release-name", "meta.helm.sh/release-namespace"} {

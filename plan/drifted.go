@@ -88,13 +88,16 @@ func FindDrift(item Item, o DriftOptions) ObjectDrift {
 		d.Allowed = rules.ignored(nil, Manager{})
 	}
 	managers := fieldManagers(item.Live)
+	rules.managers = managers
 	for _, diff := range Drift(item) {
 		f := DriftedField{Difference: diff, Kind: DriftChanged, Manager: managers.of(diff.steps)}
 		switch {
+		case diff.isOrder():
+			f.Manager = Manager{} // managedFields has no order
 		case diff.Want == nil:
 			f.Kind = DriftAdded
-		case diff.Have == nil:
-			f.Kind = DriftMissing
+		case diff.Have == nil: // no manager has what is not there
+			f.Kind, f.Manager = DriftMissing, Manager{}
 		}
 		d.Fields = append(d.Fields, f)
 	}
@@ -135,35 +138,45 @@ func fieldManagers(live map[string]any) managedEntries {
 	})
 }
 
+// owners returns the managers with the fields that they have set.
+func (m managedEntries) owners() []owner {
+	out := make([]owner, 0, len(m))
+	for _, e := range m {
+		out = append(out, owner{e.Manager, e.fields})
+	}
+	return out
+}
+
 // of returns the manager of a field: of several the one that is not Helm, and then the latest; or
 // the zero value.
 func (m managedEntries) of(path []pathStep) Manager {
+	owners := m.owners()
+	for _, s := range path {
+		owners = ownersIn(owners, s)
+	}
 	var found Manager
-	for _, e := range m {
-		if !e.hasSet(path) {
-			continue
-		}
-		better := found.Name == "" || IsHelm(found.Name) && !IsHelm(e.Name) ||
-			IsHelm(found.Name) == IsHelm(e.Name) && e.Time > found.Time
+	for _, o := range owners {
+		better := found.Name == "" || IsHelm(found.Name) && !IsHelm(o.Name) ||
+			IsHelm(found.Name) == IsHelm(o.Name) && o.Time > found.Time
 		if better {
-			found = e.Manager
+			found = o.Manager
 		}
 	}
 	return found
 }
 
-// hasSet reports whether the entry has a field, a field below it, or a value of which the field is
-// a part.
-func (e entry) hasSet(path []pathStep) bool {
-	fields := e.fields
-	for i, s := range path {
-		next, ok := s.in(fields)
-		if !ok {
-			return i > 0 && len(fields) == 0 // a list or a map that is set as a whole
+// hasHelms reports whether Helm has set the field itself, and not only what it is in: an entry whose
+// other fields have other managers now looks as if it had set the whole.
+func (m managedEntries) hasHelms(path []pathStep) bool {
+	return slices.ContainsFunc(m, func(e entry) bool {
+		fields, ok := e.fields, true
+		for _, s := range path {
+			if fields, ok = s.in(fields); !ok {
+				return false
+			}
 		}
-		fields = next
-	}
-	return true
+		return IsHelm(e.Name)
+	})
 }
 
 // in returns what managedFields has below the step.

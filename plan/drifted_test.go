@@ -112,6 +112,17 @@ func driftCases() []driftCase {
 		live:      `{metadata: {annotations: {helm.sh/field-ownership: "yield: [spec.replicas]"}}, spec: {replicas: 5}}`,
 		theirs:    `{spec: {replicas: 5}}`, allowed: []string{"spec.replicas: annotation helm.sh/field-ownership"},
 	}, {
+		name: "removed, and Helm's entry has the map only", kind: "v1 ConfigMap", by: helm, installed: `{data: {a: "1"}}`,
+		live: `{data: {}}`, theirs: `{data: {}}`, want: []string{"missing data.a ()"},
+	}, {
+		name: "removed on admission", kind: "v1 ConfigMap", by: helm, installed: `{data: {a: "1"}}`,
+		live: `{data: {}}`, theirs: `{data: {a: "1"}}`,
+		allowed: []string{"data.a: set by the server when the release was applied"},
+	}, {
+		name: "reordered", kind: "v1 Pod", by: helm, installed: `{spec: {containers: [{name: a}, {name: b}]}}`,
+		live: `{spec: {containers: [{name: b}, {name: a}]}}`, theirs: `{spec: {containers: [{name: a}, {name: b}]}}`,
+		want: []string{"changed spec.containers (order) ()"},
+	}, {
 		name: "annotated live", kind: "v1 ConfigMap", by: edit, installed: `{data: {a: "1", b: "1"}}`,
 		live:    `{metadata: {annotations: {helm.sh/ignore-drift: "data.a, data.c"}}, data: {a: "2", b: "2"}}`,
 		theirs:  `{metadata: {annotations: {helm.sh/ignore-drift: "data.a, data.c"}}, data: {a: "2", b: "2"}}`,

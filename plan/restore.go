@@ -5,7 +5,6 @@ package plan
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Restore returns item for [Compute] to make a step of that undoes the drift that d has, and no
@@ -30,7 +29,7 @@ func Restore(item Item, d ObjectDrift) (restored Item, ok bool) {
 		case f.Allowed == "" || f.Kind == DriftAdded && !found:
 		case f.Kind == DriftMissing && found:
 			want = removeFields(want, [][]pathStep{path})
-		case strings.HasSuffix(f.Path, orderSuffix) && found:
+		case f.isOrder() && found:
 			want = keepValue(want, path, valueAt(item.Live, path))
 		case found:
 			want = keepValue(want, path, f.Have)

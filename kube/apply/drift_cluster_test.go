@@ -173,6 +173,8 @@ func injections() []injection {
 		{"Deployment/web", "remove", web + "/args", "", m, webPath + ".args"},
 		{"Deployment/web", "replace", web + "/env/0/value", `"%d"`, c, webPath + ".env[LEVEL].value"},
 		{"Deployment/web", "remove", web + "/env/1", "", m, webPath + ".env[MODE]"},
+		{"Deployment/web", "replace", web + "/env", `[{"name": "MODE", "value": "safe"}, {"name": "LEVEL", "value": "info"}]`, c,
+			webPath + ".env (order)"},
 		{"Deployment/web", "add", web + "/env/-", `{"name": "X%d", "value": "1"}`, a, webPath + ".env[X%d]"},
 		{"Deployment/web", "replace", web + "/resources/limits/cpu", `"%dm"`, c, webPath + ".resources.limits.cpu"},
 		{"Deployment/web", "remove", web + "/resources/limits/memory", "", m, webPath + ".resources.limits.memory"},
@@ -373,6 +375,9 @@ func TestDriftInjected(t *testing.T) {
 					in = all[i%len(all)]
 				}
 				d.check(t, in, 2+random.IntN(8), managers[random.IntN(len(managers))])
+				if i%4 == 0 {
+					d.checkBoth(t, in, all[random.IntN(len(all))], managers[random.IntN(len(managers))])
+				}
 			}
 		})
 	}
@@ -383,19 +388,50 @@ func (d *driftCampaign) check(t *testing.T, in injection, number int, manager st
 	t.Helper()
 	in.object = strings.ReplaceAll(in.object, "NAME", d.request.Owner.Namespace)
 	d.inject(t, in, number, manager)
-	want := fmt.Sprintf("%s %s %s %s", in.object, in.kind, numbered(in.path, number), manager)
-	if in.kind == plan.DriftMissing {
-		want = strings.TrimSuffix(want, manager)
+	d.checkFound(t, []string{in.object}, in.want(number, manager))
+}
+
+// checkBoth injects two changes by one client, unless one is in the other's way, and repairs them.
+func (d *driftCampaign) checkBoth(t *testing.T, a, b injection, manager string) {
+	t.Helper()
+	if a.op == "delete" || b.op == "delete" || a.object == b.object &&
+		(strings.HasPrefix(a.at, b.at) || strings.HasPrefix(b.at, a.at) || a.path == b.path || strings.Contains(a.at+b.at, "/env")) {
+		return
 	}
+	const number = 7
+	objects := []string{}
+	for _, in := range []*injection{&a, &b} {
+		in.object = strings.ReplaceAll(in.object, "NAME", d.request.Owner.Namespace)
+		d.inject(t, *in, number, manager)
+		objects = append(objects, in.object)
+	}
+	slices.Sort(objects)
+	d.checkFound(t, slices.Compact(objects), a.want(number, manager), b.want(number, manager))
+}
+
+// want returns the drift that the change is, as find has it.
+func (in injection) want(number int, manager string) string {
+	if in.kind == plan.DriftMissing || strings.HasSuffix(in.path, "(order)") {
+		manager = ""
+	}
+	return fmt.Sprintf("%s %s %s %s", in.object, in.kind, numbered(in.path, number), manager)
+}
+
+// checkFound checks the drift, and that its repair writes the given objects only and leaves no drift.
+func (d *driftCampaign) checkFound(t *testing.T, objects []string, want ...string) {
+	t.Helper()
 	found := d.find(t)
-	if len(found) != 1 || found[0] != want {
-		t.Errorf("after %s %s of %s by %s, drift is %q, want %q", in.op, in.at, in.object, manager, found, want)
+	slices.Sort(found)
+	slices.Sort(want)
+	if !slices.Equal(found, want) {
+		t.Errorf("drift is %q, want %q", found, want)
 	}
 	if len(found) == 0 {
 		return
 	}
-	if written := d.repair(t); len(written) != 1 || written[0] != in.object {
-		t.Errorf("the repair of %s wrote %q", want, written)
+	written := d.repair(t)
+	if slices.Sort(written); !slices.Equal(written, objects) {
+		t.Errorf("the repair of %q wrote %q", want, written)
 	}
 	if left := d.find(t); len(left) > 0 {
 		t.Fatalf("after the repair of %q drift is %q", want, left)

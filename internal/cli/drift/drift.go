@@ -211,7 +211,8 @@ func (o Options) repairAll(ctx context.Context, f *cmdutil.Factory, req action.D
 	reports := make([]drift.Report, len(found))
 	for i, d := range found {
 		reports[i].ReleaseDrift = d
-		if o.Repair == "" || !d.Drifted() {
+		// A named release is repaired even without drift: that takes over what a killed client has locked.
+		if o.Repair == "" || d.Err != nil || !d.Drifted() && !d.Unfinished && o.Name == "" {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -229,7 +230,10 @@ func (o Options) repairAll(ctx context.Context, f *cmdutil.Factory, req action.D
 			reports[i].Err = err
 			continue
 		}
-		reports[i] = drift.Report{ReleaseDrift: *repaired, Repaired: drift.Repair(o.Repair)}
+		reports[i].ReleaseDrift = *repaired
+		if repaired.Drifted() {
+			reports[i].Repaired = drift.Repair(o.Repair)
+		}
 	}
 	return reports, nil
 }

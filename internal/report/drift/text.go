@@ -51,7 +51,11 @@ func (w *textWriter) release(r Report) {
 	name := w.st.Bold(term.SafeLine(r.Name)) + " in namespace " + term.SafeLine(r.Namespace)
 	switch {
 	case r.Err != nil:
-		w.line(0, name+": "+w.st.Red("could not be checked: "+term.SafeLine(r.Err.Error())))
+		failed := "could not be checked: "
+		if r.Drifted() {
+			failed = "could not be repaired: "
+		}
+		w.line(0, name+": "+w.st.Red(failed+term.SafeLine(r.Err.Error())))
 	case r.Drifted():
 		w.line(0, fmt.Sprintf("%s, revision %d: %s", name, r.Revision, w.outcome(r)))
 	default:
