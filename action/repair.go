@@ -103,6 +103,10 @@ func (w *repairOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	if w.drift.Unfinished = h.last != h.deployed; !w.drift.Drifted() && !w.drift.Unfinished {
+		w.release = h.deployed
+		if err := w.supersedeOthers(ctx); err != nil { // a client killed at its last write has left two
+			return err
+		}
 		return errNoDrift
 	}
 	now := w.config.now()

@@ -310,7 +310,9 @@ func (d *driftCampaign) inject(t *testing.T, in injection, number int, manager s
 }
 
 // numbered returns text with a number for each %d.
-func numbered(text string, number int) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(number)) }
+func numbered(text string, number int) string {
+	return strings.ReplaceAll(text, "%d", fmt.Sprint(number))
+}
 
 // find returns the drift, as "Kind/name kind path manager".
 func (d *driftCampaign) find(t *testing.T) []string {
