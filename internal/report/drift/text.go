@@ -55,7 +55,8 @@ func (w *textWriter) release(r Report) {
 		if r.Drifted() {
 			failed = "could not be repaired: "
 		}
-		w.line(0, name+": "+w.st.Red(failed+term.SafeLine(r.Err.Error())))
+		first, _, _ := strings.Cut(r.Err.Error(), "\n") // the command's error has the rest
+		w.line(0, name+": "+w.st.Red(failed+term.SafeLine(first)))
 	case r.Drifted():
 		w.line(0, fmt.Sprintf("%s, revision %d: %s", name, r.Revision, w.outcome(r)))
 	default:
