@@ -53,6 +53,7 @@ var commandUses = map[string]struct {
 	"diff upgrade":          {cluster, "a chart"},
 	"diff version":          {offline, ""},
 	"docs":                  {offline, "--dir out"},
+	"drift":                 {cluster, "a"},
 	"env":                   {namespace, ""},
 	"get all":               {cluster, "a"},
 	"get hooks":             {cluster, "a"},
