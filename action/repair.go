@@ -42,8 +42,8 @@ var errNoDrift = errors.New("nothing has drifted")
 
 // Run repairs the release, under its lock and by its record alone: hooks and scripts do not run. It
 // returns the drift that it has found, with the revision of the release afterwards. Without drift, and
-// without an earlier repair to complete, it writes nothing. It returns a [*RepairStateError] if the newest revision is not deployed, and
-// else the errors of [Rollback.Run].
+// without an earlier repair to complete, it writes nothing. It returns a [*RepairStateError] if the
+// newest revision is not deployed, and else the errors of [Rollback.Run].
 func (r Repair) Run(ctx context.Context, req RepairRequest) (*ReleaseDrift, error) {
 	w := r.operation(req)
 	var err error

@@ -142,7 +142,7 @@ func fieldManagers(live map[string]any) managedEntries {
 func (m managedEntries) owners() []owner {
 	out := make([]owner, 0, len(m))
 	for _, e := range m {
-		out = append(out, owner{e.Manager, e.fields})
+		out = append(out, owner(e))
 	}
 	return out
 }
@@ -169,11 +169,13 @@ func (m managedEntries) of(path []pathStep) Manager {
 // other fields have other managers now looks as if it had set the whole.
 func (m managedEntries) hasHelms(path []pathStep) bool {
 	return slices.ContainsFunc(m, func(e entry) bool {
-		fields, ok := e.fields, true
+		fields := e.fields
 		for _, s := range path {
-			if fields, ok = s.in(fields); !ok {
+			within, ok := s.in(fields)
+			if !ok {
 				return false
 			}
+			fields = within
 		}
 		return IsHelm(e.Name)
 	})

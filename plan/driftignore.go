@@ -45,17 +45,14 @@ func ParseIgnoreRule(text string) (IgnoreRule, error) {
 		}
 		return r, checkPattern(text, name)
 	}
-	object, field := text, ""
-	switch {
-	case text == "":
+	if text == "" {
 		return fail("it is empty")
-	case startsPath(text):
+	}
+	object, field, both := strings.Cut(text, ":")
+	if startsPath(text) {
 		object, field = "", text
-	default:
-		var both bool
-		if object, field, both = strings.Cut(text, ":"); both && field == "" {
-			return fail("the path behind the colon is missing")
-		}
+	} else if both && field == "" {
+		return fail("the path behind the colon is missing")
 	}
 	r.kind, r.name, _ = strings.Cut(object, "/")
 	if strings.HasSuffix(object, "/") {

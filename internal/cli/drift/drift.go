@@ -7,17 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/report/drift"
 	"github.com/moonhelm/moonhelm/plan"
-	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Options are the flags of `helm drift`.
@@ -136,26 +133,8 @@ func (o Options) request() (action.DriftRequest, error) {
 		req.Ignore = append(req.Ignore, rule)
 	}
 	var err error
-	req.Filter, err = o.filter()
+	req.Filter, err = cmdutil.ReleaseFilter(o.Filter, o.Selector)
 	return req, err
-}
-
-func (o Options) filter() (f storage.Filter, err error) {
-	if o.Filter != "" {
-		re, err := regexp.Compile(o.Filter)
-		if err != nil {
-			return f, fmt.Errorf("--filter: %w", err)
-		}
-		f.Name = re.MatchString
-	}
-	if o.Selector != "" {
-		sel, err := labels.Parse(o.Selector)
-		if err != nil {
-			return f, fmt.Errorf("--selector: %w", err)
-		}
-		f.Match = func(m map[string]string) bool { return sel.Matches(labels.Set(m)) }
-	}
-	return f, nil
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {

@@ -97,7 +97,8 @@ func writeFields(b *strings.Builder, r Report, o plan.ObjectDrift) {
 	}
 	for _, kind := range []plan.DriftKind{plan.DriftChanged, plan.DriftMissing, plan.DriftAdded} {
 		if count[kind] > 0 {
-			fmt.Fprintf(b, "helm_release_drifted_fields{namespace=%s,release=%s,kind=%s,object_namespace=%s,object=%s,change=%s} %d\n",
+			fmt.Fprintf(b, "helm_release_drifted_fields{namespace=%s,release=%s,kind=%s,object_namespace=%s,object=%s,"+
+				"change=%s} %d\n",
 				label(r.Namespace), label(r.Name), label(o.Kind), label(o.Namespace), label(o.Name), label(string(kind)),
 				count[kind])
 		}

@@ -179,12 +179,15 @@ func shorten(v any) string {
 
 // summary counts what was found. A single release needs only the differences that are not shown.
 func (w *textWriter) summary(reports []Report) {
-	drifted, failed, allowed := 0, 0, 0
+	drifted, repaired, failed, allowed := 0, 0, 0, 0
 	for _, r := range reports {
 		if r.Drifted() {
 			drifted++
 		}
-		if r.Err != nil {
+		switch {
+		case r.Repaired != "":
+			repaired++
+		case r.Err != nil:
 			failed++
 		}
 		for _, o := range r.Objects {
@@ -196,8 +199,11 @@ func (w *textWriter) summary(reports []Report) {
 	}
 	if !w.o.One {
 		text := fmt.Sprintf("%s checked, %d drifted", plural(len(reports), "release"), drifted)
+		if repaired > 0 {
+			text += fmt.Sprintf(", %d repaired", repaired)
+		}
 		if failed > 0 {
-			text += fmt.Sprintf(", %d could not be checked", failed)
+			text += fmt.Sprintf(", %d failed", failed)
 		}
 		w.line(0, text)
 	}
