@@ -15,6 +15,8 @@ import (
 const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
+	keyMoved            = "moved"
+	keyDefinitions      = "definitions"
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
 	keyCompleted        = "completed" // in info
@@ -65,6 +67,12 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Lists != nil {
 		o.raw(keyLists, r.Lists)
+	}
+	if r.Moved != nil {
+		o.raw(keyMoved, r.Moved)
+	}
+	if r.Definitions != nil {
+		o.raw(keyDefinitions, r.Definitions)
 	}
 	return o.close(r.extra)
 }
@@ -119,6 +127,16 @@ func (r *Release) read(data []byte) error {
 		case keyLists:
 			if !isNull(value) {
 				r.Lists = value
+			}
+			return nil
+		case keyDefinitions:
+			if !isNull(value) {
+				r.Definitions = value
+			}
+			return nil
+		case keyMoved:
+			if !isNull(value) {
+				r.Moved = value
 			}
 			return nil
 		}

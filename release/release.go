@@ -105,6 +105,12 @@ type Release struct {
 	// Lists are the lists of the values that merge (package values' Lists as JSON), or nil if
 	// there are none. The key is "lists"; Helm ignores it.
 	Lists json.RawMessage
+	// Moved are the objects that have moved since the revision before (package plan's MovedObjects
+	// as JSON), or nil if there are none. The key is "moved"; Helm ignores it.
+	Moved json.RawMessage
+	// Definitions are the CRDs in crds/ of subcharts, without their schemas (package action reads and
+	// writes it), or nil if there are none. The key is "definitions"; Helm ignores it.
+	Definitions json.RawMessage
 	// Holder identifies the client that works on a pending revision. It is stored
 	// next to the JSON, and only while the revision is pending.
 	Holder string
