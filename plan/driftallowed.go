@@ -206,7 +206,8 @@ func isController(manager string) bool {
 	name := strings.ToLower(manager)
 	exact := []string{"kubelet", "kube-scheduler", "kube-apiserver", "kube-proxy", "manager", "cainjector", "certgen",
 		"kube-webhook-certgen", "pilot-discovery", "istiod", "keda", "velero", "flagger", "external-dns", "longhorn-manager",
-		"kyverno", "gatekeeper", "crossplane", "k3s", "rke2", "k0s", "kubelite", "node-problem-detector", "cilium", "calico-node",
+		"kyverno", "gatekeeper", "crossplane", "k3s", "rke2", "k0s", "kubelite", "node-problem-detector", "cilium",
+		"calico-node",
 		"kueue", "volcano"}
 	if slices.Contains(exact, name) {
 		return true
