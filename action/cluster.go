@@ -17,6 +17,7 @@ type Cluster interface {
 	CRDInstaller
 	NamespaceCreator
 	LiveReader
+	DriftReader
 	HookCluster
 }
 

@@ -77,7 +77,9 @@ type deployment struct {
 	// undo undoes a failed deployment, and undoCancelled a canceled one too.
 	undo, undoCancelled bool
 
-	plan *plan.Plan
+	// restore makes the plan undo drift, and nothing else; nil for all operations but a repair.
+	restore *restoring
+	plan    *plan.Plan
 	// batches are the objects in the order that the charts ask for, or nil.
 	batches [][]*manifest.Object
 	// unwritten is the number of batches that are not written yet, while a batch before them is awaited.

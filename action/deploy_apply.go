@@ -110,6 +110,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		ServerDryRun:     d.serverDryRun,
 		Permissions:      d.recordPermissions(),
 	}
+	d.restore.prepare(&req)
 	if d.plan, err = d.config.Cluster.Plan(ctx, req); err != nil {
 		return d.asStale(ctx, req, err)
 	}
@@ -122,6 +123,24 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		}
 	}
 	return nil
+}
+
+// restoring is the part of a plan that undoes drift.
+type restoring struct {
+	drift   plan.DriftOptions
+	inPlace bool // records nothing
+}
+
+// prepare makes r the request for a plan that undoes drift, unless s is nil.
+func (s *restoring) prepare(r *apply.Request) {
+	if s == nil {
+		return
+	}
+	// The objects were validated when they were installed. Those of interrupted repairs are the same.
+	r.Restore, r.Validated, r.Old = &s.drift, true, r.Old[:1]
+	if s.inPlace {
+		r.Permissions = nil
+	}
 }
 
 // recordPermissions returns the permissions that writing the release's records needs.
@@ -189,7 +208,9 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		}
 	}
 	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: summary(d.plan)})
-	d.reportConflicts()
+	if d.restore == nil { // the drift itself says whose fields are taken back
+		d.reportConflicts()
+	}
 	for i, batch := range batches {
 		var due []plan.Step
 		for _, o := range manifest.ApplyOrder(batch) {

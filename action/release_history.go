@@ -59,23 +59,29 @@ func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name stri
 	if err := h.read(ctx, records); err != nil {
 		return nil, err
 	}
-	for i, rel := range h.applied {
-		st := rel.Info.Status
-		switch {
-		case st == release.Deployed:
-			h.deployed = rel
-		case st.InProgress():
-			h.interrupted = append(h.interrupted, h.applied[i])
-			if lock != nil {
-				report.Send(progress.Event{Kind: progress.Warning,
-					Text: fmt.Sprintf("revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, st)})
-			}
+	h.findDeployed()
+	if lock != nil {
+		for _, rel := range h.interrupted {
+			report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf(
+				"revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, rel.Info.Status)})
 		}
 	}
 	for _, text := range h.warnings {
 		report.Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
 	return h, nil
+}
+
+// findDeployed sets the deployed and the interrupted revisions.
+func (h *history) findDeployed() {
+	for _, rel := range h.applied {
+		switch st := rel.Info.Status; {
+		case st == release.Deployed:
+			h.deployed = rel
+		case st.InProgress():
+			h.interrupted = append(h.interrupted, rel)
+		}
+	}
 }
 
 // read reads the newest record and those of the revisions that may have objects in the

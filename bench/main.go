@@ -36,6 +36,8 @@ type workload struct {
 	group        string
 	begin, end   func() error
 	needsCluster bool
+	// alone measures Moonhelm only: Helm has no such command.
+	alone bool
 	// unchanged requires that Moonhelm writes no object of release bench.
 	unchanged bool
 }
@@ -169,6 +171,10 @@ func bench(n int, match string, size sizes) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
+		if l.alone {
+			fmt.Fprintf(w, "%s\t%s\t-\t-\t%d\t-\t-\n", l.name, a.wall.Round(100*time.Microsecond), a.memory>>20)
+			continue
+		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%d\t%d\t%.2f\n", l.name,
 			a.wall.Round(100*time.Microsecond), b.wall.Round(100*time.Microsecond), float64(a.wall)/float64(b.wall),
 			a.memory>>20, b.memory>>20, float64(a.memory)/float64(b.memory))
@@ -187,6 +193,9 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 		unchanged      bool
 		into           *[]sample
 	}{{ours, "bench-ours", l.unchanged, &as}, {helm, "bench-helm", false, &bs}}
+	if l.alone {
+		sides = sides[:1]
+	}
 	for _, side := range sides {
 		if err := quiet(side.bin, dir, fill(l.setup, side.namespace, 0)); err != nil {
 			return a, b, err
@@ -207,6 +216,9 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 			}
 			*side.into = append(*side.into, s)
 		}
+	}
+	if l.alone {
+		return median(as), b, nil
 	}
 	return median(as), median(bs), nil
 }

@@ -72,6 +72,11 @@ func clusterWorkloads(dir, ours, helm string, n sizes) ([]workload, error) {
 				args: append([]string{"status", "rel0000"}, flags...)},
 		)
 	}
+	drifting, err := driftWorkload(dir, ours, n.releases)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, drifting)
 	for i := range list {
 		list[i].needsCluster = true
 	}

@@ -167,7 +167,8 @@ func (s *Step) applyOnServer(m *merger, o Options, owners ownership) error {
 	}
 	before := oldObjects(s.Item)
 	applied, effective := s.resolveConflicts(m, o, owners, want)
-	if m.isApplied(m.rootField(s.Ref), before, s.Live, applied) {
+	s.Displaced = append(s.Displaced, s.Remove...)
+	if len(s.Remove) == 0 && m.isApplied(m.rootField(s.Ref), before, s.Live, applied) {
 		s.Action, s.After = Unchanged, s.Live
 		return nil
 	}

@@ -18,6 +18,8 @@ type Difference struct {
 	Want, Have any
 	// Secret is set for the data of Secrets, whose values must not be shown.
 	Secret bool
+
+	steps []pathStep // the path; an item's index is that in the patch, see [merger.locate]
 }
 
 // hasDrifted reports whether the live object differs from all old manifests.
@@ -35,7 +37,7 @@ func driftPatch(item Item, old map[string]any) (patch map[string]any, n *node, o
 // Drift returns the fields that the last of it.Old sets and another client has changed since,
 // sorted by path. If it.Old has several manifests, the later ones belong to failed revisions
 // and may never have been applied: a field that has the value of any of them has not drifted.
-// Drift ignores it.New.
+// Drift ignores it.New. [FindDrift] also finds added fields, and says who made the changes.
 func Drift(item Item) []Difference {
 	if item.Live == nil || len(item.Old) == 0 {
 		return nil
@@ -47,7 +49,7 @@ func Drift(item Item) []Difference {
 			continue
 		}
 		var here []Difference
-		walkPatch(&here, "", n, patch, item.Live)
+		walkPatch(&here, nil, n, patch, item.Live)
 		if i == len(item.Old)-1 {
 			out = here
 		}
@@ -59,20 +61,19 @@ func Drift(item Item) []Difference {
 		}
 	}
 	for i := range out {
-		out[i].Secret = item.Kind == "Secret" &&
-			(strings.HasPrefix(out[i].Path, "data") || strings.HasPrefix(out[i].Path, "stringData"))
+		out[i].Secret = secretField(item.Ref, out[i].steps)
 	}
 	slices.SortFunc(out, func(a, b Difference) int { return cmp.Compare(a.Path, b.Path) })
 	return out
 }
 
-func walkPatch(out *[]Difference, path string, n *node, patch, live map[string]any) {
+func walkPatch(out *[]Difference, path []pathStep, n *node, patch, live map[string]any) {
 	for key, want := range patch {
 		if strings.HasPrefix(key, "$") {
 			walkOrder(out, path, key, n, patch, live)
 			continue
 		}
-		here, f, have := FieldPath(path, key), n.field(key), live[key]
+		here, f, have := below(path, keyStep(key)), n.field(key), live[key]
 		w, isMap := want.(map[string]any)
 		h, wasMap := have.(map[string]any)
 		if isMap && wasMap && !f.replace {
@@ -85,12 +86,24 @@ func walkPatch(out *[]Difference, path string, n *node, patch, live map[string]a
 			walkItems(out, here, f, l, old)
 			continue
 		}
-		*out = append(*out, Difference{Path: here, Want: want, Have: have})
+		*out = append(*out, Difference{Path: formatPath(here), Want: want, Have: have, steps: here})
 	}
 }
 
+// below returns a copy of path with another step.
+func below(path []pathStep, s pathStep) []pathStep { return append(slices.Clip(path), s) }
+
+// keyStep returns the step to a key of a map.
+func keyStep(key string) pathStep { return pathStep{element: element{name: key}} }
+
+// orderSuffix follows the path of a list in a [Difference] if only its order differs.
+const orderSuffix = " (order)"
+
+// isOrder reports whether only the order of a list's items differs.
+func (d Difference) isOrder() bool { return strings.HasSuffix(d.Path, orderSuffix) }
+
 // walkOrder adds a list whose items differ only in their order.
-func walkOrder(out *[]Difference, path, key string, n *node, patch, live map[string]any) {
+func walkOrder(out *[]Difference, path []pathStep, key string, n *node, patch, live map[string]any) {
 	list, ok := strings.CutPrefix(key, orderPrefix)
 	if _, changed := patch[list]; !ok || changed {
 		return
@@ -108,12 +121,13 @@ func walkOrder(out *[]Difference, path, key string, n *node, patch, live map[str
 		}
 		return keys
 	}
+	here := below(path, keyStep(list))
 	*out = append(*out, Difference{
-		Path: FieldPath(path, list) + " (order)", Want: order(patch[key]), Have: order(live[list]),
+		Path: formatPath(here) + orderSuffix, Want: order(patch[key]), Have: order(live[list]), steps: here,
 	})
 }
 
-func walkItems(out *[]Difference, path string, f field, items, live []any) {
+func walkItems(out *[]Difference, path []pathStep, f field, items, live []any) {
 	ids, err := f.identify(items)
 	liveIDs, liveErr := f.identify(live)
 	if err != nil || liveErr != nil {
@@ -122,13 +136,14 @@ func walkItems(out *[]Difference, path string, f field, items, live []any) {
 	for i, item := range items {
 		w, ok := item.(map[string]any)
 		if !ok {
-			*out = append(*out, Difference{Path: path, Want: item})
+			value := below(path, pathStep{element: element{name: fmt.Sprint(item), item: true, index: i}})
+			*out = append(*out, Difference{Path: formatPath(path), Want: item, steps: value})
 			continue
 		}
-		here := fmt.Sprintf("%s[%v]", path, ids[i])
+		here := below(path, f.itemStep(ids[i], i, w))
 		index := slices.Index(liveIDs, ids[i])
 		if index < 0 {
-			*out = append(*out, Difference{Path: here, Want: item})
+			*out = append(*out, Difference{Path: formatPath(here), Want: item, steps: here})
 			continue
 		}
 		w = without(w, f.key)
@@ -137,6 +152,15 @@ func walkItems(out *[]Difference, path string, f field, items, live []any) {
 		}
 		walkPatch(out, here, f.node, w, live[index].(map[string]any))
 	}
+}
+
+// itemStep returns the step to an item of a list that merges by key.
+func (f field) itemStep(id id, index int, item map[string]any) pathStep {
+	keys := map[string]any{f.key: f.keyOf(item)}
+	for _, k := range f.more {
+		keys[k.name] = k.valueIn(item)
+	}
+	return pathStep{element{id.String(), true, index}, keys}
 }
 
 // FieldPath returns the path of a key of the map at path, in the form of [Difference]: the key is in brackets if it

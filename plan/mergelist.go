@@ -344,11 +344,7 @@ func (f field) matches(want, live []any) []match {
 			continue
 		}
 		item := want[i].(map[string]any)
-		keys := map[string]any{f.key: f.keyOf(item)}
-		for _, k := range f.more {
-			keys[k.name] = k.valueIn(item)
-		}
-		out = append(out, match{pathStep{element{id.String(), true, i}, keys}, item, live[j].(map[string]any)})
+		out = append(out, match{f.itemStep(id, i, item), item, live[j].(map[string]any)})
 	}
 	return out
 }

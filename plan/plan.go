@@ -22,8 +22,8 @@
 // the new manifest does not contain any more, sets those that it changes, and keeps fields
 // that no manifest has set. With [Options.ServerSide] the API server merges, and the plan
 // contains the conflicts with other field managers ([Conflict]). [Compare] compares two
-// manifests without a cluster, [Drift] finds changes by other clients, and [Sequence] divides
-// objects into batches if charts ask for an order.
+// manifests without a cluster, [Sequence] divides objects into batches if charts ask for an
+// order, [FindDrift] finds changes by other clients, and [Restore] has Compute undo them.
 //
 // Objects are maps as [manifest.Object.Map] returns them, with int64 for whole numbers.
 // [Compute] returns an [*Error] for an object that cannot be merged, and [Sequence] a
@@ -80,6 +80,9 @@ type Item struct {
 	// Former is the old object as rendered, if two manifests are compared ([Compare]) and
 	// the old one has it.
 	Former *manifest.Object
+	// Remove are fields of Live that the step removes although other clients have set them, for
+	// server-side apply ([Restore]). A merge here finds them in Old.
+	Remove []DisplacedField
 }
 
 // A PatchType is the format of [Step.Patch].

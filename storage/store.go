@@ -246,7 +246,32 @@ func (s *Storage) Revisions(ctx context.Context, name string) ([]Record, error) 
 	return records, err
 }
 
-// Filter selects the results of [Storage.List]. The zero value selects the newest revision of
+// Histories returns the records of all releases whose newest revision f selects, without their data:
+// one slice for each release, oldest first, sorted by name and namespace. It ignores f.AllRevisions.
+func (s *Storage) Histories(ctx context.Context, f Filter) ([][]Record, error) {
+	records, err := s.driver.List(ctx, Query{})
+	if err != nil {
+		return nil, err
+	}
+	byRelease := map[Key][]Record{}
+	for _, r := range records {
+		k := Key{Namespace: r.Namespace, Name: r.Name}
+		byRelease[k] = append(byRelease[k], r)
+	}
+	var out [][]Record
+	for _, history := range byRelease {
+		slices.SortFunc(history, compareRevisions)
+		if f.matches(history[len(history)-1]) {
+			out = append(out, history)
+		}
+	}
+	slices.SortFunc(out, func(a, b []Record) int {
+		return cmp.Or(cmp.Compare(a[0].Name, b[0].Name), cmp.Compare(a[0].Namespace, b[0].Namespace))
+	})
+	return out, nil
+}
+
+// Filter selects the results of [Storage.List] and [Storage.Histories]. The zero value selects the newest revision of
 // every release.
 type Filter struct {
 	// Statuses selects by status; none means all. The filter applies after the newest revision

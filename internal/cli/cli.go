@@ -23,6 +23,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/dependency"
 	"github.com/moonhelm/moonhelm/internal/cli/diff"
 	"github.com/moonhelm/moonhelm/internal/cli/docs"
+	"github.com/moonhelm/moonhelm/internal/cli/drift"
 	envcmd "github.com/moonhelm/moonhelm/internal/cli/env"
 	"github.com/moonhelm/moonhelm/internal/cli/get"
 	"github.com/moonhelm/moonhelm/internal/cli/graph"
@@ -170,7 +171,7 @@ func commands() []command {
 		{"apply", applycmd.New, true}, {"completion", completion.New, true}, {"crds", crds.New, true},
 		{"create", create.New, false},
 		{"dag", graph.NewDAG, true}, {"dependency", dependency.New, false}, {"diff", diff.New, true},
-		{"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
+		{"docs", reference, true}, {"drift", drift.New, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
 		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plan", diff.NewPlan, true}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},

@@ -60,6 +60,7 @@ var commandUses = map[string]struct {
 	"plan uninstall":        {cluster, "a"},
 	"plan upgrade":          {cluster, "a chart"},
 	"docs":                  {offline, "--dir out"},
+	"drift":                 {cluster, "a"},
 	"env":                   {namespace, ""},
 	"get all":               {cluster, "a"},
 	"get hooks":             {cluster, "a"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
@@ -42,18 +43,31 @@ func (f *Factory) Config(s ScriptFlags, a ApplyFlags, timeout time.Duration) (*a
 	if err != nil {
 		return nil, err
 	}
+	config.ConfirmHooks = f.confirmHooks(s.Yes)
+	return config, f.connect(config, f.Namespace(), a, timeout)
+}
+
+// ConfigIn returns the configuration of operations on the releases of a namespace that run neither
+// scripts nor hooks. The caller may change it.
+func (f *Factory) ConfigIn(namespace string, timeout time.Duration) (*action.Config, error) {
+	tuneGC()
+	config := &action.Config{Events: &event.Bus{}, Progress: f.Report(), Now: f.Now}
+	return config, f.connect(config, namespace, ApplyFlags{}, timeout)
+}
+
+// connect sets the cluster, the records and the locker of a configuration.
+func (f *Factory) connect(config *action.Config, namespace string, a ApplyFlags, timeout time.Duration) error {
 	cluster, err := f.Cluster()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	records, err := f.Records(f.Namespace())
+	records, err := f.Records(namespace)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	config.Cluster, config.Releases = action.NewCluster(cluster, a.ClusterOptions()), records
-	config.Locker = lock.New(cluster, records, f.Namespace(), lock.Options{Timeout: timeout, Progress: f.Report()})
-	config.ConfirmHooks = f.confirmHooks(s.Yes)
-	return config, nil
+	config.Locker = lock.New(cluster, records, namespace, lock.Options{Timeout: timeout, Progress: f.Report()})
+	return nil
 }
 
 // tuneGC makes the garbage collector run sooner, unless GOGC is set. An operation on a cluster

@@ -62,6 +62,9 @@ type Request struct {
 	HooksFirst bool
 	// Definitions lists the CRDs that the caller writes before all other objects.
 	Definitions []*manifest.Object
+	// Restore, if not nil, makes the plan undo drift, and change nothing else: New must be the
+	// objects of the only revision in Old. Conflicts is not used.
+	Restore *plan.DriftOptions
 	// Validated is set if the objects were already validated against their schemas.
 	Validated bool
 	// Permissions lists permissions that the operation needs in addition to those for the
@@ -89,7 +92,7 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 		return &plan.Plan{ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace}, nil
 	}
 	permissions := c.newReview(ctx, s.permissions("", r.Permissions))
-	if err := c.readLive(ctx, s, r.ServerSide); err != nil {
+	if err := c.readLive(ctx, s, r.ServerSide || r.Restore != nil); err != nil {
 		return nil, err
 	}
 	if err := s.checkOwnership(r); err != nil {
@@ -101,10 +104,7 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 		ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace,
 		ForeignReason: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
 	}
-	p, err := plan.Compute(items, o)
-	if err == nil {
-		p, err = c.considerAutoscalers(ctx, p, items, o)
-	}
+	p, err := c.compute(ctx, items, r.Restore, o)
 	if err != nil {
 		return nil, c.withValidation(ctx, items, r, err)
 	}
@@ -131,6 +131,19 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// compute returns the plan for items: that which undoes their drift if restore is not nil.
+func (c *Applier) compute(ctx context.Context, items []plan.Item, restore *plan.DriftOptions,
+	o plan.Options) (*plan.Plan, error) {
+	if restore != nil {
+		return c.restore(ctx, items, *restore, o)
+	}
+	p, err := plan.Compute(items, o)
+	if err != nil {
+		return nil, err
+	}
+	return c.considerAutoscalers(ctx, p, items, o)
 }
 
 // item is one object of the inventory.

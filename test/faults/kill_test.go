@@ -15,6 +15,7 @@ import (
 type operation struct {
 	name  string
 	start [][]string // commands to run before
+	drift bool       // another client changes objects before
 	args  []string   // "CHART" stands for the chart
 	again []string   // flags of the same command after a fault
 	// done are errors that are expected if the first run has already completed the
@@ -41,6 +42,8 @@ func operations() []operation {
 		{name: "upgrade server-side", start: [][]string{install}, args: with(change, []string{"--server-side=true"}), want: blue},
 		{name: "upgrade short history", start: [][]string{install, change, install2()}, args: with(change, []string{"--history-max", "2"}), want: blue},
 		{name: "rollback", start: [][]string{install, change}, args: []string{"rollback", "web", "1"}, want: red},
+		{name: "repair", start: [][]string{with(install, []string{"--server-side=true"})}, drift: true, args: []string{"drift", "web", "--repair"}, want: red},
+		{name: "repair in place", start: [][]string{install}, drift: true, args: []string{"drift", "web", "--repair=in-place"}, want: red},
 		{name: "uninstall", start: [][]string{with(install, hooks), with(change, hooks)}, args: []string{"uninstall", "web"}, done: []string{"not found"}},
 		{name: "uninstall with history", start: [][]string{install, change}, args: []string{"uninstall", "web", "--keep-history"}, done: []string{"already deleted"}, history: true},
 	}
@@ -53,7 +56,27 @@ func (h *helm) prepare(t *testing.T, op operation) []string {
 	for _, args := range op.start {
 		h.must(t, h.with(args)...)
 	}
+	if op.drift {
+		h.meddle(t)
+	}
 	return h.with(op.args)
+}
+
+// meddle changes, deletes and adds what the release has installed.
+func (h *helm) meddle(t *testing.T) {
+	t.Helper()
+	core, apps := "/api/v1/namespaces/"+h.namespace, "/apis/apps/v1/namespaces/"+h.namespace
+	const green = `{"metadata":{"labels":{"colour":"green"}}`
+	for _, c := range []struct{ method, path, body string }{
+		{http.MethodDelete, core + "/configmaps/b", ""},
+		{http.MethodPatch, core + "/configmaps/a", green + `,"data":{"colour":"green","more":"x"}}`},
+		{http.MethodPatch, core + "/services/w", green + `}`},
+		{http.MethodPatch, apps + "/deployments/w", green + `,"spec":{"paused":true}}`},
+	} {
+		if text, status, err := h.cluster.call(t.Context(), c.method, c.path, c.body); err != nil || status >= 300 {
+			t.Fatalf("%s %s: %d %v %s", c.method, c.path, status, err, text)
+		}
+	}
 }
 
 // with replaces CHART in args with the chart.

@@ -7,14 +7,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
@@ -127,7 +125,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 }
 
 func (o Options) request() (action.ListRequest, error) {
-	req := action.ListRequest{ByDate: o.ByDate, Reverse: o.Reverse, Offset: o.Offset, Limit: o.Max}
+	filter, err := cmdutil.ReleaseFilter(o.Filter, o.Selector)
+	if err != nil {
+		return action.ListRequest{}, err
+	}
+	req := action.ListRequest{Filter: filter, ByDate: o.ByDate, Reverse: o.Reverse, Offset: o.Offset, Limit: o.Max}
 	for i, on := range o.Statuses {
 		if on && !o.All {
 			req.Statuses = append(req.Statuses, statusFlags[i].statuses...)
@@ -136,20 +138,6 @@ func (o Options) request() (action.ListRequest, error) {
 	// As in Helm, --superseded alone lists the revisions before the newest; any other selection is
 	// among the newest.
 	req.AllRevisions = slices.Equal(req.Statuses, []release.Status{release.Superseded})
-	if o.Filter != "" {
-		re, err := regexp.Compile(o.Filter)
-		if err != nil {
-			return req, fmt.Errorf("--filter: %w", err)
-		}
-		req.Name = re.MatchString
-	}
-	if o.Selector != "" {
-		sel, err := labels.Parse(o.Selector)
-		if err != nil {
-			return req, fmt.Errorf("--selector: %w", err)
-		}
-		req.Match = func(m map[string]string) bool { return sel.Matches(labels.Set(m)) }
-	}
 	return req, nil
 }
 

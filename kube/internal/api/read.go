@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -57,6 +58,43 @@ func (c Client) ReadAll(ctx context.Context, targets []*Target, managers bool) (
 	return out, nil
 }
 
+// ReadAcross is like [Client.ReadAll] for targets in many namespaces: a resource of more than [Few]
+// namespaces is listed in all of them at once, if the user may do so.
+func (c Client) ReadAcross(ctx context.Context, targets []*Target, managers bool) (map[*Target]map[string]any, error) {
+	places := map[*kube.Resource]map[string]bool{}
+	for _, t := range targets {
+		if places[t.Resource] == nil {
+			places[t.Resource] = map[string]bool{}
+		}
+		places[t.Resource][t.Namespace] = true
+	}
+	isWide := func(t *Target) bool { return len(places[t.Resource]) > Few }
+	out := make(map[*Target]map[string]any, len(targets))
+	var mu sync.Mutex
+	add := func(t *Target, object map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		out[t] = object
+	}
+	group, reading := errgroup.WithContext(ctx)
+	group.SetLimit(kube.Parallel)
+	for resource := range places {
+		members := Filter(targets, func(t *Target) bool { return t.Resource == resource && isWide(t) })
+		if len(members) > 0 {
+			group.Go(func() error {
+				_, err := c.readList(reading, Collection{Resource: resource}, members, managers, add)
+				return err
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	rest, err := c.ReadAll(ctx, Filter(targets, func(t *Target) bool { return out[t] == nil }), managers)
+	maps.Copy(out, rest)
+	return out, err
+}
+
 // Read returns the live state of an object, or nil if it does not exist.
 func (c Client) Read(ctx context.Context, t *Target, managers bool) (map[string]any, error) {
 	body, err := c.Call(ctx, http.MethodGet, t.Path(), nil, nil, nil)
@@ -79,9 +117,13 @@ func (c Client) readList(ctx context.Context, place Collection, members []*Targe
 	if len(members) <= Few {
 		return members, nil
 	}
-	left := make(map[string]*Target, len(members))
+	type key struct{ namespace, name string }
+	left := make(map[key]*Target, len(members))
 	for _, t := range members {
-		left[t.Name] = t
+		left[key{t.Namespace, t.Name}] = t
+	}
+	unread := func() []*Target {
+		return Filter(members, func(t *Target) bool { return left[key{t.Namespace, t.Name}] == t })
 	}
 	query := url.Values{"limit": {strconv.Itoa(ListPage)}, "labelSelector": {LabelManagedBy + "=" + ManagedBy}}
 	for seen := 0; ; {
@@ -89,7 +131,7 @@ func (c Client) readList(ctx context.Context, place Collection, members []*Targe
 		var forbidden *kube.ForbiddenError
 		switch {
 		case errors.As(err, &forbidden), apierrors.IsMethodNotSupported(err), apierrors.IsResourceExpired(err):
-			return remaining(members, left), nil
+			return unread(), nil
 		case err != nil:
 			return nil, err
 		}
@@ -98,24 +140,20 @@ func (c Client) readList(ctx context.Context, place Collection, members []*Targe
 			return nil, err
 		}
 		for _, object := range items {
-			name := String(object, "metadata", "name")
-			if t := left[name]; t != nil {
+			at := key{String(object, "metadata", "namespace"), String(object, "metadata", "name")}
+			if t := left[at]; t != nil {
 				object["apiVersion"], object["kind"] = place.Resource.APIVersion, place.Resource.Kind
-				delete(left, name)
+				delete(left, at)
 				found(t, object)
 			}
 		}
 		// With a label selector the server does not return remainingItemCount: give up
 		// if most objects belong to other releases.
 		if seen += len(items); next == "" || len(left) == 0 || seen > 5*len(members) {
-			return remaining(members, left), nil
+			return unread(), nil
 		}
 		query.Set("continue", next)
 	}
-}
-
-func remaining(members []*Target, left map[string]*Target) []*Target {
-	return Filter(members, func(t *Target) bool { return left[t.Name] == t })
 }
 
 // DecodeList returns the items of a list and its continue token.
