@@ -17,6 +17,7 @@ const (
 	keyOrder            = "order"
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
+	keyTransfer         = "transfer"
 	keyCompleted        = "completed" // in info
 )
 
@@ -65,6 +66,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Lists != nil {
 		o.raw(keyLists, r.Lists)
+	}
+	if r.Transfer != nil {
+		o.value(keyTransfer, r.Transfer)
 	}
 	return o.close(r.extra)
 }
@@ -121,6 +125,8 @@ func (r *Release) read(data []byte) error {
 				r.Lists = value
 			}
 			return nil
+		case keyTransfer:
+			return json.Unmarshal(value, &r.Transfer)
 		}
 		r.extra = append(r.extra, member{key, value})
 		return nil

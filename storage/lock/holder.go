@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 )
 
@@ -123,6 +124,8 @@ func gerund(doing string) string {
 		return "upgrading"
 	case "rollback":
 		return "rolling back"
+	case "move", "rename":
+		return strings.TrimSuffix(doing, "e") + "ing"
 	}
 	return doing + "ing"
 }
