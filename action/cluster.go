@@ -18,6 +18,7 @@ type Cluster interface {
 	NamespaceCreator
 	LiveReader
 	HookCluster
+	OwnershipChanger
 }
 
 // NewCluster returns the cluster that client is connected to. It applies objects with the

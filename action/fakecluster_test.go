@@ -24,6 +24,7 @@ type fakeCluster struct {
 	*callLog
 	HookCluster
 	LiveReader
+	OwnershipChanger
 	caps     engine.Capabilities
 	missing  map[string]bool // names of CRDs that do not exist
 	outdated map[string]bool // names of CRDs that differ from the charts'

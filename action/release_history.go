@@ -66,7 +66,7 @@ func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name stri
 			h.deployed = rel
 		case st.InProgress():
 			h.interrupted = append(h.interrupted, h.applied[i])
-			if lock != nil {
+			if lock != nil && rel.InTransfer() == nil {
 				report.Send(progress.Event{Kind: progress.Warning,
 					Text: fmt.Sprintf("revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, st)})
 			}

@@ -30,6 +30,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
 	"github.com/moonhelm/moonhelm/internal/cli/list"
 	lspcmd "github.com/moonhelm/moonhelm/internal/cli/lsp"
+	"github.com/moonhelm/moonhelm/internal/cli/ownership"
 	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
 	"github.com/moonhelm/moonhelm/internal/cli/plugin"
 	"github.com/moonhelm/moonhelm/internal/cli/pull"
@@ -160,6 +161,8 @@ func commands() []command {
 		return docs.New(f, docs.Tree{New: New, Bash: completion.Bash})
 	}
 	return []command{
+		{"adopt", ownership.NewAdopt, true}, {"disown", ownership.NewDisown, true},
+		{"mv", ownership.NewMv, true}, {"rename", ownership.NewRename, true},
 		{"completion", completion.New, true}, {"create", create.New, false},
 		{"dag", graph.NewDAG, true}, {"dependency", dependency.New, false}, {"diff", diff.New, true},
 		{"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},

@@ -156,6 +156,8 @@ type OwnershipChange struct {
 	UID string
 	// From is the metadata that the object must have, unless it has To already.
 	From, To release.Ownership
+	// SkipOthers leaves the object alone if it has other metadata, instead of failing.
+	SkipOthers bool
 }
 
 // An OwnershipError is returned if the ownership metadata of an object is neither the old nor the
@@ -214,7 +216,7 @@ func (c *Applier) changeOwnership(ctx context.Context, t *api.Target, ch Ownersh
 			return nil
 		}
 		is := ownershipOf(m)
-		if is == ch.To {
+		if is == ch.To || ch.SkipOthers && is != ch.From {
 			return nil
 		}
 		if is != ch.From {
