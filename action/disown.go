@@ -65,8 +65,8 @@ func (w *disownOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	from.newRevision(from.before, w.verb, manifest.Format(record.without(items)))
-	w.out.Warnings = append(w.out.Warnings, fmt.Sprintf("if the chart of release %s still contains %s, the next upgrade "+
-		"stops because of objects that are not its own", from.name, subjectOf(w.out.Objects)))
+	w.out.Warnings = append(w.out.Warnings, fmt.Sprintf("if the chart of release %s still contains %s, its next upgrade "+
+		"stops, because of objects that are not its own", from.name, subjectOf(w.out.Objects)))
 	w.out.From, err = from.change()
 	return err
 }

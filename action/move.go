@@ -85,10 +85,10 @@ func (w *moveOperation) prepare(ctx context.Context) error {
 	to.newRevision(to.before, w.verb, joined)
 	subject := subjectOf(w.out.Objects)
 	w.out.Warnings = append(w.out.Warnings,
-		fmt.Sprintf("if the chart of release %s still contains %s, its next upgrade stops because of objects that are "+
-			"not its own", from.name, subject),
-		fmt.Sprintf("if the chart of release %s does not contain %s, its next upgrade deletes what it lacks", to.name,
-			subject))
+		fmt.Sprintf("if the chart of release %s still contains %s, its next upgrade stops, because of objects that "+
+			"are not its own", from.name, subject),
+		fmt.Sprintf("if the chart of release %s lacks %s, its next upgrade deletes it",
+			to.name, subject))
 	if w.out.From, err = from.change(); err != nil {
 		return err
 	}

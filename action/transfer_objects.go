@@ -236,10 +236,10 @@ func foreignReason(is release.Ownership, s *transferSide) string {
 	return fmt.Sprintf("its labels and annotations do not say that it belongs to release %q; helm adopt sets them", s.name)
 }
 
-// subjectOf returns the objects as a subject: "ConfigMap/a", or "3 objects".
+// subjectOf names objects for a sentence: "ConfigMap/a", or "one of the 3 objects".
 func subjectOf(refs []TransferObject) string {
 	if len(refs) == 1 {
 		return refs[0].String()
 	}
-	return fmt.Sprintf("%d objects", len(refs))
+	return fmt.Sprintf("one of the %d objects", len(refs))
 }

@@ -9,7 +9,7 @@ type TransferVerb string
 const (
 	TransferAdopt  TransferVerb = "adopt"
 	TransferDisown TransferVerb = "disown"
-	TransferMove   TransferVerb = "move"
+	TransferMove   TransferVerb = "mv"
 	TransferRename TransferVerb = "rename"
 )
 

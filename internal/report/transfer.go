@@ -56,7 +56,7 @@ func recordChange(ctx context.Context, s term.Streams, t *action.Transfer, c *ac
 	}
 	o := diff.Options{}
 	d := diff.Of(c, o)
-	d.Title = "Record"
+	d.NoSummary = true
 	if _, err := fmt.Fprintln(s.Out, s.Style(s.Out).Bold(heading)); err != nil {
 		return err
 	}
@@ -64,11 +64,7 @@ func recordChange(ctx context.Context, s term.Streams, t *action.Transfer, c *ac
 		_, err := fmt.Fprint(s.Out, "the same objects\n\n")
 		return err
 	}
-	if err := diff.Write(ctx, s, diff.Text, d, o); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(s.Out)
-	return err
+	return diff.Write(ctx, s, diff.Text, d, o)
 }
 
 func writeTransferObject(b *strings.Builder, st term.Style, o action.TransferObject) {
@@ -100,13 +96,23 @@ func writeTransferObject(b *strings.Builder, st term.Style, o action.TransferObj
 	pair("label", "app.kubernetes.io/managed-by", o.Was.ManagedBy, o.Will.ManagedBy)
 	pair("annotation", "meta.helm.sh/release-name", o.Was.Release, o.Will.Release)
 	pair("annotation", "meta.helm.sh/release-namespace", o.Was.Namespace, o.Will.Namespace)
-	if len(o.Omitted) > 0 {
-		var safe []string
-		for _, path := range o.Omitted {
-			safe = append(safe, term.SafeLine(path))
-		}
-		b.WriteString(st.Dim("    not recorded, the server sets it: "+strings.Join(safe, ", ")) + "\n")
+	if omitted := notable(o.Omitted); len(omitted) > 0 {
+		b.WriteString(st.Dim("    left out of the record: "+strings.Join(omitted, ", ")) + "\n")
 	}
+}
+
+// notable returns the paths without those that every object has and no manifest.
+func notable(omitted []string) []string {
+	var out []string
+	for _, path := range omitted {
+		switch path {
+		case "status", "metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp",
+			"metadata.managedFields":
+		default:
+			out = append(out, term.SafeLine(path))
+		}
+	}
+	return out
 }
 
 // transferJSON is a transfer as JSON and YAML.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"strings"
 	"time"
 )
 
@@ -124,8 +123,10 @@ func gerund(doing string) string {
 		return "upgrading"
 	case "rollback":
 		return "rolling back"
-	case "move", "rename":
-		return strings.TrimSuffix(doing, "e") + "ing"
+	case "mv":
+		return "moving objects of"
+	case "rename":
+		return "renaming"
 	}
 	return doing + "ing"
 }

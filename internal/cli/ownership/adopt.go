@@ -119,7 +119,10 @@ func (o *adoptOptions) readFiles(ctx context.Context, in io.Reader) ([]*manifest
 		var text []byte
 		var err error
 		if path == "-" {
-			text, err = io.ReadAll(io.LimitReader(in, maxManifests))
+			text, err = io.ReadAll(io.LimitReader(in, maxManifests+1))
+			if len(text) > maxManifests {
+				err = &file.SizeError{Limit: maxManifests}
+			}
 		} else {
 			text, err = file.ReadInput(ctx, path, maxManifests)
 		}
