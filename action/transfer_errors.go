@@ -82,7 +82,7 @@ type ObjectsError struct {
 
 func (e *ObjectsError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: nothing was changed", e.Operation)
+	fmt.Fprintf(&b, "%s: nothing was changed, because of these objects:", e.Operation)
 	for _, p := range e.Problems {
 		fmt.Fprintf(&b, "\n  %s: %s", p.Object, p.Reason)
 	}

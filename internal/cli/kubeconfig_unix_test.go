@@ -38,6 +38,10 @@ var commandUses = map[string]struct {
 	use  use
 	args string
 }{
+	"adopt":                 {cluster, "rel deployment/web"},
+	"disown":                {cluster, "rel deployment/web"},
+	"mv":                    {cluster, "rel deployment/web other"},
+	"rename":                {cluster, "rel other"},
 	"completion bash":       {offline, ""},
 	"completion fish":       {offline, ""},
 	"completion powershell": {offline, ""},
