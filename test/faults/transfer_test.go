@@ -278,11 +278,11 @@ func at(n int, f fate) rule {
 }
 
 // points returns the writes to disturb, of total: all if MOONHELM_TRANSFERS is set, otherwise each
-// third one, beginning with a different one for each transfer.
+// fifth one, beginning with a different one for each transfer.
 func points(op, total int) []int {
 	var out []int
 	for n := 1; n <= total; n++ {
-		if os.Getenv("MOONHELM_TRANSFERS") != "" || n%3 == op%3 {
+		if os.Getenv("MOONHELM_TRANSFERS") != "" || n%5 == op%5 {
 			out = append(out, n)
 		}
 	}
@@ -341,6 +341,7 @@ func (m *mover) killAt(t *testing.T, when string, r rule, then func(t *testing.T
 	log := m.gate.kept()
 	then(t, when)
 	m.end(t, when)
+	t.Log(when)
 	if t.Failed() {
 		t.Logf("%s: the writes were\n    %s\nand it said %s", when, log, first)
 	}
@@ -399,6 +400,7 @@ func TestTransferTrouble(t *testing.T) {
 						t.Errorf("%s: %s", when, r)
 					}
 					m.end(t, when)
+					t.Log(when)
 					if t.Failed() {
 						t.Fatalf("%s: %s\n    %s", when, r, m.gate.kept())
 					}
