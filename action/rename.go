@@ -113,8 +113,8 @@ func (w *renameOperation) otherNames(ctx context.Context) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%sthese objects may be deleted and created under other names, because their names contain "+
-		"%q (the chart in the record cannot be rendered: %s): %s", next, w.from.name, summaryOf(err),
+	return []string{fmt.Sprintf("%sthese objects may be deleted and created under other names, because their names "+
+		"contain %q (the chart in the record cannot be rendered: %s): %s", next, w.from.name, summaryOf(err),
 		strings.Join(names, ", "))}
 }
 

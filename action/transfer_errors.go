@@ -36,8 +36,8 @@ func newNotDeployed(verb release.TransferVerb, last *release.Release) error {
 }
 
 func (e *NotDeployedError) Error() string {
-	return fmt.Sprintf("%s: revision %d of release %q, the newest, is %s and not deployed", e.Operation, e.Revision, e.Name,
-		e.Status)
+	return fmt.Sprintf("%s: revision %d of release %q, the newest, is %s and not deployed", e.Operation, e.Revision,
+		e.Name, e.Status)
 }
 
 // Hint suggests a command to the user.

@@ -121,12 +121,8 @@ func isServerKey(key string) bool {
 		"endpoints.kubernetes.io/last-change-trigger-time", "kubernetes.io/metadata.name":
 		return true
 	}
-	for _, prefix := range []string{"pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/storage-prov"} {
-		if strings.HasPrefix(key, prefix) {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(key, "pv.kubernetes.io/") || strings.HasPrefix(key, "volume.kubernetes.io/") ||
+		strings.HasPrefix(key, "volume.beta.kubernetes.io/storage-prov")
 }
 
 func (d *declaring) cleanMetadata() {
