@@ -159,7 +159,7 @@ func (w *installOperation) prepare(ctx context.Context) error {
 	if err := w.checkName(); err != nil {
 		return err
 	}
-	if err := w.renderChart(ctx, w.req, resolved, w.req.CRDs != CRDSkip); err != nil {
+	if err := w.renderChart(ctx, w.req, resolved); err != nil {
 		return err
 	}
 	w.release = w.newRelease(recorded)

@@ -9,6 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -73,7 +74,17 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 	if from == nil && len(w.history.applied) > 0 {
 		from = w.history.last
 	}
-	return newChange(from, w.release, w.plan, nil)
+	var crds *plan.Plan
+	if w.config.Cluster != nil && !req.Recorded {
+		c, err := w.target.Chart()
+		if err != nil {
+			return nil, err
+		}
+		if crds, err = leftBy(ctx, w.config.Cluster, c, "a rollback"); err != nil {
+			return nil, err
+		}
+	}
+	return newChange(from, w.release, w.plan, crds)
 }
 
 // Run rolls the release back, and returns the new revision. If it fails after the revision was
@@ -95,6 +106,7 @@ func (w *rollbackOperation) prepare(ctx context.Context) (err error) {
 	if w.target, err = w.findTarget(ctx, history); err != nil {
 		return err
 	}
+	w.undone = history.movesSince(ctx, w.config.Releases, w.target.Revision)
 	now := w.config.now()
 	rel := w.target.Clone()
 	rel.Revision = history.nextRevision()

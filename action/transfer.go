@@ -331,7 +331,7 @@ func (s *transferSide) newRevision(base *release.Release, verb release.TransferV
 	now := s.now()
 	rel := base.Clone()
 	rel.Name, rel.Namespace, rel.Revision = s.name, base.Namespace, s.history.nextRevision()
-	rel.Holder, rel.Stored = "", release.Stored{}
+	rel.Holder, rel.Stored, rel.Moved = "", release.Stored{}, nil
 	rel.Info = release.Info{
 		FirstDeployed: base.Info.FirstDeployed, LastDeployed: now, Status: release.PendingUpgrade, Notes: base.Info.Notes,
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -48,6 +49,7 @@ type UninstallRequest struct {
 	Wait        bool          // waits until the objects are deleted
 	Timeout     time.Duration
 	GiveUpAfter time.Duration // of hooks, as in [WaitOptions]
+	Watch       *wait.Watch   // reports logs and events of hooks, as in [WaitOptions]
 	// NoHooks disables hooks, and TakeOwnership lets them replace objects that do not
 	// belong to the release.
 	NoHooks, TakeOwnership bool
@@ -60,6 +62,9 @@ type Uninstalled struct {
 	Kept []*manifest.Object
 	// Deleted are the other objects, in the order of their deletion.
 	Deleted []*manifest.Object
+	// Definitions are the CRDs that the release has brought in crds/, which are not deleted. Those of
+	// subcharts are known if Moonhelm has recorded the release.
+	Definitions []string
 }
 
 // uninstallOperation is one uninstall.
@@ -135,6 +140,7 @@ func (w *uninstallOperation) makePlan(ctx context.Context) error {
 		}
 	}
 	manifest.SortUninstall(w.out.Deleted)
+	w.out.Definitions = definitionNames(history.last)
 	return nil
 }
 
@@ -184,6 +190,11 @@ func inventory(h *history) ([]*manifest.Object, error) {
 			add(o)
 		}
 	}
+	kept := map[string]bool{}
+	for _, m := range movesOf(h.last) {
+		kept[m.From.Name] = m.IsNowDefinition()
+	}
+	out = slices.DeleteFunc(out, func(o *manifest.Object) bool { return isDefinition(o) && kept[o.Name] })
 	for _, o := range h.pendingDeletions() {
 		if left, err := pendingObject(o); err == nil { // no object can have an unparsable name
 			add(left)
@@ -234,6 +245,12 @@ func (w *uninstallOperation) attempt(ctx context.Context) (*Uninstalled, error) 
 	defer held.Unlock()
 	limits := WaitOptions{Timeout: req.Timeout, GiveUpAfter: req.GiveUpAfter}
 	w.lock, w.hooks = held, w.newHooks(req.NoHooks, limits, req.TakeOwnership)
+	limits.Watch = req.Watch
+	watch := w.newWatching(limits)
+	if r, ok := w.hooks.(*hookRunner); ok {
+		r.watch = watch
+	}
+	defer watch.send(w.Progress, "uninstall of "+req.Name)
 	w.events = w.begin()
 	defer w.events.end()
 	return w.run(ctx)

@@ -95,7 +95,7 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	recorded := copyTree(resolved.Chart) // scripts may change resolved.Chart
-	if err := w.renderChart(ctx, w.req, resolved, w.req.CRDs == CRDUpgrade); err != nil {
+	if err := w.renderChart(ctx, w.req, resolved); err != nil {
 		return err
 	}
 	w.release = w.newRelease(recorded, vals)

@@ -115,6 +115,9 @@ type Step struct {
 	// Displaced are fields of Live that server-side apply is to remove, whichever client
 	// has set them: the executor must first make the release their manager.
 	Displaced []DisplacedField
+	// Moved says what the object was called in earlier revisions, or is called now if it keeps its
+	// name or is deleted; nil if "moved" in Chart.yaml is not about it. [Compute] does not set it.
+	Moved *MovedObject
 	// Drifted is set if another client has changed fields of Live that the release sets;
 	// see [Drift], which lists them.
 	Drifted bool

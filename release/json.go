@@ -15,6 +15,8 @@ import (
 const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
+	keyMoved            = "moved"
+	keyDefinitions      = "definitions"
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
 	keyTransfer         = "transfer"
@@ -69,6 +71,12 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Transfer != nil {
 		o.value(keyTransfer, r.Transfer)
+	}
+	if r.Moved != nil {
+		o.raw(keyMoved, r.Moved)
+	}
+	if r.Definitions != nil {
+		o.raw(keyDefinitions, r.Definitions)
 	}
 	return o.close(r.extra)
 }
@@ -127,6 +135,16 @@ func (r *Release) read(data []byte) error {
 			return nil
 		case keyTransfer:
 			return json.Unmarshal(value, &r.Transfer)
+		case keyDefinitions:
+			if !isNull(value) {
+				r.Definitions = value
+			}
+			return nil
+		case keyMoved:
+			if !isNull(value) {
+				r.Moved = value
+			}
+			return nil
 		}
 		r.extra = append(r.extra, member{key, value})
 		return nil

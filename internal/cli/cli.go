@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/cli/completion"
+	"github.com/moonhelm/moonhelm/internal/cli/crds"
 	"github.com/moonhelm/moonhelm/internal/cli/create"
 	"github.com/moonhelm/moonhelm/internal/cli/dependency"
 	"github.com/moonhelm/moonhelm/internal/cli/diff"
@@ -39,6 +40,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/registry"
 	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
+	"github.com/moonhelm/moonhelm/internal/cli/rollout"
 	"github.com/moonhelm/moonhelm/internal/cli/schema"
 	"github.com/moonhelm/moonhelm/internal/cli/script"
 	"github.com/moonhelm/moonhelm/internal/cli/search"
@@ -163,14 +165,14 @@ func commands() []command {
 	return []command{
 		{"adopt", ownership.NewAdopt, true}, {"disown", ownership.NewDisown, true},
 		{"mv", ownership.NewMv, true}, {"rename", ownership.NewRename, true},
-		{"completion", completion.New, true}, {"create", create.New, false},
+		{"completion", completion.New, true}, {"crds", crds.New, true}, {"create", create.New, false},
 		{"dag", graph.NewDAG, true}, {"dependency", dependency.New, false}, {"diff", diff.New, true},
 		{"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
 		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
 		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false},
-		{"rollback", rollback.New, false}, {"schema", schema.New, true}, {"script", script.New, true},
+		{"rollback", rollback.New, false}, {"rollout", rollout.New, true}, {"schema", schema.New, true}, {"script", script.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
 		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
 		{"unittest", unittest.New, true},

@@ -67,6 +67,7 @@ var commandUses = map[string]struct {
 	"dag":                   {namespace, "chart"},
 	"graph chart":           {offline, "chart"},
 	"graph release":         {cluster, "a"},
+	"crds":                  {cluster, ""},
 	"help":                  {offline, "install"},
 	"history":               {cluster, "a"},
 	"install":               {cluster, "a chart"},

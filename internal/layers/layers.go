@@ -26,7 +26,7 @@ var layers = []layer{
 	{0,
 		[]string{"internal/attack", "internal/filetest", "internal/termtest", "internal/testdeps", "chart", "manifest",
 			"manifest/yaml",
-			"internal/hint", "internal/lines", "internal/linger", "internal/suggest", "internal/term", "internal/build",
+			"internal/hint", "internal/lines", "internal/linger", "internal/suggest", "internal/truncate", "internal/term", "internal/build",
 			"internal/layers", "internal/api", "internal/scriptapi",
 			"internal/yaml", "internal/yamltest", "internal/jsonschema", "internal/peertest",
 			"docs"}},

@@ -173,7 +173,7 @@ func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name,
 			return nil, err
 		}
 	}
-	if f.includeCRDs && change.CRDs == nil {
+	if left := change.CRDs == nil || change.From != nil && change.CRDs.Changes() == 0; f.includeCRDs && left {
 		if change.From != nil {
 			f.options.CRDNote = "an upgrade ignores CRDs without --crds upgrade"
 		}

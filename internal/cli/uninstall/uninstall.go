@@ -83,6 +83,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	default:
 		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
 	}
+	if err := o.WatchFlags.Check(); err != nil {
+		return err
+	}
 	config, err := f.Config(o.ScriptFlags, cmdutil.ApplyFlags{}, o.Timeout)
 	if err != nil {
 		return err
@@ -104,7 +107,7 @@ func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
 		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After,
-		NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
+		NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership, Watch: o.WatchFlags.Watch(),
 	}
 	do := verb.Run
 	if o.DryRun != cmdutil.DryRunNone {
@@ -152,6 +155,10 @@ func printResult(f *cmdutil.Factory, o Options, name string, res *action.Uninsta
 	if o.DryRun != cmdutil.DryRunNone {
 		for _, d := range res.Deleted {
 			fmt.Fprintf(f.Out, "would delete [%s] %s\n", term.SafeLine(d.Kind), term.SafeLine(d.Name))
+		}
+		for _, name := range res.Definitions {
+			fmt.Fprintf(f.Out, "would leave alone [CustomResourceDefinition] %s: definitions in crds/ are never deleted\n",
+				term.SafeLine(name))
 		}
 		if res.Release.Info.Status == release.Uninstalled && !o.KeepHistory {
 			fmt.Fprintln(f.Out, "would delete the rest of its history")

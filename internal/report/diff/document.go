@@ -28,6 +28,8 @@ type documentEntry struct {
 	Drift []fieldChange `json:"drift,omitempty"`
 	// Conflicts are the fields that other managers have set to other values.
 	Conflicts []conflict `json:"conflicts,omitempty"`
+	// Moved says what the object was called, by "moved" in Chart.yaml.
+	Moved *plan.MovedObject `json:"moved,omitempty"`
 	// Renamed is the object's new name, absent if it keeps its name.
 	Renamed *plan.Ref `json:"renamedTo,omitempty"`
 	// Before and After are the object without fields that only the server sets, or null if it does
@@ -55,7 +57,7 @@ func (o Options) document(d Diff, objects []Object) []documentEntry {
 		}
 		e := documentEntry{
 			Ref: object.Ref, Source: object.Source, Action: object.Action, Reason: object.Reason,
-			Drifted: object.Drifted, Renamed: object.Renamed, Changes: []fieldChange{},
+			Drifted: object.Drifted, Renamed: object.Renamed, Moved: object.Moved, Changes: []fieldChange{},
 		}
 		if e.Suppressed = o.suppresses(object); e.Suppressed {
 			out = append(out, e)
