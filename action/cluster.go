@@ -19,6 +19,7 @@ type Cluster interface {
 	LiveReader
 	DriftReader
 	HookCluster
+	OwnershipChanger
 }
 
 // NewCluster returns the cluster that client is connected to. It applies objects with the

@@ -104,6 +104,11 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if err := d.config.require(d.doing); err != nil {
 		return nil, err
 	}
+	return resuming(ctx, d.config, d.attempt, nil)
+}
+
+// attempt is deploy, unless a transfer of the release's objects was interrupted.
+func (d *deployment) attempt(ctx context.Context) (*release.Release, error) {
 	ctx, err := d.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -298,6 +303,9 @@ func (d *deployment) readHistory(ctx context.Context) (err error) {
 		return nil
 	}
 	d.history, err = loadHistory(ctx, d.config.Releases, d.lock, d.name, d.config.Progress)
+	if err == nil && d.lock != nil {
+		err = d.history.unfinished(d.config.namespace())
+	}
 	return err
 }
 

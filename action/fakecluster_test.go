@@ -25,6 +25,7 @@ type fakeCluster struct {
 	HookCluster
 	LiveReader
 	DriftReader
+	OwnershipChanger
 	caps     engine.Capabilities
 	missing  map[string]bool // names of CRDs that do not exist
 	outdated map[string]bool // names of CRDs that differ from the charts'

@@ -62,6 +62,9 @@ func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name stri
 	h.findDeployed()
 	if lock != nil {
 		for _, rel := range h.interrupted {
+			if rel.InTransfer() != nil {
+				continue
+			}
 			report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf(
 				"revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, rel.Info.Status)})
 		}

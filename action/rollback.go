@@ -117,7 +117,7 @@ func (w *rollbackOperation) prepare(ctx context.Context) (err error) {
 	now := w.config.now()
 	rel := w.target.Clone()
 	rel.Revision = history.nextRevision()
-	rel.Holder, rel.PendingDeletions = "", nil
+	rel.Holder, rel.PendingDeletions, rel.Transfer = "", nil, nil
 	rel.Info = release.Info{
 		FirstDeployed:    history.firstDeployed(now),
 		LastDeployed:     now,

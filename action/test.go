@@ -76,6 +76,11 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
+	return resuming(ctx, t.Config, func(ctx context.Context) (*Tested, error) { return t.attempt(ctx, req) }, nil)
+}
+
+// attempt is Run, unless a transfer of the release's objects was interrupted.
+func (t Test) attempt(ctx context.Context, req TestRequest) (*Tested, error) {
 	ctx, held, err := t.acquireLock(ctx, req.Name, "test")
 	if err != nil {
 		return nil, err
@@ -84,6 +89,9 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	rel, err := t.Releases.Get(ctx, req.Name, 0)
 	if err != nil {
 		return nil, err
+	}
+	if rel.InTransfer() != nil {
+		return nil, newUnfinished(rel, t.namespace())
 	}
 	w := &testRun{Config: t.Config, req: req, events: t.begin(), before: &event.PreTest{}, out: &Tested{Release: rel}}
 	defer w.events.end()

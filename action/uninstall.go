@@ -111,6 +111,11 @@ func (w *uninstallOperation) makePlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if w.lock != nil {
+		if err := history.unfinished(w.namespace()); err != nil {
+			return err
+		}
+	}
 	if history.last == nil {
 		_, err := w.Releases.Get(ctx, w.req.Name, 0) // returns storage.ErrNotFound with the namespace
 		return err
@@ -238,6 +243,12 @@ func (w *uninstallOperation) lockAndRun(ctx context.Context) (*Uninstalled, erro
 	if err := w.require("uninstall"); err != nil {
 		return nil, err
 	}
+	return resuming(ctx, w.Config, w.attempt, nil)
+}
+
+// attempt is Run, unless a transfer of the release's objects was interrupted.
+func (w *uninstallOperation) attempt(ctx context.Context) (*Uninstalled, error) {
+	req := w.req
 	ctx, held, err := w.Config.acquireLock(ctx, req.Name, "uninstall")
 	if err != nil {
 		return nil, err
@@ -472,11 +483,11 @@ func (w *uninstallOperation) recordFailure(ctx context.Context, cause error) {
 	}
 }
 
-// purge deletes all revisions, oldest first, so that an interrupted purge leaves the newest,
-// which has the objects to uninstall.
-func (w *uninstallOperation) purge(ctx context.Context, name string) error {
+// purge deletes all revisions of a release, oldest first, so that an interrupted purge leaves the
+// newest, which has the objects to uninstall.
+func (c *Config) purge(ctx context.Context, name string) error {
 	var revisions []storage.Record
-	err := retryOnce(ctx, func() (err error) { revisions, err = w.Releases.Revisions(ctx, name); return err })
+	err := retryOnce(ctx, func() (err error) { revisions, err = c.Releases.Revisions(ctx, name); return err })
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
@@ -484,7 +495,7 @@ func (w *uninstallOperation) purge(ctx context.Context, name string) error {
 		return fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	for _, n := range revisions {
-		err := retryOnce(ctx, func() error { return w.Releases.Delete(ctx, name, n.Revision, n.Version) })
+		err := retryOnce(ctx, func() error { return c.Releases.Delete(ctx, name, n.Revision, n.Version) })
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return fmt.Errorf("delete revision %d of release %s: %w", n.Revision, name, err)
 		}

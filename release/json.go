@@ -19,6 +19,7 @@ const (
 	keyDefinitions      = "definitions"
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
+	keyTransfer         = "transfer"
 	keyCompleted        = "completed" // in info
 )
 
@@ -67,6 +68,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Lists != nil {
 		o.raw(keyLists, r.Lists)
+	}
+	if r.Transfer != nil {
+		o.value(keyTransfer, r.Transfer)
 	}
 	if r.Moved != nil {
 		o.raw(keyMoved, r.Moved)
@@ -129,6 +133,8 @@ func (r *Release) read(data []byte) error {
 				r.Lists = value
 			}
 			return nil
+		case keyTransfer:
+			return json.Unmarshal(value, &r.Transfer)
 		case keyDefinitions:
 			if !isNull(value) {
 				r.Definitions = value

@@ -105,6 +105,9 @@ type Release struct {
 	// Lists are the lists of the values that merge (package values' Lists as JSON), or nil if
 	// there are none. The key is "lists"; Helm ignores it.
 	Lists json.RawMessage
+	// Transfer is the journal of an operation that changes which release objects belong to, or
+	// nil. The key is "transfer"; Helm ignores it.
+	Transfer *Transfer
 	// Moved are the objects that have moved since the revision before (package plan's MovedObjects
 	// as JSON), or nil if there are none. The key is "moved"; Helm ignores it.
 	Moved json.RawMessage
@@ -162,6 +165,10 @@ func (r *Release) Clone() *Release {
 	c := *r
 	c.Labels = maps.Clone(r.Labels)
 	c.Hooks = slices.Clone(r.Hooks)
+	if r.Transfer != nil {
+		t := *r.Transfer
+		c.Transfer = &t
+	}
 	return &c
 }
 

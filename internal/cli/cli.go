@@ -33,6 +33,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
 	"github.com/moonhelm/moonhelm/internal/cli/list"
 	lspcmd "github.com/moonhelm/moonhelm/internal/cli/lsp"
+	"github.com/moonhelm/moonhelm/internal/cli/ownership"
 	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
 	"github.com/moonhelm/moonhelm/internal/cli/plugin"
 	"github.com/moonhelm/moonhelm/internal/cli/pull"
@@ -168,8 +169,9 @@ func commands() []command {
 		return docs.New(f, docs.Tree{New: New, Bash: completion.Bash})
 	}
 	return []command{
-		{"apply", applycmd.New, true}, {"completion", completion.New, true}, {"crds", crds.New, true},
-		{"create", create.New, false},
+		{"adopt", ownership.NewAdopt, true}, {"apply", applycmd.New, true},
+		{"disown", ownership.NewDisown, true}, {"mv", ownership.NewMv, true}, {"rename", ownership.NewRename, true},
+		{"completion", completion.New, true}, {"crds", crds.New, true}, {"create", create.New, false},
 		{"dag", graph.NewDAG, true}, {"dependency", dependency.New, false}, {"diff", diff.New, true},
 		{"docs", reference, true}, {"drift", drift.New, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},

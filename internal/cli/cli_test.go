@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/moonhelm/moonhelm/internal/apiserver"
+	"github.com/moonhelm/moonhelm/internal/kubetest"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -61,6 +63,25 @@ func TestClusterScripts(t *testing.T) {
 			env.Setenv("NS", ns)
 			env.Setenv("HELM_NAMESPACE", ns)
 			return setup(env)
+		},
+	})
+}
+
+// TestMemoryScripts runs commands with an API server in memory, one for each script.
+func TestMemoryScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "memory"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Cmds:                scriptCommands,
+		Setup: func(env *testscript.Env) error {
+			server := kubetest.Start()
+			env.Defer(server.Close)
+			path := filepath.Join(env.WorkDir, "kubeconfig")
+			text := `{"apiVersion":"v1","kind":"Config","current-context":"x","contexts":[{"name":"x","context":{"cluster":"x","user":"x"}}],` +
+				`"clusters":[{"name":"x","cluster":{"server":"` + server.Config().Host + `"}}],"users":[{"name":"x","user":{"token":"x"}}]}`
+			env.Setenv("KUBECONFIG", path)
+			return errors.Join(setup(env), os.WriteFile(path, []byte(text), 0o600))
 		},
 	})
 }

@@ -39,6 +39,10 @@ var commandUses = map[string]struct {
 	args string
 }{
 	"apply":                 {cluster, "plan.json"},
+	"adopt":                 {cluster, "rel deployment/web"},
+	"disown":                {cluster, "rel deployment/web"},
+	"mv":                    {cluster, "rel deployment/web other"},
+	"rename":                {cluster, "rel other"},
 	"completion bash":       {offline, ""},
 	"completion fish":       {offline, ""},
 	"completion powershell": {offline, ""},

@@ -137,10 +137,14 @@ type lockKey struct{}
 // Call it before each write. When a suspended process resumes, it may run before its timers do,
 // after another client has taken over its lock. So if the last heartbeat is too old, Check
 // sends one and returns an error unless that succeeds. Contexts that are derived from the
-// operation's belong to the same lock, even without its cancellation.
+// operation's belong to the same lock, even without its cancellation. If the operation has locked
+// several releases, one inside the context of the other, Check checks all locks.
 func Check(ctx context.Context) error {
-	if k, _ := ctx.Value(lockKey{}).(*releaseLock); k != nil {
-		return k.check()
+	k, _ := ctx.Value(lockKey{}).(*releaseLock)
+	for ; k != nil; k = k.outer {
+		if err := k.check(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 type releaseLock struct {
 	locker *Locker
 	name   string
+	// outer is the lock in whose context this one was taken, or nil.
+	outer *releaseLock
 
 	// life is cancelled by Unlock; cancel cancels the operation's context.
 	life       context.Context
@@ -42,6 +44,7 @@ type releaseLock struct {
 // begin starts to renew the lease, if there is one, and returns the operation's context.
 func (k *releaseLock) begin(ctx context.Context, held *taken) context.Context {
 	k.life, k.end = context.WithCancel(context.WithoutCancel(ctx))
+	k.outer, _ = ctx.Value(lockKey{}).(*releaseLock)
 	ctx, k.cancel = context.WithCancelCause(context.WithValue(ctx, lockKey{}, k))
 	if held == nil {
 		k.holder.Guard = ByRecord

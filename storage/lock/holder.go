@@ -123,6 +123,10 @@ func gerund(doing string) string {
 		return "upgrading"
 	case "rollback":
 		return "rolling back"
+	case "mv":
+		return "moving objects of"
+	case "rename":
+		return "renaming"
 	}
 	return doing + "ing"
 }

@@ -145,6 +145,13 @@ func (l *Locker) WithRecords(records Records) *Locker {
 	return &out
 }
 
+// In returns a copy of l for the releases of another namespace, whose records are in records.
+func (l *Locker) In(namespace string, records Records) *Locker {
+	out := *l
+	out.namespace, out.records = namespace, records
+	return &out
+}
+
 // Lock waits for the lock of a release until ctx ends or the timeout expires. doing is the
 // operation ("upgrade"). The caller must call Unlock on the result. The returned context is
 // cancelled when the lock is lost, with a [*LostError] as its cause; it must be passed to

@@ -47,6 +47,7 @@ const (
 	cut             // the connection breaks before the request reaches the server
 	busy            // 429
 	mishap          // 500
+	refuse          // 403
 	starting        // 503
 	gone            // 410
 	expire          // a watch starts and ends with an error event
@@ -146,6 +147,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusTooManyRequests, "TooManyRequests")
 	case mishap:
 		fail(w, http.StatusInternalServerError, "InternalError")
+	case refuse:
+		fail(w, http.StatusForbidden, "Forbidden")
 	case starting:
 		fail(w, http.StatusServiceUnavailable, "ServiceUnavailable")
 	case gone:

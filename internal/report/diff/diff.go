@@ -32,6 +32,8 @@ type Diff struct {
 	Stored bool
 	// Title begins the summary; "" means "Plan".
 	Title string
+	// NoSummary omits the summary.
+	NoSummary bool
 	// Objects are in the order of the changes.
 	Objects []Object
 	// Hooks are compared as manifests: they are not objects of the release.

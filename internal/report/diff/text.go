@@ -34,7 +34,9 @@ func (d Diff) text(w io.Writer, st term.Style, o Options) error {
 	if title == "" {
 		title = "Plan"
 	}
-	t.b.WriteString(st.Bold(summary(title, list)) + "\n")
+	if !d.NoSummary {
+		t.b.WriteString(st.Bold(summary(title, list)) + "\n")
+	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
 }

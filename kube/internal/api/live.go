@@ -22,13 +22,15 @@ import (
 
 // Metadata is the part of an object's metadata that this package uses.
 type Metadata struct {
-	Name        string            `json:"name"`
-	Namespace   string            `json:"namespace"`
-	UID         string            `json:"uid"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
-	Deletion    string            `json:"deletionTimestamp"`
-	Finalizers  []string          `json:"finalizers"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	UID       string `json:"uid"`
+	// ResourceVersion is set by [Client.Metadata] only.
+	ResourceVersion string            `json:"resourceVersion"`
+	Labels          map[string]string `json:"labels"`
+	Annotations     map[string]string `json:"annotations"`
+	Deletion        string            `json:"deletionTimestamp"`
+	Finalizers      []string          `json:"finalizers"`
 }
 
 // Few is the maximum number of objects of one collection that are read with a request each;
