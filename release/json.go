@@ -17,6 +17,7 @@ const (
 	keyOrder            = "order"
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
+	keyPatches          = "patches"
 	keyCompleted        = "completed" // in info
 )
 
@@ -65,6 +66,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Lists != nil {
 		o.raw(keyLists, r.Lists)
+	}
+	if r.Patches != nil {
+		o.raw(keyPatches, r.Patches)
 	}
 	return o.close(r.extra)
 }
@@ -119,6 +123,11 @@ func (r *Release) read(data []byte) error {
 		case keyLists:
 			if !isNull(value) {
 				r.Lists = value
+			}
+			return nil
+		case keyPatches:
+			if !isNull(value) {
+				r.Patches = value
 			}
 			return nil
 		}

@@ -105,6 +105,9 @@ type Release struct {
 	// Lists are the lists of the values that merge (package values' Lists as JSON), or nil if
 	// there are none. The key is "lists"; Helm ignores it.
 	Lists json.RawMessage
+	// Patches are the user's patches of the objects (package plan/patch's Files as JSON), or nil if
+	// there are none. The key is "patches"; Helm ignores it.
+	Patches json.RawMessage
 	// Holder identifies the client that works on a pending revision. It is stored
 	// next to the JSON, and only while the revision is pending.
 	Holder string

@@ -16,8 +16,8 @@ import (
 
 // A Change is what a patch has changed in an object.
 type Change struct {
-	// Kind, Namespace and Name are those of the object before the patch; Namespace is "" if it has
-	// none.
+	// Kind, Namespace and Name are those of the object as patched, or as it was if it is deleted;
+	// Namespace is "" if it has none.
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
@@ -149,6 +149,7 @@ func (p *Patch) change(o *manifest.Object) (*manifest.Object, Change, error) {
 	if len(parsed) != 1 {
 		return nil, change, fmt.Errorf("the object would be %d documents", len(parsed))
 	}
+	change.Kind, change.Namespace, change.Name = parsed[0].Kind, parsed[0].Namespace, parsed[0].Name
 	return parsed[0], change, nil
 }
 

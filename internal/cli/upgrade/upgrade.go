@@ -100,6 +100,7 @@ func upgrade(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart,
 	}
 	req := o.Request(ctx, f, c, vals, o.Name)
 	req.Reuse, req.MaxHistory, req.TemplateHistory = o.Reuse(), o.MaxHistory, o.History
+	req.ResetPatches = o.ResetPatches
 	view := o.view(f)
 	view.First = func() { o.printUpgraded(f) }
 	if view.DryRun != nil {

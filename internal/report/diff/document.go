@@ -28,6 +28,8 @@ type documentEntry struct {
 	Drift []fieldChange `json:"drift,omitempty"`
 	// Conflicts are the fields that other managers have set to other values.
 	Conflicts []conflict `json:"conflicts,omitempty"`
+	// Patches are what patches have changed in the rendered object.
+	Patches []documentPatch `json:"patches,omitempty"`
 	// Renamed is the object's new name, absent if it keeps its name.
 	Renamed *plan.Ref `json:"renamedTo,omitempty"`
 	// Before and After are the object without fields that only the server sets, or null if it does
@@ -38,6 +40,13 @@ type documentEntry struct {
 	Changes []fieldChange `json:"changes"`
 	// Suppressed reports that the object's kind is suppressed. Its fields are omitted then.
 	Suppressed bool `json:"suppressed,omitempty"`
+}
+
+// documentPatch is what a patch has changed in an object.
+type documentPatch struct {
+	Patch   string   `json:"patch"` // "fix.yaml:3"
+	Fields  []string `json:"fields,omitempty"`
+	Deleted bool     `json:"deleted,omitempty"`
 }
 
 func (d Diff) document(o Options) document {
@@ -56,6 +65,9 @@ func (o Options) document(d Diff, objects []Object) []documentEntry {
 		e := documentEntry{
 			Ref: object.Ref, Source: object.Source, Action: object.Action, Reason: object.Reason,
 			Drifted: object.Drifted, Renamed: object.Renamed, Changes: []fieldChange{},
+		}
+		for _, p := range object.Patched {
+			e.Patches = append(e.Patches, documentPatch{p.Patch, p.Fields, p.Deleted})
 		}
 		if e.Suppressed = o.suppresses(object); e.Suppressed {
 			out = append(out, e)
