@@ -26,11 +26,23 @@ func (s *scope) has(o *manifest.Object) bool {
 	return s == nil || strings.HasPrefix(o.Source, s.prefix)
 }
 
+// Annotation is the annotation of a chart whose value "ignore" says that its directory patches/ is
+// something else.
+const Annotation = "moonhelm.github.io/patches"
+
+// Enabled reports whether the directory patches/ of a chart has patches: the chart has subcharts, and
+// no [Annotation] that says otherwise.
+func Enabled(c *chart.Chart) bool {
+	return c.Metadata == nil || c.Metadata.Annotations[Annotation] != "ignore" &&
+		(len(c.Dependencies()) > 0 || len(c.Metadata.Dependencies) > 0)
+}
+
 // OfCharts returns the patches in the directories patches/ of a chart and its subcharts, in the order
 // in which they apply: those of subcharts first. A file in patches/ is for the objects of all
 // subcharts, one in patches/NAME/ for those of the subchart NAME; it is left out if the subchart is
 // disabled. A kustomization.yaml names the files of its directory; without one they are read in the
-// order of their names, except those that others name by path. An error is a [*SyntaxError].
+// order of their names, except those that others name by path. Charts for which [Enabled] is false have
+// none. An error is a [*SyntaxError].
 func OfCharts(root *chart.Chart) ([]*Patch, error) {
 	var out []*Patch
 	for _, sub := range root.Dependencies() {
@@ -39,6 +51,9 @@ func OfCharts(root *chart.Chart) ([]*Patch, error) {
 			return nil, err
 		}
 		out = append(out, patches...)
+	}
+	if !Enabled(root) {
+		return out, nil
 	}
 	own, err := ofChart(root)
 	return append(out, own...), err
@@ -155,14 +170,31 @@ func (d *directory) scope(dir string) (*scope, error) {
 		}
 		known = append(known, sub.Name())
 	}
-	if d.chart.Metadata != nil {
-		for _, dep := range d.chart.Metadata.Dependencies {
-			if dep.Alias == name || dep.Name == name {
-				return nil, nil
-			}
-			known = append(known, dep.Name)
+	for _, dep := range declared(d.chart) {
+		if dep.Alias == name || dep.Name == name {
+			return nil, nil
 		}
+		known = append(known, dep.Name)
 	}
 	return nil, &SyntaxError{File: d.chart.FullPath() + "/" + strings.TrimSuffix(dir, "/"), Similar: first(suggest.Nearest(known, name)),
 		Text: fmt.Sprintf("is named like no subchart of %s", d.chart.Name())}
+}
+
+// declared returns the dependencies that the files of a chart declare, including disabled ones, which its
+// metadata does not have once values are resolved.
+func declared(c *chart.Chart) []*chart.Dependency {
+	if f := c.File(chart.FileMetadata); f != nil {
+		if md, err := chart.ParseMetadata(f.Name, f.Data); err == nil && len(md.Dependencies) > 0 {
+			return md.Dependencies
+		}
+	}
+	if f := c.File(chart.FileRequirements); f != nil {
+		if r, err := chart.ParseRequirements(f.Name, f.Data); err == nil {
+			return r.Dependencies
+		}
+	}
+	if c.Metadata == nil {
+		return nil
+	}
+	return c.Metadata.Dependencies
 }
