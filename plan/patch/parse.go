@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -243,13 +244,16 @@ func (p *parser) entry(e entry, node *yaml.Node, item any, field string) error {
 	return p.errorf(e.line, "has neither patch nor path")
 }
 
+// blockScalar matches the line of a key whose value is a block scalar.
+var blockScalar = regexp.MustCompile(`[|>][-+0-9]*\s*(#.*)?$`)
+
 // inline reads the patches in a string of the file.
 func (p *parser) inline(e entry, node *yaml.Node, text string) error {
 	first := e.line
 	if node != nil && node.Line > 0 {
 		first = node.Line
 	}
-	if strings.Contains(text, "\n") { // a block scalar begins below its key
+	if first <= len(p.lines) && blockScalar.MatchString(p.lines[first-1]) { // it begins below its key
 		first++
 	}
 	docs := documents(text)

@@ -257,8 +257,8 @@ func (t target) similar(objects []*manifest.Object, criteria []criterion, namesp
 			sameName = append(sameName, o.String())
 		}
 	}
-	if kind := want["kind"]; len(names) > 0 {
-		if found := suggest.Nearest(names, cmp.Or(kind, "x")+"/"+want["name"]); len(found) > 0 {
+	if len(names) > 0 {
+		if found := suggest.Nearest(names, want["kind"]+"/"+want["name"]); len(found) > 0 {
 			return found
 		}
 		if len(names) <= most {
