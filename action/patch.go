@@ -56,19 +56,21 @@ func (r rendering) patch(ctx context.Context, e *event.PostRender) ([]Patched, e
 	}
 	var done []Patched
 	var missing []error
+	w := patch.New(e.Objects, r.release.Namespace)
+	observed := r.events.Observed()
 	for _, p := range patches {
 		if r.explanation != nil {
 			r.explanation.patch = p
 		}
 		err := r.events.HandleCoreAt(ctx, e, event.Patches, p.String(), func(context.Context) error {
-			objects, changes, err := p.Apply(e.Objects, r.release.Namespace)
+			changes, err := w.Apply(p)
 			var none *patch.NoTargetError
 			if errors.As(err, &none) { // the others may miss theirs too
 				missing = append(missing, none)
 				return nil
 			}
-			if err == nil {
-				e.Objects = objects
+			if err == nil && observed {
+				e.Objects, err = w.Objects()
 			}
 			for _, c := range changes {
 				done = append(done, Patched{Patch: p.String(), Change: c})
@@ -79,7 +81,13 @@ func (r rendering) patch(ctx context.Context, e *event.PostRender) ([]Patched, e
 			return nil, err
 		}
 	}
-	return done, errors.Join(missing...)
+	if len(missing) > 0 {
+		return nil, errors.Join(missing...)
+	}
+	if len(done) > 0 {
+		e.Objects, err = w.Objects()
+	}
+	return done, err
 }
 
 // allPatches returns the patches of a tree of charts, and those of the user.

@@ -149,6 +149,17 @@ func (b *Bus) Watch(fn func(Step, Event)) {
 	b.observer.watch = fn
 }
 
+// Observed reports whether a function is called after each handler.
+func (b *Bus) Observed() bool {
+	var o observer
+	for bus := b; bus != nil; bus = bus.parent {
+		bus.mu.RLock()
+		o = bus.observe(o)
+		bus.mu.RUnlock()
+	}
+	return o.trace != nil || o.watch != nil
+}
+
 // observe adds the functions of b that o lacks.
 func (b *Bus) observe(o observer) observer {
 	if o.trace == nil {

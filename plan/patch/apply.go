@@ -49,40 +49,99 @@ func (e *ApplyError) Unwrap() error { return e.Err }
 // maxText is the size of the largest object that a patch may make, in bytes.
 const maxText = 10 << 20
 
-// Apply returns objects with those that the target selects changed, and what has changed. namespace
-// is that of objects without one. A list is replaced by its items if one of them is selected. Errors
-// are [*NoTargetError], [*ApplyError], and [*manifest.SyntaxError] for an object that is not YAML.
-// Apply changes neither objects nor what they point to.
+// Apply returns objects with those that the target of the patch selects changed, and what has changed,
+// as a [Patcher] does with one patch.
 func (p *Patch) Apply(objects []*manifest.Object, namespace string) ([]*manifest.Object, []Change, error) {
-	objects, err := p.itemsOfLists(objects, namespace)
+	w := New(objects, namespace)
+	changes, err := w.Apply(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := slices.Clone(objects)
+	out, err := w.Objects()
+	return out, changes, err
+}
+
+// A Patcher applies patches to objects. It writes the text of an object once, however many patches
+// change it.
+type Patcher struct {
+	namespace string
+	items     []item
+}
+
+// item is an object that patches may change.
+type item struct {
+	object *manifest.Object
+	// head is what targets select by: object, or that of data.
+	head *manifest.Object
+	// data is the content of the changed object whose text is not written yet, or nil.
+	data map[string]any
+	by   *Patch // the last that has changed it
+}
+
+// New returns a Patcher of objects, which it does not change. namespace is that of objects without one.
+func New(objects []*manifest.Object, namespace string) *Patcher {
+	w := &Patcher{namespace: namespace, items: make([]item, len(objects))}
+	for i, o := range objects {
+		w.items[i] = item{object: o, head: o}
+	}
+	return w
+}
+
+// Apply applies a patch, and returns what it changes. A list is replaced by its items if the target of
+// the patch selects one of them. Errors are [*NoTargetError], [*ApplyError], and
+// [*manifest.SyntaxError] for an object that is not YAML; after one of the others, the Patcher must not
+// be used any more.
+func (w *Patcher) Apply(p *Patch) ([]Change, error) {
+	if err := w.splitLists(p); err != nil {
+		return nil, err
+	}
 	var changes []Change
 	found := false
-	for i, o := range slices.Backward(objects) {
-		if !p.selects(o, namespace) {
+	kept := w.items[:0]
+	for _, it := range w.items {
+		if !p.selects(it.head, w.namespace) {
+			kept = append(kept, it)
 			continue
 		}
 		found = true
-		changed, change, err := p.change(o)
+		change, err := it.apply(p)
 		if err != nil {
-			return nil, nil, &ApplyError{Patch: p.String(), Object: o.String(), Err: err}
+			return nil, &ApplyError{Patch: p.String(), Object: it.head.String(), Err: err}
 		}
-		if changed == o {
-			continue
+		if !change.Deleted {
+			kept = append(kept, it)
 		}
-		if out[i] = changed; changed == nil {
-			out = slices.Delete(out, i, i+1)
+		if change.Deleted || len(change.Fields) > 0 {
+			changes = append(changes, change)
 		}
-		changes = append(changes, change)
 	}
-	slices.Reverse(changes)
+	w.items = kept
 	if !found && !p.missing {
-		return nil, nil, p.noTarget(objects, namespace)
+		return nil, p.noTarget(w.heads(), w.namespace)
 	}
-	return out, changes, nil
+	return changes, nil
+}
+
+func (w *Patcher) heads() []*manifest.Object {
+	out := make([]*manifest.Object, len(w.items))
+	for i, it := range w.items {
+		out[i] = it.head
+	}
+	return out
+}
+
+// Objects returns the objects as patched. Those that no patch has changed are those of [New]. An error
+// is an [*ApplyError].
+func (w *Patcher) Objects() ([]*manifest.Object, error) {
+	out := make([]*manifest.Object, len(w.items))
+	for i := range w.items {
+		it := &w.items[i]
+		if err := it.write(); err != nil {
+			return nil, &ApplyError{Patch: it.by.String(), Object: it.head.String(), Err: err}
+		}
+		out[i] = it.object
+	}
+	return out, nil
 }
 
 // selects reports whether the patch changes an object.
@@ -90,67 +149,99 @@ func (p *Patch) selects(o *manifest.Object, namespace string) bool {
 	return !o.Empty && p.scope.has(o) && p.target.selects(o, namespace)
 }
 
-// itemsOfLists returns objects with the items of each list of which the patch selects one.
-func (p *Patch) itemsOfLists(objects []*manifest.Object, namespace string) ([]*manifest.Object, error) {
-	for i := len(objects) - 1; i >= 0; i-- {
-		if !strings.HasSuffix(objects[i].Kind, "List") {
+// splitLists replaces each list of which the patch selects an item by its items.
+func (w *Patcher) splitLists(p *Patch) error {
+	for i := len(w.items) - 1; i >= 0; i-- {
+		if !strings.HasSuffix(w.items[i].head.Kind, "List") {
 			continue
 		}
-		items, err := manifest.Flatten(objects[i : i+1])
+		if err := w.items[i].write(); err != nil {
+			return err
+		}
+		objects, err := manifest.Flatten([]*manifest.Object{w.items[i].object})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if !slices.ContainsFunc(items, func(o *manifest.Object) bool { return o.List != nil && p.selects(o, namespace) }) {
+		selected := func(o *manifest.Object) bool { return o.List != nil && p.selects(o, w.namespace) }
+		if !slices.ContainsFunc(objects, selected) {
 			continue
 		}
-		objects = slices.Clone(objects)
-		var own []*manifest.Object
-		for _, item := range items {
-			parsed, err := manifest.Parse(item.Source, item.Raw)
+		var own []item
+		for _, o := range objects {
+			parsed, err := manifest.Parse(o.Source, o.Raw)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			own = append(own, parsed...)
+			own = append(own, New(parsed, "").items...)
 		}
-		objects = slices.Replace(objects, i, i+1, own...)
+		w.items = slices.Replace(w.items, i, i+1, own...)
 	}
-	return objects, nil
+	return nil
 }
 
-// change returns the patched object: o itself if nothing changes, nil if it is deleted.
-func (p *Patch) change(o *manifest.Object) (*manifest.Object, Change, error) {
-	change := Change{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
-	before, err := o.Map()
-	if err != nil {
-		return nil, change, err
+// apply applies a patch to an object. The change has no fields if nothing changes.
+func (it *item) apply(p *Patch) (Change, error) {
+	change := Change{Kind: it.head.Kind, Namespace: it.head.Namespace, Name: it.head.Name}
+	before := it.data
+	if before == nil {
+		var err error
+		if before, err = it.object.Map(); err != nil {
+			return change, err
+		}
 	}
 	after, err := p.result(before)
 	if err != nil {
-		return nil, change, err
+		return change, err
 	}
 	if after == nil {
 		change.Deleted = true
-		return nil, change, nil
+		return change, nil
 	}
-	if change.Fields = fields(before, after); len(change.Fields) == 0 && reflect.DeepEqual(before, after) {
-		return o, change, nil
+	if change.Fields = fields(before, after); len(change.Fields) == 0 {
+		return change, nil
 	}
-	text, err := manifest.Edit(o.Raw, after)
+	it.data, it.by, it.head = after, p, headOf(it.head.Source, after)
+	change.Kind, change.Namespace, change.Name = it.head.Kind, it.head.Namespace, it.head.Name
+	return change, nil
+}
+
+// headOf returns an object with what targets select by.
+func headOf(source string, data map[string]any) *manifest.Object {
+	meta, _ := data["metadata"].(map[string]any)
+	text := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
+	texts := func(key string) map[string]string {
+		m, _ := meta[key].(map[string]any)
+		out := make(map[string]string, len(m))
+		for k, v := range m {
+			out[k] = fmt.Sprint(v)
+		}
+		return out
+	}
+	return &manifest.Object{Source: source, APIVersion: text(data, "apiVersion"), Kind: text(data, "kind"),
+		Name: text(meta, "name"), Namespace: text(meta, "namespace"), Labels: texts("labels"), Annotations: texts("annotations")}
+}
+
+// write writes the text of a changed object.
+func (it *item) write() error {
+	if it.data == nil {
+		return nil
+	}
+	text, err := manifest.Edit(it.object.Raw, it.data)
 	if err != nil {
-		return nil, change, err
+		return err
 	}
 	if len(text) > maxText {
-		return nil, change, fmt.Errorf("the object would have more than %d MiB", maxText>>20)
+		return fmt.Errorf("the object would have more than %d MiB", maxText>>20)
 	}
-	parsed, err := manifest.Parse(o.Source, text)
+	parsed, err := manifest.Parse(it.object.Source, text)
 	if err != nil {
-		return nil, change, err
+		return err
 	}
 	if len(parsed) != 1 {
-		return nil, change, fmt.Errorf("the object would be %d documents", len(parsed))
+		return fmt.Errorf("the object would be %d documents", len(parsed))
 	}
-	change.Kind, change.Namespace, change.Name = parsed[0].Kind, parsed[0].Namespace, parsed[0].Name
-	return parsed[0], change, nil
+	it.object, it.head, it.data = parsed[0], parsed[0], nil
+	return nil
 }
 
 // result returns the content of the patched object, nil if the patch deletes it.
@@ -221,11 +312,15 @@ type differences struct{ out []string }
 
 func (d *differences) maps(path string, before, after map[string]any) {
 	for key, b := range before {
-		d.values(plan.FieldPath(path, key), b, after[key])
+		if a, has := after[key]; has {
+			d.values(plan.FieldPath(path, key), b, a)
+		} else {
+			d.out = append(d.out, plan.FieldPath(path, key))
+		}
 	}
-	for key, a := range after {
+	for key := range after {
 		if _, had := before[key]; !had {
-			d.values(plan.FieldPath(path, key), nil, a)
+			d.out = append(d.out, plan.FieldPath(path, key))
 		}
 	}
 }

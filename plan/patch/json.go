@@ -116,7 +116,10 @@ type document6902 struct {
 // applyOperations returns the result of a JSON 6902 patch for an object.
 func applyOperations(object map[string]any, operations []operation) (map[string]any, error) {
 	d := &document6902{}
-	d.root, _ = d.clone(object)
+	var err error
+	if d.root, err = d.clone(object); err != nil {
+		return nil, &plan.PatchError{Text: fmt.Sprintf("the object has more than %d MiB", maxCopied>>20)}
+	}
 	d.copied = 0
 	for i, op := range operations {
 		if err := d.apply(op); err != nil {

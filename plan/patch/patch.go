@@ -7,10 +7,13 @@
 //	...
 //	patches, err := file.Patches()
 //	...
+//	patcher := patch.New(objects, "shop")
 //	for _, p := range patches {
-//		objects, changes, err = p.Apply(objects, "shop")
+//		changes, err := patcher.Apply(p)
+//		...
 //		fmt.Println(p, changes) // fix.yaml:3 [Deployment/web: spec.replicas]
 //	}
+//	objects, err = patcher.Objects()
 //
 // A file is a kustomization with the fields patches, patchesStrategicMerge and patchesJson6902, or a
 // list as in patches, or strategic merge patches as they stand, each of which names its target by

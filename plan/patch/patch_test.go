@@ -538,15 +538,18 @@ func BenchmarkApply(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				now := objs
 				all, err := f.Patches()
 				if err != nil {
 					b.Fatal(err)
 				}
+				w := patch.New(objs, "shop")
 				for _, p := range all {
-					if now, _, err = p.Apply(now, "shop"); err != nil {
+					if _, err := w.Apply(p); err != nil {
 						b.Fatal(err)
 					}
+				}
+				if _, err := w.Objects(); err != nil {
+					b.Fatal(err)
 				}
 			}
 		})

@@ -244,37 +244,48 @@ func (t target) similar(objects []*manifest.Object, criteria []criterion, namesp
 	for _, c := range criteria {
 		want[c.field] = c.text
 	}
-	var names, kinds, sameName []string
+	match := func(o *manifest.Object, field string) bool {
+		return !slices.ContainsFunc(criteria, func(c criterion) bool { return c.field == field && !c.matches(o, namespace) })
+	}
+	var kinds, names similars
 	for _, o := range objects {
-		match := func(field string) bool {
-			return !slices.ContainsFunc(criteria, func(c criterion) bool { return c.field == field && !c.matches(o, namespace) })
+		if match(o, "kind") && want["name"] != "" {
+			names.add(o.Name, o)
 		}
-		if match("kind") && want["name"] != "" {
-			names = append(names, o.String())
-		}
-		if match("name") {
-			kinds = append(kinds, o.Kind)
-			sameName = append(sameName, o.String())
+		if match(o, "name") && want["kind"] != "" {
+			kinds.add(o.Kind, o)
 		}
 	}
-	if len(names) > 0 {
-		if found := suggest.Nearest(names, want["kind"]+"/"+want["name"]); len(found) > 0 {
-			return found
-		}
-		if len(names) <= most {
-			return names
+	if found := names.nearest(want["name"]); len(found) > 0 {
+		return found
+	}
+	if found := kinds.nearest(want["kind"]); len(found) > 0 {
+		return found
+	}
+	for _, few := range []similars{names, kinds} {
+		if n := len(few.objects); n > 0 && n <= most && want["name"] != "" && want["kind"] != "" {
+			return few.objects
 		}
 	}
+	return nil
+}
+
+// similars are objects by one of their fields.
+type similars struct{ fields, objects []string }
+
+func (s *similars) add(field string, o *manifest.Object) {
+	s.fields, s.objects = append(s.fields, field), append(s.objects, o.String())
+}
+
+// nearest returns the objects whose fields are the most similar to text.
+func (s *similars) nearest(text string) []string {
 	var out []string
-	for _, kind := range suggest.Nearest(kinds, want["kind"]) {
-		for i, o := range sameName {
-			if kinds[i] == kind && len(out) < most && !slices.Contains(out, o) {
+	for _, field := range suggest.Nearest(s.fields, text) {
+		for i, o := range s.objects {
+			if s.fields[i] == field && len(out) < most && !slices.Contains(out, o) {
 				out = append(out, o)
 			}
 		}
-	}
-	if len(out) == 0 && want["name"] != "" && len(sameName) <= most {
-		return sameName
 	}
 	return out
 }
