@@ -291,6 +291,17 @@ func TestOperationErrors(t *testing.T) {
 	}
 }
 
+// The values of Secrets are not in errors.
+func TestSecretsAreHidden(t *testing.T) {
+	objs := parse(t, "a", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: verysecret}\n")
+	p := read(t, "- target: {kind: Secret}\n  patch: '[{op: test, path: /stringData/p, value: other}]'")[0]
+	_, _, err := p.Apply(objs, "shop")
+	want := "fix.yaml:1: patch Secret/s: operation 1 (test /stringData/p): the value is another one"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A patch of a few lines does not fill the memory.
 func TestCopiesAreLimited(t *testing.T) {
 	text := "- target: {kind: Deployment}\n  patch: |-\n"
