@@ -7,8 +7,10 @@ import (
 	"maps"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
@@ -133,11 +135,20 @@ func (w *Patcher) heads() []*manifest.Object {
 // Objects returns the objects as patched. Those that no patch has changed are those of [New]. An error
 // is an [*ApplyError].
 func (w *Patcher) Objects() ([]*manifest.Object, error) {
-	out := make([]*manifest.Object, len(w.items))
+	errs := make([]error, len(w.items))
+	var writing sync.WaitGroup
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range w.items {
-		it := &w.items[i]
-		if err := it.write(); err != nil {
-			return nil, &ApplyError{Patch: it.by.String(), Object: it.head.String(), Err: err}
+		if w.items[i].data != nil {
+			free <- struct{}{}
+			writing.Go(func() { errs[i] = w.items[i].write(); <-free })
+		}
+	}
+	writing.Wait()
+	out := make([]*manifest.Object, len(w.items))
+	for i, it := range w.items {
+		if errs[i] != nil {
+			return nil, &ApplyError{Patch: it.by.String(), Object: it.head.String(), Err: errs[i]}
 		}
 		out[i] = it.object
 	}

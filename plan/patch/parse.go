@@ -65,11 +65,6 @@ func (f File) parse(open func(path string) (string, error)) ([]*Patch, error) {
 	if len(p.out) == 0 {
 		return nil, &SyntaxError{File: f.Name, Text: "has no patches"}
 	}
-	if f.AllowMissing {
-		for _, patch := range p.out {
-			patch.missing = true
-		}
-	}
 	return p.out, nil
 }
 

@@ -38,6 +38,9 @@ type File struct {
 	Files map[string]string `json:"files,omitempty"`
 	// AllowMissing accepts patches whose target matches no object.
 	AllowMissing bool `json:"allowMissing,omitempty"`
+
+	// parsed are the patches that [Read] has found, so that they are parsed once.
+	parsed []*Patch
 }
 
 // Read returns the file of patches with the given text. It reads the files that the text names by
@@ -45,7 +48,8 @@ type File struct {
 // those of read, and [*SyntaxError].
 func Read(name string, text []byte, read func(path string) ([]byte, error)) (File, error) {
 	f := File{Name: name, Text: string(text)}
-	_, err := f.parse(func(path string) (string, error) {
+	var err error
+	f.parsed, err = f.parse(func(path string) (string, error) {
 		if err := checkPath(path); err != nil {
 			return "", err
 		}
@@ -65,13 +69,31 @@ func Read(name string, text []byte, read func(path string) ([]byte, error)) (Fil
 // Patches returns the patches of the file, in the order in which they apply. An error is a
 // [*SyntaxError].
 func (f File) Patches() ([]*Patch, error) {
-	return f.parse(func(path string) (string, error) {
+	if f.parsed != nil {
+		return f.allowMissing(f.parsed), nil
+	}
+	patches, err := f.parse(func(path string) (string, error) {
 		text, ok := f.Files[path]
 		if !ok {
 			return "", fmt.Errorf("the file %s is not recorded", path)
 		}
 		return text, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return f.allowMissing(patches), nil
+}
+
+// allowMissing returns copies of patches with the option of the file.
+func (f File) allowMissing(patches []*Patch) []*Patch {
+	out := make([]*Patch, len(patches))
+	for i, p := range patches {
+		copied := *p
+		copied.missing = f.AllowMissing
+		out[i] = &copied
+	}
+	return out
 }
 
 // Merge returns last with the files over: a file of the same name takes the place of the earlier
