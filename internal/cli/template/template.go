@@ -71,6 +71,7 @@ those of a resource group between comments that name it (Helm's proposal 25).`,
 		Example: `  helm template blog ./mychart -f production.yaml
   helm template blog example/web --version ^1.2
   helm template blog ./mychart --show-only templates/deployment.yaml
+  helm template blog ./mychart --patch tolerations.yaml --explain=tolerations
   helm template blog ./mychart -f production.yaml --explain=image:
   helm template blog ./mychart --kube-version 1.35 --api-versions monitoring.coreos.com/v1`,
 		Args:              cmdutil.NameAndChart,
