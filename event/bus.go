@@ -271,7 +271,8 @@ func (b *Bus) HandleCoreAt(ctx context.Context, e Event, who CoreHandler, where 
 		o = bus.observe(o)
 		bus.mu.RUnlock()
 	}
-	h := handler{Handler: Handler{Owner: string(who), Where: where, Handle: func(ctx context.Context, _ Event) error { return fn(ctx) }}}
+	h := handler{Handler: Handler{Owner: string(who), Where: where,
+		Handle: func(ctx context.Context, _ Event) error { return fn(ctx) }}}
 	return run(ctx, h, e, o, true)
 }
 

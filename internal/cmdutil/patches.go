@@ -57,7 +57,8 @@ func (p *PatchFlags) Load(ctx context.Context, f *Factory) error {
 // readBeside reads a file that the file name names, in its directory or below it.
 func readBeside(ctx context.Context, name, other string) ([]byte, error) {
 	if name == "-" || fetch.IsURL(name) || strings.Contains(name, "://") {
-		return nil, fmt.Errorf("a path such as %s can be read only by patches in a file: write the patch into the field patch", other)
+		return nil, fmt.Errorf("a path such as %s can be read only by patches in a file: write the patch into "+
+			"the field patch", other)
 	}
 	return file.ReadInput(ctx, filepath.Join(filepath.Dir(name), filepath.FromSlash(path.Clean(other))), maxSource)
 }

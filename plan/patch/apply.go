@@ -229,7 +229,8 @@ func headOf(source string, data map[string]any) *manifest.Object {
 		return out
 	}
 	return &manifest.Object{Source: source, APIVersion: text(data, "apiVersion"), Kind: text(data, "kind"),
-		Name: text(meta, "name"), Namespace: text(meta, "namespace"), Labels: texts("labels"), Annotations: texts("annotations")}
+		Name: text(meta, "name"), Namespace: text(meta, "namespace"),
+		Labels: texts("labels"), Annotations: texts("annotations")}
 }
 
 // write writes the text of a changed object.

@@ -118,7 +118,8 @@ func (d *directory) read(dir string, names []string) ([]*Patch, error) {
 	files := make([]File, len(names))
 	broken := make([]error, len(names))
 	for i, name := range names {
-		files[i], broken[i] = Read(path.Join(d.chart.FullPath(), name), d.files[name].Data, func(file string) ([]byte, error) {
+		full := path.Join(d.chart.FullPath(), name)
+		files[i], broken[i] = Read(full, d.files[name].Data, func(file string) ([]byte, error) {
 			at := path.Join(dir, file)
 			if d.files[at] == nil {
 				return nil, fmt.Errorf("the chart has no file %s", at)
@@ -176,8 +177,9 @@ func (d *directory) scope(dir string) (*scope, error) {
 		}
 		known = append(known, dep.Name)
 	}
-	return nil, &SyntaxError{File: d.chart.FullPath() + "/" + strings.TrimSuffix(dir, "/"), Similar: first(suggest.Nearest(known, name)),
-		Text: fmt.Sprintf("is named like no subchart of %s", d.chart.Name())}
+	return nil, &SyntaxError{File: d.chart.FullPath() + "/" + strings.TrimSuffix(dir, "/"),
+		Similar: first(suggest.Nearest(known, name)),
+		Text:    fmt.Sprintf("is named like no subchart of %s", d.chart.Name())}
 }
 
 // declared returns the dependencies that the files of a chart declare, including disabled ones, which its

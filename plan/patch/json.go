@@ -39,7 +39,8 @@ func (p *parser) operations(doc document, list []any) ([]operation, error) {
 	for i, item := range list {
 		op, err := newOperation(item)
 		if err != nil {
-			err.File, err.Line, err.Text = p.file, doc.first, fmt.Sprintf("operation %d of the JSON 6902 patch %s", i+1, err.Text)
+			err.File, err.Line = p.file, doc.first
+			err.Text = fmt.Sprintf("operation %d of the JSON 6902 patch %s", i+1, err.Text)
 			return nil, err
 		}
 		out = append(out, op)

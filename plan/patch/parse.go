@@ -121,7 +121,7 @@ func (p *parser) document(doc document) error {
 		if isKustomization(v) {
 			return p.kustomization(doc, root, v)
 		}
-		return p.body(document{doc.text, doc.first, doc.last}, entry{line: doc.first, source: span{p.lines, doc.first, doc.last}})
+		return p.body(doc, entry{line: doc.first, source: span{p.lines, doc.first, doc.last}})
 	}
 	return p.errorf(doc.first, "is %v, and must be a patch or a list of patches", v)
 }
@@ -172,8 +172,6 @@ type entry struct {
 	source span
 	target *target // nil if the patch names its target
 	rename rename
-	// file is the file that the entry names by path, or "".
-	file string
 }
 
 // rename is the options of an entry.

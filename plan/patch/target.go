@@ -91,7 +91,8 @@ func (p *parser) target(line int, node *yaml.Node, v any) (*target, error) {
 		}
 		c, err := newCriterion(field, text)
 		if err != nil {
-			return nil, &SyntaxError{File: p.file, Line: lineOf(node, field, line), Err: fmt.Errorf("%s of target: %w", field, err)}
+			return nil, &SyntaxError{File: p.file, Line: lineOf(node, field, line),
+				Err: fmt.Errorf("%s of target: %w", field, err)}
 		}
 		t.criteria = append(t.criteria, c)
 	}
@@ -192,8 +193,8 @@ func (e *NoTargetError) Error() string {
 // Hint names similar objects, and says how to do without the patch.
 func (e *NoTargetError) Hint() string {
 	if e.Outside != "" {
-		return "the patches/ of a chart change the objects of its subcharts only; change the template of the object instead, " +
-			"or pass the file with --patch"
+		return "the patches/ of a chart change the objects of its subcharts only; change the template of the object " +
+			"instead, or pass the file with --patch"
 	}
 	skip := "--patch-allow-missing skips patches whose target matches nothing"
 	if e.Chart != "" {
