@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/plan"
 )
 
 const theCRD = "[CustomResourceDefinition/crontabs.example.com]"
@@ -173,5 +174,73 @@ func TestSubchartCRDs(t *testing.T) {
 		if err := s.runInstall(); err != nil || s.contains("crds "+theCRD) != on {
 			t.Errorf("enabled %t: %v, %q", on, err, s.lines)
 		}
+	}
+}
+
+// A chart asks for the policy of its crds/; the request's policy wins.
+func TestCRDAnnotation(t *testing.T) {
+	other := strings.ReplaceAll(strings.ReplaceAll(crontab, "crontabs.", "others."), "crontabs", "others")
+	for _, test := range []struct {
+		name, root, sub string // annotations
+		policy          CRDPolicy
+		want            string // of an upgrade
+	}{
+		{"none", "", "", CRDDefault, ""},
+		{"the root's", "upgrade", "", CRDDefault, "upgrade-crds [CustomResourceDefinition/crontabs.example.com CustomResourceDefinition/others.example.com]"},
+		{"the subchart's", "", "upgrade", CRDDefault, "upgrade-crds [CustomResourceDefinition/others.example.com]"},
+		{"the nearest", "upgrade", "create", CRDDefault, "upgrade-crds [CustomResourceDefinition/crontabs.example.com]"},
+		{"skipped", "upgrade", "skip", CRDDefault, "upgrade-crds [CustomResourceDefinition/crontabs.example.com]"},
+		{"the flag", "", "", CRDUpgrade, "upgrade-crds [CustomResourceDefinition/crontabs.example.com CustomResourceDefinition/others.example.com]"},
+		{"create wins", "upgrade", "upgrade", CRDCreate, ""},
+		{"skip wins", "upgrade", "upgrade", CRDSkip, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			sub := newChart(t, "crds/other.yaml", other)
+			c := newChart(t, "crds/tab.yaml", crontab, "templates/a.yaml", configMaps("a=1"))
+			for chart, policy := range map[*chart.Chart]string{c: test.root, sub: test.sub} {
+				if policy != "" {
+					chart.Metadata.Annotations = map[string]string{CRDAnnotation: policy}
+				}
+			}
+			sub.Metadata.Name = "sub"
+			c.SetDependencies(sub)
+			s := installedCase(t, configMaps("a=1"))
+			s.cluster.outdated["crontabs.example.com"], s.cluster.outdated["others.example.com"] = true, true
+			req := upgradeTo(t, "")
+			req.Chart, req.CRDs = c, test.policy
+			change, _, err := s.upgrade().Plan(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := 0
+			for _, step := range change.CRDs.Steps {
+				if step.Action == plan.Keep {
+					kept++
+				}
+			}
+			if want := 2 - strings.Count(test.want, "CustomResourceDefinition/"); kept != want {
+				t.Errorf("%d definitions are left alone, want %d", kept, want)
+			}
+			s.reset()
+			if _, err := s.upgrade().Run(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, l := range s.writes() {
+				if strings.Contains(l, "crds ") {
+					got = l
+				}
+			}
+			if got != test.want {
+				t.Errorf("wrote %q, want %q", got, test.want)
+			}
+		})
+	}
+	c := newChart(t, "crds/tab.yaml", crontab)
+	c.Metadata.Annotations = map[string]string{CRDAnnotation: "upgarde"}
+	s := newTestCase(t, c)
+	var invalid *chart.InvalidError
+	if err := s.runInstall(); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "must be create, upgrade or skip") {
+		t.Errorf("got %v", err)
 	}
 }

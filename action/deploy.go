@@ -59,6 +59,10 @@ type deployment struct {
 	rendered *Rendered
 	payload  event.Payload
 	crds     crdWork
+	// moves is what has become of objects that the charts have moved.
+	moves *plan.Moves
+	// undone are the moves that a rollback undoes.
+	undone []plan.MovedObject
 
 	objects []*manifest.Object
 	// newNamespace creates the namespace if it does not exist.
@@ -78,12 +82,17 @@ type deployment struct {
 	batches [][]*manifest.Object
 	// unwritten is the number of batches that are not written yet, while a batch before them is awaited.
 	unwritten int
+	// batch names the batch that is awaited, if there are several.
+	batch string
 	// partial reports whether the plan lacks objects whose CRDs are not written yet.
 	partial bool
 	// recorded reports whether the revision has been recorded.
 	recorded bool
 	// begun is when the operation had the lock.
 	begun time.Time
+	// watch is what the waits have in common.
+	watch *watching
+	keeping
 }
 
 // deploy creates a new revision of a release. An install, an upgrade and a rollback take
@@ -103,6 +112,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 		return nil, err
 	}
 	err = orLockLost(ctx, d.execute(ctx))
+	d.watch.send(d.config.Progress, d.what())
 	d.locate(err)
 	if err == nil {
 		err = d.recordSuccess(ctx, d.op.successDescription())
@@ -131,8 +141,17 @@ func (d *deployment) waitError(err error) error {
 	return &WaitError{
 		Operation: d.doing, Release: d.release.Name, Revision: d.release.Revision,
 		Target: d.release.Info.RollbackRevision, Deployed: d.history.lastSuccessful(), Err: err,
-		Unwritten: d.unwritten, Readiness: d.unwritten > 0 && d.wait.ReadinessTimeout > 0,
+		Unwritten: d.unwritten, Readiness: d.unwritten > 0 && d.wait.ReadinessTimeout > 0, Batch: d.batch,
 	}
+}
+
+// what names the operation for the user: "upgrade of web to revision 3".
+func (d *deployment) what() string {
+	e := &WaitError{Operation: d.doing, Release: d.name}
+	if d.release != nil {
+		e.Revision, e.Target = d.release.Revision, d.release.Info.RollbackRevision
+	}
+	return e.what()
 }
 
 // undoContext returns the context for undoing a failed deployment: ctx, or a context without
@@ -148,9 +167,11 @@ func (d *deployment) undoContext(ctx context.Context) context.Context {
 // after the scripts and handlers, so that it validates the objects as they have left them.
 func (d *deployment) execute(ctx context.Context) error {
 	before := d.op.preEvent()
+	d.keepRendered()
 	err := runSteps(ctx,
 		d.events.emitStep(before),
 		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
+		d.checkHeld(),
 		d.events.handleStep(before, event.Permissions, d.checkHooks()),
 		d.events.handleStep(before, event.Namespace, d.createNamespace()),
 		d.events.handleStep(before, event.CRDs, d.writeCRDs()),
@@ -178,9 +199,11 @@ func (d *deployment) runDry(ctx context.Context) error {
 		return err
 	}
 	before := d.op.preEvent()
+	d.keepRendered()
 	err := runSteps(ctx,
 		d.events.emitStep(before),
 		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
+		d.checkHeld(),
 	)
 	d.locate(err)
 	d.release.Info.Description = "Dry run complete"
@@ -251,7 +274,10 @@ func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 		}
 		d.hooks = d.config.newHooks(d.noHooks, d.wait, d.applyOptions.TakeOwnership)
 	}
-	d.events, d.begun = d.config.begin(), d.config.now()
+	d.events, d.begun, d.watch = d.config.begin(), d.config.now(), d.config.newWatching(d.wait)
+	if r, ok := d.hooks.(*hookRunner); ok {
+		r.watch = d.watch
+	}
 	return ctx, nil
 }
 
@@ -277,7 +303,11 @@ func (d *deployment) readHistory(ctx context.Context) (err error) {
 // as scripts have left them, and plans their changes.
 func (d *deployment) validate(pre event.Event) step {
 	return func(ctx context.Context) error {
-		all, hooks, objects := splitHooks(pre.Data().Objects)
+		moved, err := d.applyMoves(pre.Data().Objects)
+		if err != nil {
+			return err
+		}
+		all, hooks, objects := splitHooks(moved)
 		d.payload.Objects = all
 		d.release.Manifest, d.release.Hooks = manifest.Format(objects), hooks
 		return d.makePlan(ctx, objects)

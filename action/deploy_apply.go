@@ -47,6 +47,9 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	if text := d.applyOptions.ineffectiveConflicts(d.history.applyMethod()); text != "" {
 		d.config.warn(text)
 	}
+	if err := d.checkTimeouts(); err != nil {
+		return err
+	}
 	if d.batches, err = splitBatches(d.release, d.objects, d.config.Progress); err != nil {
 		return err
 	}
@@ -58,6 +61,18 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	return d.planUpcoming(known)
 }
 
+// checkTimeouts returns an error if the request has a timeout for a name that no object has.
+func (d *deployment) checkTimeouts() error {
+	if len(d.wait.Timeouts) == 0 {
+		return nil
+	}
+	hooks, err := hookObjects(d.release)
+	if err != nil {
+		return err
+	}
+	return checkTimeouts(d.wait.Timeouts, slices.Concat(d.objects, hooks))
+}
+
 // computePlan sets the plan for objects of known kinds, and the pending deletions of the
 // release. validated skips the validation of the objects, which an earlier plan has done.
 func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, validated bool) error {
@@ -65,6 +80,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 	if err != nil {
 		return err
 	}
+	old, pending := d.withoutDefinitions(old)
 	hooks, err := hookObjects(d.release)
 	if err != nil {
 		return err
@@ -74,16 +90,18 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 	if err != nil {
 		return err
 	}
-	d.plan, err = d.config.Cluster.Plan(ctx, apply.Request{
+	req := apply.Request{
 		Owner:            d.owner(),
 		New:              manifest.ApplyOrder(known),
 		Hooks:            hooks,
 		Running:          toRun,
 		HooksFirst:       len(d.hooksToRun(events[0])) > 0, // before the objects
-		Definitions:      d.crds.toWrite(),
+		Definitions:      d.crds.planned,
 		Validated:        validated,
 		Old:              old,
-		PendingDeletions: d.history.pendingDeletions(),
+		PendingDeletions: pending,
+		Adopted:          d.moves.Adopted,
+		Blocked:          d.moves.Blocked(known),
 		TakeOwnership:    d.applyOptions.TakeOwnership,
 		ServerSide:       d.release.ApplyMethod == release.ApplyServerSide,
 		Conflicts:        d.applyOptions.Conflicts,
@@ -91,10 +109,12 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		ForceReplace:     d.applyOptions.ForceReplace,
 		ServerDryRun:     d.serverDryRun,
 		Permissions:      d.recordPermissions(),
-	})
-	if err != nil {
-		return err
 	}
+	if d.plan, err = d.config.Cluster.Plan(ctx, req); err != nil {
+		return d.asStale(ctx, req, err)
+	}
+	d.plan.Exact = d.held != nil
+	d.markMoved()
 	d.release.PendingDeletions = nil
 	for _, s := range d.plan.Steps {
 		if s.Action == plan.Delete {
@@ -126,14 +146,12 @@ func (d *deployment) apply(ctx context.Context) error {
 	if d.partial || replaced {
 		// Since the first plan, CRDs may have been installed, and hooks may have
 		// replaced objects.
-		if err := d.computePlan(ctx, d.objects, true); err != nil {
+		if err := runSteps(ctx,
+			func(ctx context.Context) error { return d.computePlan(ctx, d.objects, true) }, d.recheckHeld); err != nil {
 			return err
 		}
 	}
-	if err := d.writeObjects(ctx); err != nil {
-		return err
-	}
-	return d.removeObjects(ctx)
+	return runSteps(ctx, d.writeObjects, d.awaitMoved, d.removeObjects)
 }
 
 // waitStep returns the step that waits for all objects, or nil if the request does not wait.
@@ -177,14 +195,20 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		for _, o := range manifest.ApplyOrder(batch) {
 			due = append(due, steps[o]...)
 		}
+		if err := d.deleteMoved(ctx, batch); err != nil {
+			return err
+		}
 		if err := d.config.Cluster.Execute(ctx, d.plan, due); err != nil {
 			return err
+		}
+		if len(batches) > 1 {
+			d.batch = batchName(i+1, len(batches), batch)
 		}
 		if i == len(batches)-1 {
 			break
 		}
 		d.config.Progress.Send(progress.Event{Kind: progress.Step,
-			Text: fmt.Sprintf("waiting for batch %d of %d to become ready", i+1, len(batches))})
+			Text: fmt.Sprintf("waiting for %s to become ready", d.batch)})
 		d.unwritten = len(batches) - 1 - i
 		if err := d.await(ctx, batch, cmp.Or(d.wait.ReadinessTimeout, d.wait.Timeout)); err != nil {
 			return err
@@ -233,11 +257,12 @@ func summary(p *plan.Plan) string {
 }
 
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(timeout))
-	defer cancel()
-	return d.config.Cluster.Await(ctx, wait.Request{
+	r, timeout := d.watch.request(wait.Request{
 		Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy, Grace: d.wait.grace(),
-	})
+	}, timeoutOrDefault(timeout), false)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return d.config.Cluster.Await(ctx, r)
 }
 
 // splitBatches splits objects into the batches that the charts of a release ask for. It

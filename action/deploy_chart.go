@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/storage"
 )
@@ -25,20 +26,24 @@ func newDeployment(c *Config, doing string, req *DeployRequest) *deployment {
 		invalid: cmp.Or(requireChart(req.Chart, doing), c.checkNamespace(req.Namespace, doing),
 			storage.CheckLabels(req.Labels)),
 		undo: req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
+		keeping: keeping{keep: req.Keep, options: deployOptions(*req), source: req.Chart},
 	}
 }
 
-// renderChart renders the chart of an install or an upgrade. With readCRDs, templates see the
-// kinds of its crds/ as served.
-func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolved *values.Resolved,
-	readCRDs bool) (err error) {
+// renderChart renders the chart of an install or an upgrade. Templates see the kinds of those of its
+// crds/ that will be written as served.
+func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolved *values.Resolved) (err error) {
 	var past []engine.PastRelease
 	if d.doing == "upgrade" {
 		if past, err = d.history.past(ctx, d.config.Releases, req.TemplateHistory, resolved); err != nil {
 			return err
 		}
 	}
-	d.rendered, err = d.crds.render(ctx, d.config.Cluster, readCRDs, req.CRDs == CRDUpgrade, rendering{
+	d.crds = crdWork{policy: req.CRDs, install: d.doing == "install", dryRun: d.dryRun}
+	if !req.TakeOwnership {
+		d.crds.owner = kube.Owner{Release: req.Name, Namespace: req.Namespace}
+	}
+	d.rendered, err = d.crds.render(ctx, d.config.Cluster, rendering{
 		Config:   d.config,
 		events:   d.events,
 		command:  d.doing,
@@ -71,5 +76,13 @@ func (d *deployment) runDryChart(ctx context.Context, req DeployRequest) (crds *
 		return nil, err
 	}
 	d.rendered.setObjects(d.payload.Objects) // as handlers have left them
-	return d.crds.preview()
+	crds, err = d.crds.preview()
+	if crds != nil {
+		for _, s := range crds.Steps {
+			if s.Action == plan.Keep {
+				d.config.warn(s.String() + " is left alone: " + s.Reason)
+			}
+		}
+	}
+	return crds, err
 }

@@ -28,6 +28,13 @@ type WaitOptions struct {
 	// [wait.Grace]; with a negative value a wait fails only when Timeout is over or a failure is
 	// final.
 	GiveUpAfter time.Duration
+	// Timeouts are those of resource groups, subcharts (by their path, "app/cache") and objects
+	// ("Deployment/web"): they replace Timeout and ReadinessTimeout, and the annotation
+	// [wait.TimeoutAnnotation] of the objects. Of several the narrowest counts.
+	Timeouts map[string]time.Duration
+	// Watch, if it is not nil, reports logs and events of the objects that an operation waits for,
+	// hooks included, and at its end a [progress.Summary]. Its Summary is called for each wait.
+	Watch *wait.Watch
 }
 
 // grace returns the grace that GiveUpAfter selects.
@@ -101,6 +108,8 @@ type Preview struct {
 	Recorded bool
 	// NoLookup has the template function lookup find nothing.
 	NoLookup bool
+	// Keep has the plan be one that [Apply] can apply later: [Change.Kept].
+	Keep bool
 }
 
 // An ApplyOptionsError is returned if [ApplyOptions] exclude each other.

@@ -23,6 +23,9 @@ func (d *deployment) persist(c *chart.Chart) error {
 	if err := d.release.SetScripts(c); err != nil {
 		return err
 	}
+	if err := d.recordDefinitions(c); err != nil {
+		return err
+	}
 	order, err := plan.OrderOf(c)
 	if err != nil || order == nil {
 		return err

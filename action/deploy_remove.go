@@ -18,7 +18,7 @@ import (
 func (d *deployment) removeObjects(ctx context.Context) error {
 	var steps []plan.Step
 	for _, s := range d.plan.Steps {
-		if s.Action == plan.Delete || s.Action == plan.Keep {
+		if s.Action == plan.Delete && !isDeletedFirst(s) || s.Action == plan.Keep {
 			steps = append(steps, s)
 		}
 	}

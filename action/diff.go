@@ -5,6 +5,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -80,7 +81,58 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 	if err != nil {
 		return nil, err
 	}
-	return Compare(a, b)
+	change, err := Compare(a, b)
+	if err != nil {
+		return nil, err
+	}
+	if change.CRDs, err = recordedCRDs(a, b); err == nil && change.CRDs != nil {
+		mergeDefinitions(change)
+	}
+	return change, err
+}
+
+// mergeDefinitions has the CRDs that are in the manifest of one revision and in crds/ of the other stay,
+// which are deletions and creations otherwise.
+func mergeDefinitions(c *Change) {
+	for i := range c.Plan.Steps {
+		s := &c.Plan.Steps[i]
+		same := func(d plan.Step) bool { return sameKind(d.Ref, s.Ref) && d.Kind == "CustomResourceDefinition" }
+		switch j := slices.IndexFunc(c.CRDs.Steps, same); {
+		case j < 0:
+		case s.Action == plan.Delete && c.CRDs.Steps[j].Action == plan.Create:
+			s.Action, s.Reason, s.After = plan.Keep, keptDefinition, s.Live
+			c.CRDs.Steps = slices.Delete(c.CRDs.Steps, j, j+1)
+		case s.Action == plan.Create && c.CRDs.Steps[j].Action == plan.Keep:
+			c.CRDs.Steps = slices.Delete(c.CRDs.Steps, j, j+1)
+		}
+	}
+}
+
+// keptDefinition is the reason for which a CRD is not deleted that a revision does not have any more.
+const keptDefinition = "it is a definition in crds/ now"
+
+// recordedCRDs compares the CRDs in crds/ of the charts in two records, which do not have those of
+// subcharts. It returns nil if neither has any.
+func recordedCRDs(from, to *release.Release) (*plan.Plan, error) {
+	was, err := from.Chart()
+	if err != nil {
+		return nil, err
+	}
+	is, err := to.Chart()
+	if err != nil || is == nil {
+		return nil, err
+	}
+	p, err := CompareChartCRDs(was, is)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Action == plan.Delete {
+			s.Action, s.After = plan.Keep, s.Live
+			s.Reason = "the chart has the definition no longer, and definitions of crds/ are never deleted"
+		}
+	}
+	return p, nil
 }
 
 // Between compares the newest revisions of two releases, which may be in different namespaces.
@@ -110,7 +162,12 @@ func (d Diff) Between(ctx context.Context, name string, others Storage, other st
 	if a.Name == b.Name && a.Namespace == b.Namespace {
 		return Compare(a, b)
 	}
-	return compareReleases(a, b)
+	change, err := compareReleases(a, b)
+	if err != nil {
+		return nil, err
+	}
+	change.CRDs, err = recordedCRDs(a, b)
+	return change, err
 }
 
 // Compare compares the records of two revisions; from may be nil, then every object is created.
@@ -136,6 +193,9 @@ func Compare(from, to *release.Release) (*Change, error) {
 	steps, err := plan.Compare(old, after, namespace)
 	if err != nil {
 		return nil, err
+	}
+	if from != nil {
+		markMoved(steps, movesOf(to))
 	}
 	change, err := newChange(from, to, &plan.Plan{Steps: steps}, nil)
 	change.Stored = true

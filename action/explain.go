@@ -64,6 +64,9 @@ func (e *Explanation) Lines(source, text string) []Line { return e.lines[documen
 func (e *Explanation) Origins(v *engine.Value) []values.Origin {
 	switch v.Object {
 	case "Values":
+		if of := e.origins.OfItems(v.Path...); of != nil {
+			return of
+		}
 		for n := len(v.Path); n > 0; n-- { // lists have origins as a whole
 			if of := e.origins.Of(v.Path[:n]...); of != nil {
 				return of

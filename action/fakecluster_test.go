@@ -215,7 +215,15 @@ func (c *fakeCluster) serve(crds []*manifest.Object) {
 	clear(c.outdated)
 }
 
-func (c *fakeCluster) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
+func (c *fakeCluster) PlanCRDs(ctx context.Context, _ kube.Owner, crds []*manifest.Object) (*plan.Plan, error) {
+	return c.compareCRDs(crds), c.step(ctx, "plan-crds %s", names(crds))
+}
+
+func (c *fakeCluster) CompareCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
+	return c.compareCRDs(crds), c.step(ctx, "compare-crds %s", names(crds))
+}
+
+func (c *fakeCluster) compareCRDs(crds []*manifest.Object) *plan.Plan {
 	p := &plan.Plan{}
 	for _, o := range crds {
 		s := plan.Step{Item: plan.Item{Ref: c.ref(o, kube.Owner{}), Object: o}, Action: plan.Unchanged}
@@ -226,7 +234,7 @@ func (c *fakeCluster) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*p
 		}
 		p.Steps = append(p.Steps, s)
 	}
-	return p, c.step(ctx, "plan-crds %s", names(crds))
+	return p
 }
 
 func (c *fakeCluster) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {

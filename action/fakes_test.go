@@ -79,7 +79,7 @@ func (d *callLog) writes() []string {
 	var out []string
 	for _, l := range d.lines {
 		switch verb, _, _ := strings.Cut(l, " "); verb {
-		case "capabilities", "lookup", "missing", "plan", "plan-crds", "permissions", "lock", "unlock", "guard", "check-holder":
+		case "capabilities", "lookup", "missing", "plan", "plan-crds", "compare-crds", "permissions", "lock", "unlock", "guard", "check-holder":
 		default:
 			out = append(out, l)
 		}

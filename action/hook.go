@@ -78,6 +78,7 @@ type hookRunner struct {
 	*Config
 	timeout time.Duration // of each hook
 	grace   wait.Grace
+	watch   *watching // nil reports no logs, and hooks have no timeouts of their own
 	// takeOwnership lets hooks replace objects that are not the release's.
 	takeOwnership bool
 	// approved contains the hooks of the user's chart, and the confirmed ones.
@@ -219,7 +220,7 @@ func (r *hookRunner) runOne(ctx context.Context, rel *release.Release, h *releas
 		return nil, err
 	}
 	operation := ctx
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.watch.hookTimeout(h, all, r.timeout))
 	defer cancel()
 	r.Progress.Send(progress.Event{Kind: progress.HookRun, Object: h.Kind + "/" + h.Name, Text: string(ev)})
 	if err := r.clearExisting(ctx, rel, h, all); err != nil {
@@ -269,11 +270,9 @@ func (r *hookRunner) write(ctx context.Context, rel *release.Release, all []*hoo
 }
 
 func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*hookItem) error {
-	objects := make([]*manifest.Object, len(all))
-	for i, item := range all {
-		objects[i] = item.Object
-	}
-	return r.Cluster.Finish(ctx, wait.Request{Objects: objects, Namespace: rel.Namespace, Grace: r.grace})
+	req := wait.Request{Objects: hookObjectsOf(all), Namespace: rel.Namespace, Grace: r.grace}
+	req, _ = r.watch.request(req, r.timeout, true)
+	return r.Cluster.Finish(ctx, req)
 }
 
 // remove deletes the objects that this run has created, the last first. It keeps CRDs: with a

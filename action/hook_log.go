@@ -30,13 +30,18 @@ func (r *hookRunner) reportFinished(ctx context.Context, rel *release.Release, h
 	ctx, done := hookCleanupContext(ctx, hookLogTimeout)
 	defer done()
 	for _, item := range all {
-		if h.Logs(policy) && runsToCompletion(item.Kind) {
+		if h.Logs(policy) && runsToCompletion(item.Kind) && !r.watch.showsLogs() {
 			r.showLogs(ctx, rel, item.Object)
 		}
 		if r.onFinished != nil {
 			r.onFinished(ctx, h, item.Object)
 		}
 	}
+}
+
+// showsLogs reports whether waits report logs, so that those of hooks were seen.
+func (s *watching) showsLogs() bool {
+	return s != nil && s.options.Watch != nil && s.options.Watch.Logs
 }
 
 // showLogs reports the logs of o's pods, line by line.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -50,9 +51,7 @@ const maxShownName = 300
 // quoteName returns text of a record for output to a terminal: quoted if it contains control
 // characters or quotes, and cut if it is longer than a valid name.
 func quoteName(text string) string {
-	if len(text) > maxShownName {
-		text = text[:maxShownName] + "..."
-	}
+	text = truncate.Bytes(text, maxShownName, "...")
 	if quoted := strconv.Quote(text); quoted != `"`+text+`"` {
 		return quoted
 	}

@@ -113,6 +113,9 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 	}
 	change, err := newChange(nil, w.release, w.plan, crds)
 	change.Patched = w.rendered.patched
+	if err == nil {
+		change.Kept, err = w.keptDocument()
+	}
 	return change, w.rendered, err
 }
 
@@ -162,7 +165,7 @@ func (w *installOperation) prepare(ctx context.Context) error {
 	if err := w.checkName(); err != nil {
 		return err
 	}
-	if err := w.renderChart(ctx, w.req, resolved, w.req.CRDs != CRDSkip); err != nil {
+	if err := w.renderChart(ctx, w.req, resolved); err != nil {
 		return err
 	}
 	w.release = w.newRelease(recorded)
@@ -182,7 +185,7 @@ func (w *installOperation) checkName() error {
 	switch st := p.last.Info.Status; {
 	case w.req.Replace && (st == release.Uninstalled || st == release.Failed):
 		return nil
-	case w.lock != nil && p.deployed == nil && len(p.interrupted) > 0 && p.interrupted[len(p.interrupted)-1] == p.last:
+	case (w.lock != nil || w.rebase) && p.deployed == nil && len(p.interrupted) > 0 && p.interrupted[len(p.interrupted)-1] == p.last:
 		return nil
 	}
 	return &NameInUseError{Name: w.req.Name, Status: p.last.Info.Status, Deployed: p.deployed != nil}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -272,11 +273,16 @@ func (w *linter) checkScripts(ctx context.Context, c *chart.Chart) (ok bool, err
 	}
 	found := lint.Scripts(in)
 	w.findings = append(w.findings, found...)
-	if lint.Worst(found) == lint.Error {
+	if lint.Worst(ofScripts(found)) == lint.Error {
 		w.add(lint.Info, chart.DirScripts, 0, "the templates are checked once the scripts have no errors")
 		return false, nil
 	}
 	return true, nil
+}
+
+// ofScripts returns the findings without those of tests, which no command runs.
+func ofScripts(found []lint.Finding) []lint.Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f lint.Finding) bool { return strings.HasPrefix(f.Path, "tests/") })
 }
 
 // handlerError adds err as a finding, unless ctx has ended.

@@ -29,10 +29,11 @@ const maxTemplateErrors = 25
 func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 	var out *engine.Output
 	excluded := excludedTemplates{root: pre.Chart, byPath: map[string]exclusion{}}
+	names := newMovedNames(pre.Chart)
 	for range maxTemplateErrors {
 		var err error
 		out, err = engine.Render(ctx, engine.Input{
-			Chart:        excluded.remaining(),
+			Chart:        names.addTo(excluded.remaining()),
 			Values:       pre.Values,
 			Release:      engine.Release{Name: lintRelease, Namespace: w.req.Namespace, Service: releaseService},
 			Capabilities: w.caps,
@@ -44,6 +45,11 @@ func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if names.isName(err) {
+			w.add(lint.Error, chart.FileMetadata, 0, err.Error())
+			names = nil
+			continue
 		}
 		var failed *engine.Error
 		if !errors.As(err, &failed) {
@@ -64,8 +70,10 @@ func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 	if out == nil {
 		return nil
 	}
+	names.takeFrom(out)
 	w.addWarnings(pre.Chart, out.Warnings)
 	w.checkOrder(pre.Chart, out.Files)
+	w.checkMoved(pre.Chart, names, out.Files)
 	files := ownFiles(pre.Chart, out.Files)
 	for i := range files {
 		files[i].Incomplete = len(out.Warnings) > 0
@@ -119,6 +127,26 @@ func (w *linter) checkOrder(root *chart.Chart, files []engine.File) {
 	_, rest := release.SplitHooks(objects)
 	if _, _, err := plan.Sequence(root, rest); err != nil {
 		w.add(lint.Error, chart.DirTemplates+"/", 0, err.Error())
+	}
+}
+
+// checkMoved finds entries of "moved" that contradict the rendered objects.
+func (w *linter) checkMoved(root *chart.Chart, names *movedNames, files []engine.File) {
+	if names == nil {
+		return
+	}
+	objects, err := parseObjects(files)
+	if err != nil {
+		return // lint.Objects reports the error
+	}
+	definitions, _ := parseCRDs(root) // lint.Chart reports the error
+	unrendered, err := plan.CheckMoves(plan.MoveInput{Moves: names.moves, Objects: objects, Definitions: definitions,
+		Namespace: w.req.Namespace, Charts: chartPaths(root), Root: root.Name()})
+	if err != nil {
+		w.add(lint.Error, chart.FileMetadata, 0, err.Error())
+	}
+	for _, e := range unrendered {
+		w.add(lint.Warning, chart.FileMetadata, 0, e.Error())
 	}
 }
 

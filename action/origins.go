@@ -76,7 +76,7 @@ func (d *deployment) recordOrigins(c *chart.Chart, user, defaults *values.Origin
 
 // recordOrigins sets the origins of values in the record of an install.
 func (w *installOperation) recordOrigins() error {
-	if w.req.ValueOrigins == nil || w.dryRun {
+	if w.req.ValueOrigins == nil || w.dryRun && !w.keep {
 		return nil
 	}
 	user, err := w.req.ValueOrigins()
@@ -89,7 +89,7 @@ func (w *installOperation) recordOrigins() error {
 // recordOrigins sets the origins of values in the record of an upgrade to c, which takes values
 // from last as [upgradeOperation.reuseValues] does.
 func (w *upgradeOperation) recordOrigins(c *chart.Chart, last *release.Release) error {
-	if w.req.ValueOrigins == nil || w.dryRun {
+	if w.req.ValueOrigins == nil || w.dryRun && !w.keep {
 		return nil
 	}
 	user, err := w.req.ValueOrigins()

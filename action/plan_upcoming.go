@@ -29,6 +29,9 @@ func (d *deployment) planUpcoming(known []*manifest.Object) error {
 				Name: o.Name},
 			Source: o.Source, New: object, Object: o,
 		}
+		if d.crds.isClusterScoped(o) {
+			item.Namespace = ""
+		}
 		if i := slices.IndexFunc(d.plan.Steps,
 			func(s plan.Step) bool { return s.New == nil && sameKind(s.Ref, item.Ref) }); i >= 0 {
 			item.Old, item.Live = d.plan.Steps[i].Old, d.plan.Steps[i].Live

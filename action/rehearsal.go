@@ -295,7 +295,10 @@ func (r *Rehearsal) render(ctx context.Context, name string) error {
 		func(ctx context.Context) error { return r.rendering.events.Functions(ctx, pre) },
 		func(ctx context.Context) error { return r.rendering.checkKubeVersion(ctx, pre) },
 		func(ctx context.Context) error { return r.rendering.validateSchema(ctx, pre) },
-		func(ctx context.Context) (err error) { out, err = r.rendering.renderTemplates(ctx, pre); return err },
+		func(ctx context.Context) (err error) {
+			out, err = r.rendering.renderTemplates(ctx, pre, nil)
+			return err
+		},
 	)
 	if err != nil {
 		return err

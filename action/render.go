@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -36,6 +37,7 @@ type Rendered struct {
 
 	// files are what the templates have rendered. They share their text with Objects.
 	files       []engine.File
+	moves       []plan.Move
 	explanation *Explanation
 	patched     []Patched
 	// payload is the payload of the next event. Its Objects include hooks.
@@ -105,10 +107,11 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	var (
 		out     *engine.Output
 		objects []*manifest.Object
+		names   = newMovedNames(pre.Chart)
 	)
 	err = runSteps(ctx,
 		r.events.handleStep(pre, event.Rendering,
-			func(ctx context.Context) (err error) { out, err = r.renderTemplates(ctx, pre); return err }),
+			func(ctx context.Context) (err error) { out, err = r.renderTemplates(ctx, pre, names); return err }),
 		r.events.handleStep(pre, event.Parsing,
 			func(context.Context) (err error) { objects, err = parseRendered(pre.Chart, out.Files); return err }),
 	)
@@ -138,6 +141,9 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		explanation: r.explanation, patched: patched,
 		Notes: joinNotes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
+	if names != nil {
+		rendered.moves = names.moves
+	}
 	return rendered, nil
 }
 
@@ -187,9 +193,10 @@ func (r rendering) postRender(ctx context.Context, e *event.PostRender) error {
 	})
 }
 
-func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender) (*engine.Output, error) {
-	return engine.Render(ctx, engine.Input{
-		Chart:        pre.Chart,
+func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender, names *movedNames) (*engine.Output,
+	error) {
+	out, err := engine.Render(ctx, engine.Input{
+		Chart:        names.addTo(pre.Chart),
 		Values:       r.resolved.Rounded(pre.Values),
 		Rounded:      true,
 		Release:      r.release,
@@ -200,6 +207,10 @@ func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender) (*
 		Trace:        r.explanation != nil,
 		Coverage:     r.coverage,
 	})
+	if err == nil {
+		names.takeFrom(out)
+	}
+	return out, err
 }
 
 // warnOfHooks warns of hook annotations without effect.

@@ -9,6 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -33,6 +34,8 @@ type RollbackRequest struct {
 	ServerDryRun bool
 	// Recorded has Plan not read the live objects: [Change.Plan] is nil.
 	Recorded bool
+	// Keep has Plan make a plan that [Apply] can apply later: [Change.Kept].
+	Keep bool
 	// CleanupOnFail deletes the objects that a failed rollback has created, and
 	// UndoCancelled those of a canceled one too, as in a [DeployRequest].
 	CleanupOnFail bool
@@ -53,6 +56,7 @@ func (r Rollback) operation(req RollbackRequest) *rollbackOperation {
 		config: r.forOperation(), name: req.Name, doing: "rollback",
 		wait: req.WaitOptions, applyOptions: req.ApplyOptions, noHooks: req.NoHooks, maxHistory: req.MaxHistory,
 		undo: req.CleanupOnFail, undoCancelled: req.UndoCancelled,
+		keeping: keeping{keep: req.Keep, options: rollbackOptions(req)},
 	}}
 	w.op = w
 	return w
@@ -73,7 +77,21 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 	if from == nil && len(w.history.applied) > 0 {
 		from = w.history.last
 	}
-	return newChange(from, w.release, w.plan, nil)
+	var crds *plan.Plan
+	if w.config.Cluster != nil && !req.Recorded {
+		c, err := w.target.Chart()
+		if err != nil {
+			return nil, err
+		}
+		if crds, err = leftBy(ctx, w.config.Cluster, c, "a rollback"); err != nil {
+			return nil, err
+		}
+	}
+	change, err := newChange(from, w.release, w.plan, crds)
+	if err == nil {
+		change.Kept, err = w.keptDocument()
+	}
+	return change, err
 }
 
 // Run rolls the release back, and returns the new revision. If it fails after the revision was
@@ -95,6 +113,7 @@ func (w *rollbackOperation) prepare(ctx context.Context) (err error) {
 	if w.target, err = w.findTarget(ctx, history); err != nil {
 		return err
 	}
+	w.undone = history.movesSince(ctx, w.config.Releases, w.target.Revision)
 	now := w.config.now()
 	rel := w.target.Clone()
 	rel.Revision = history.nextRevision()

@@ -18,7 +18,10 @@ import (
 	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/planfile"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -48,6 +51,7 @@ type UninstallRequest struct {
 	Wait        bool          // waits until the objects are deleted
 	Timeout     time.Duration
 	GiveUpAfter time.Duration // of hooks, as in [WaitOptions]
+	Watch       *wait.Watch   // reports logs and events of hooks, as in [WaitOptions]
 	// NoHooks disables hooks, and TakeOwnership lets them replace objects that do not
 	// belong to the release.
 	NoHooks, TakeOwnership bool
@@ -60,6 +64,9 @@ type Uninstalled struct {
 	Kept []*manifest.Object
 	// Deleted are the other objects, in the order of their deletion.
 	Deleted []*manifest.Object
+	// Definitions are the CRDs that the release has brought in crds/, which are not deleted. Those of
+	// subcharts are known if Moonhelm has recorded the release.
+	Definitions []string
 }
 
 // uninstallOperation is one uninstall.
@@ -74,6 +81,10 @@ type uninstallOperation struct {
 	// recorded reports whether the release is recorded as uninstalling, which happens
 	// after the scripts of pre-delete have run.
 	recorded bool
+	// held is the plan that the uninstall must do exactly, or nil, and steps what it does with each
+	// object.
+	held  *planfile.Document
+	steps *plan.Plan
 }
 
 // Plan returns what Run would delete and keep. It writes nothing. Errors:
@@ -130,6 +141,7 @@ func (w *uninstallOperation) makePlan(ctx context.Context) error {
 		}
 	}
 	manifest.SortUninstall(w.out.Deleted)
+	w.out.Definitions = definitionNames(history.last)
 	return nil
 }
 
@@ -179,6 +191,11 @@ func inventory(h *history) ([]*manifest.Object, error) {
 			add(o)
 		}
 	}
+	kept := map[string]bool{}
+	for _, m := range movesOf(h.last) {
+		kept[m.From.Name] = m.IsNowDefinition()
+	}
+	out = slices.DeleteFunc(out, func(o *manifest.Object) bool { return isDefinition(o) && kept[o.Name] })
 	for _, o := range h.pendingDeletions() {
 		if left, err := pendingObject(o); err == nil { // no object can have an unparsable name
 			add(left)
@@ -209,10 +226,15 @@ func pendingObject(o release.PendingDeletion) (*manifest.Object, error) {
 // KeepHistory is set, [*OutsideError], [*lock.LockedError], [*lock.LostError], [*HookError],
 // [*kube.ObjectError], and with Wait [*wait.PendingError].
 func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
+	return u.operation(req).lockAndRun(ctx)
+}
+
+// lockAndRun runs the operation under the lock of the release.
+func (w *uninstallOperation) lockAndRun(ctx context.Context) (*Uninstalled, error) {
+	req := w.req
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	w := u.operation(req)
 	if err := w.require("uninstall"); err != nil {
 		return nil, err
 	}
@@ -223,6 +245,12 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 	defer held.Unlock()
 	limits := WaitOptions{Timeout: req.Timeout, GiveUpAfter: req.GiveUpAfter}
 	w.lock, w.hooks = held, w.newHooks(req.NoHooks, limits, req.TakeOwnership)
+	limits.Watch = req.Watch
+	watch := w.newWatching(limits)
+	if r, ok := w.hooks.(*hookRunner); ok {
+		r.watch = watch
+	}
+	defer watch.send(w.Progress, "uninstall of "+req.Name)
 	w.events = w.begin()
 	defer w.events.end()
 	return w.run(ctx)
@@ -237,6 +265,9 @@ func (w *uninstallOperation) revert(ctx context.Context, held lock.Lock, hooks h
 
 func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 	if err := w.makePlan(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.checkHeld(ctx); err != nil {
 		return nil, err
 	}
 	rel := w.out.Release
@@ -386,7 +417,7 @@ func (w *uninstallOperation) remove(ctx context.Context) error {
 	for i := len(batches) - 1; i >= 0; i-- {
 		batch := batches[i]
 		manifest.SortUninstall(batch)
-		if err := w.Cluster.Delete(ctx, batch, owner, cascade); err != nil {
+		if err := w.deleteBatch(ctx, batch, owner, cascade); err != nil {
 			return err
 		}
 		if i == 0 && !w.req.Wait {

@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/planfile"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 )
@@ -67,6 +68,9 @@ func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Render
 	}
 	change, err := newChange(w.history.current(), w.release, w.plan, crds)
 	change.Patched = w.rendered.patched
+	if err == nil {
+		change.Kept, err = w.keptDocument()
+	}
 	return change, w.rendered, err
 }
 
@@ -84,8 +88,8 @@ func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release,
 // current revision.
 func (w *upgradeOperation) prepare(ctx context.Context) error {
 	history := w.history
-	if history.last == nil || history.last.Info.Status == release.Uninstalled {
-		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: history.last != nil}
+	if err := w.checkExists(); err != nil {
+		return err
 	}
 	c, vals, err := w.reuseValues(history.current())
 	if err != nil {
@@ -99,7 +103,7 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	recorded := copyTree(resolved.Chart) // scripts may change resolved.Chart
-	if err := w.renderChart(ctx, w.req, resolved, w.req.CRDs == CRDUpgrade); err != nil {
+	if err := w.renderChart(ctx, w.req, resolved); err != nil {
 		return err
 	}
 	w.release = w.newRelease(recorded, vals)
@@ -108,6 +112,14 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 		return err
 	}
 	return w.persist(w.rendered.Chart)
+}
+
+// checkExists returns a [*NoReleaseError] if there is no release to upgrade.
+func (w *upgradeOperation) checkExists() error {
+	if last := w.history.last; last == nil || last.Info.Status == release.Uninstalled {
+		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: last != nil}
+	}
+	return nil
 }
 
 func (w *upgradeOperation) newRelease(c *chart.Chart, vals map[string]any) *release.Release {
@@ -320,4 +332,6 @@ type Change struct {
 	Patched []Patched
 	// Stored reports whether two records were compared, instead of an operation planned.
 	Stored bool
+	// Kept is the plan for [Apply], or nil if the request does not ask for it ([Preview.Keep]).
+	Kept *planfile.Document
 }

@@ -16,7 +16,7 @@ import (
 // interrupted, after the revision was recorded. Err contains a [*wait.PendingError] or a
 // [*wait.FailedError], which have the objects and the reasons as data, or an [*InterruptedError].
 type WaitError struct {
-	// Operation is "install", "upgrade", "rollback", "uninstall" or "test".
+	// Operation is "install", "upgrade", "rollback", "uninstall", "test" or "rollout".
 	Operation string
 	Release   string
 	Revision  int
@@ -31,7 +31,9 @@ type WaitError struct {
 	Unwritten int
 	// Readiness is set if the wait had a timeout of its own, WaitOptions.ReadinessTimeout.
 	Readiness bool
-	Err       error
+	// Batch names the batch of objects that the wait was for, if there are several.
+	Batch string
+	Err   error
 }
 
 // Undone says what of a failed operation was undone.
@@ -127,7 +129,11 @@ func (e *WaitError) outcome() []string {
 		header := fmt.Sprintf("%s: %s %s in the %s", hook.failed(), e.what(), pending.End(), hook.name())
 		return append([]string{header}, pending.Lines()...)
 	case errors.As(e.Err, &failure) && (!isHook || isInterrupted(failure)):
-		return append([]string{e.what() + " " + failure.Outcome()}, failure.Lines()...)
+		lines := append([]string{e.what() + " " + failure.Outcome()}, failure.Lines()...)
+		if e.Unwritten > 0 && e.Batch != "" {
+			lines = append(lines, "the wait was for "+e.Batch)
+		}
+		return lines
 	}
 	return []string{e.Err.Error()}
 }
@@ -147,7 +153,7 @@ func (e *WaitError) what() string {
 		what += fmt.Sprintf(" to revision %d (as revision %d)", e.Target, e.Revision)
 	case e.Operation == "upgrade":
 		what += fmt.Sprintf(" to revision %d", e.Revision)
-	case e.Operation == "install" && e.Revision > 1:
+	case e.Operation == "install" && e.Revision > 1, e.Operation == "rollout":
 		what += fmt.Sprintf(" (revision %d)", e.Revision)
 	}
 	return what
@@ -172,7 +178,7 @@ func (e *WaitError) lastLine() string {
 // test.
 func (e *WaitError) stays() string {
 	switch {
-	case e.Undone == UndoneAll, e.Operation == "test":
+	case e.Undone == UndoneAll, e.Operation == "test", e.Operation == "rollout":
 		return ""
 	case e.Undone == UndoneCreated:
 		return fmt.Sprintf("revision %d is recorded as failed, and the objects that it has created are deleted", e.Revision)
@@ -214,8 +220,8 @@ func (e *WaitError) waitHint() string {
 	case errors.As(e.Err, &failed):
 		first = failed.Hint()
 	case errors.As(e.Err, &pending) && pending.TimedOut():
-		first = "--timeout gives it more time"
-		if e.Readiness {
+		first = pending.MoreTime()
+		if e.Readiness && pending.Expired == "" {
 			first = "--readiness-timeout, up to --timeout, gives it more time"
 		}
 	case e.Undone == "":

@@ -211,6 +211,7 @@ type CRD struct {
 	// Source is the file's path from the root chart, as in "# Source:" comments.
 	Source string
 	Data   []byte
+	Chart  *Chart
 }
 
 // CRDs returns the files in crds/ of c and of all charts below it: parents first, each
@@ -220,7 +221,7 @@ func (c *Chart) CRDs() []CRD {
 	var out []CRD
 	for _, f := range c.Files {
 		if strings.HasPrefix(f.Name, DirCRDs+"/") && isManifestName(f.Name) {
-			out = append(out, CRD{Name: f.Name, Source: path.Join(c.FullPath(), f.Name), Data: f.Data})
+			out = append(out, CRD{Name: f.Name, Source: path.Join(c.FullPath(), f.Name), Data: f.Data, Chart: c})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })

@@ -39,6 +39,8 @@ type Metadata struct {
 	Type         string            `json:"type,omitempty"`
 	// Libraries are the dependencies in library/. Helm ignores the field.
 	Libraries []*Dependency `json:"libraries,omitempty"`
+	// Moved says what objects of earlier versions are called now. Helm ignores the field.
+	Moved []*Moved `json:"moved,omitempty"`
 }
 
 // Dependency is one entry of "dependencies" in Chart.yaml or requirements.yaml.

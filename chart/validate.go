@@ -117,6 +117,7 @@ func (m *Metadata) Validate() error {
 	}
 	validateDependencies("dependencies", m.Dependencies, addRuleError)
 	validateDependencies("libraries", m.Libraries, addRuleError)
+	m.validateMoved(addError)
 	return errors.Join(errs...)
 }
 

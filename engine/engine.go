@@ -32,6 +32,8 @@ type engine struct {
 	writes bool
 
 	spent spent
+	// namesHistory is set if a template or a value names .Release.History, once it was searched for.
+	searched, namesHistory bool
 	// stepLimit is the maximum number of steps. If it is 0, it depends on the number of
 	// files; see maxSteps.
 	stepLimit int64

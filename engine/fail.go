@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"text/template/parse"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // The functions of this file end the run of a template: they panic with an *Error, which
@@ -30,9 +32,9 @@ func (f *frame) failCall(name string, err error) {
 	e.err = err
 	var message *raised
 	if errors.As(err, &message) {
-		e.Message = clip(message.message, maxMessage)
+		e.Message = truncate.Bytes(message.message, maxMessage, "…")
 	} else {
-		e.Cause = fmt.Sprintf("%s: error calling %s: %s", e.Expr, name, clip(err.Error(), maxMessage))
+		e.Cause = fmt.Sprintf("%s: error calling %s: %s", e.Expr, name, truncate.Bytes(err.Error(), maxMessage, "…"))
 		f.explain(e, err)
 	}
 	panic(e)
@@ -140,22 +142,11 @@ func nodeText(n parse.Node) string {
 	case *parse.ActionNode:
 		text = n.Pipe.String()
 	}
-	const most = 100
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return text
+	return truncate.Runes(text, 100, "…")
 }
 
 // maxMessage is the maximum length of messages from templates and functions.
 const maxMessage = 32 << 10
-
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
 
 // maxExcerpt is the maximum length of an excerpt in characters.
 const maxExcerpt = 400
@@ -284,10 +275,7 @@ func describe(v any) string {
 	case nil:
 		return "null"
 	case string:
-		if r := []rune(v); len(r) > 40 {
-			v = string(r[:40]) + "…"
-		}
-		return fmt.Sprintf("the text %q", v)
+		return fmt.Sprintf("the text %q", truncate.Runes(v, 40, "…"))
 	case bool:
 		return fmt.Sprintf("the bool %v", v)
 	case int, int64, float64:

@@ -145,7 +145,10 @@ func (e *engine) jobs(copied bool) []job {
 		vals = values.Copy(vals)
 	}
 	release := releaseData(e.in.Release)
-	if NamesHistory(e.in.Chart, vals) { // without it, .Release as a whole is that of Helm
+	if !e.searched { // once: the second time, vals are a copy
+		e.searched, e.namesHistory = true, NamesHistory(e.in.Chart, vals)
+	}
+	if e.namesHistory { // without it, .Release as a whole is that of Helm
 		release["History"] = historyData(e.in.Release.History)
 	}
 	return collect(newScope(e.in.Chart, vals, e.in, release))

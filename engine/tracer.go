@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 	"text/template/parse"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // tracer records what renders each part of the output of the templates of a rendering. Frames
@@ -280,10 +282,7 @@ func exprOf(n parse.Node) string {
 	default:
 		text = n.String()
 	}
-	if len(text) > maxExpr {
-		text = strings.ToValidUTF8(text[:maxExpr], "") + "..."
-	}
-	return strings.ReplaceAll(text, "\n", " ")
+	return strings.ReplaceAll(truncate.Bytes(text, maxExpr, "..."), "\n", " ")
 }
 
 // lineAt returns the line of an offset.

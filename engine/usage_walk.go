@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"text/template/parse"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // usageFrame is a template that is being followed.
@@ -347,4 +349,4 @@ func onlyTexts(format string) bool {
 }
 
 // clipped bounds a text that is made again and again out of itself.
-func clipped(text string) string { return text[:min(len(text), 1000)] }
+func clipped(text string) string { return truncate.Bytes(text, 1000, "") }

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -226,26 +226,15 @@ const maxText = 120
 // text formats a value of a change.
 func text(v any) string {
 	if s, ok := v.(string); ok {
-		return clip(strconv.Quote(s))
+		return truncate.Bytes(strconv.Quote(s), maxText, "…")
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return clip(fmt.Sprint(v))
+		return truncate.Bytes(fmt.Sprint(v), maxText, "…")
 	}
-	return clip(strings.TrimSuffix(b.String(), "\n"))
-}
-
-func clip(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	cut := maxText
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return truncate.Bytes(strings.TrimSuffix(b.String(), "\n"), maxText, "…")
 }
 
 func (d *differ) charts(a, b []chartFiles) {

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // A Manager is the field manager of an entry of metadata.managedFields.
@@ -142,11 +144,7 @@ func shortValue(v any) string {
 	if err != nil {
 		return "unreadable"
 	}
-	const enough = 60
-	if runes := []rune(string(text)); len(runes) > enough {
-		return string(runes[:enough]) + "..."
-	}
-	return string(text)
+	return truncate.Runes(string(text), 60, "...")
 }
 
 // unknownAutoscaler is the name of an autoscaler that kube-controller-manager scales for, if

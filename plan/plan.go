@@ -115,9 +115,15 @@ type Step struct {
 	// Displaced are fields of Live that server-side apply is to remove, whichever client
 	// has set them: the executor must first make the release their manager.
 	Displaced []DisplacedField
+	// Moved says what the object was called in earlier revisions, or is called now if it keeps its
+	// name or is deleted; nil if "moved" in Chart.yaml is not about it. [Compute] does not set it.
+	Moved *MovedObject
 	// Drifted is set if another client has changed fields of Live that the release sets;
 	// see [Drift], which lists them.
 	Drifted bool
+	// Computed is the step before a dry run of the API server has replaced it with its result; nil
+	// without a dry run.
+	Computed *Step
 }
 
 // A Plan is a change of a release's objects. Its steps are in the order of execution, which is
@@ -132,6 +138,13 @@ type Plan struct {
 	Autoscaled   Autoscaled
 	Searched     []string
 	ForceReplace bool
+	// Exact has the executor do what the steps say or nothing: where it would otherwise take account
+	// of what another client has changed meanwhile, it returns an error. The zero value takes
+	// account of it.
+	Exact bool
+	// Cascade is the propagation policy of deletions, as package kube/apply names them; "" is
+	// background.
+	Cascade string
 }
 
 // Changes returns the number of steps that write: all but Unchanged and Keep.

@@ -121,6 +121,10 @@ func GroupOf(object *manifest.Object) string {
 	return strings.TrimSpace(object.Annotations[groupAnnotation])
 }
 
+// ChartOf returns the path of the chart whose template has rendered an object: "" for the root chart
+// and for an object without a source, "app/cache" for the subchart cache of its subchart app.
+func ChartOf(object *manifest.Object) string { return chartOf(object.Source) }
+
 // node returns the chart at path. It creates the chart and its parents if necessary.
 func (s *sequence) node(path string) *chartNode {
 	if p := s.charts[path]; p != nil {

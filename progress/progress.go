@@ -22,8 +22,10 @@ const (
 	Waiting  Kind = "waiting"  // the operation waits for Object; Text is the condition
 	Ready    Kind = "ready"    // Object is ready; Text is its state if that is not "ready"
 	Failing  Kind = "failing"  // the operation waits for Object, which has a problem; Text describes it
-	Settled  Kind = "settled"  // a wait has ended, successfully or not
+	Settled  Kind = "settled"  // a wait has ended, successfully or not; Text is set if a Summary follows
 	Log      Kind = "log"      // Text is log output of Object, one or more lines
+	Occurred Kind = "event"    // the cluster has reported the event Text about Object
+	Summary  Kind = "summary"  // Text has lines with what was ready when, after the last wait
 	HookRun  Kind = "hook"     // a hook started; Object is its object
 	Warning  Kind = "warning"  // Text is a warning to the user
 	Download Kind = "download" // Done of Total bytes of Text were downloaded

@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // An UnauthorizedError is returned if a registry requires credentials, rejects them, or does
@@ -220,10 +222,4 @@ func (c *call) unauthorized(e *UnauthorizedError) error {
 }
 
 // short returns an untrusted text, truncated to a line or two.
-func short(text string) string {
-	const most = 300
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
-}
+func short(text string) string { return truncate.Bytes(text, 300, "...") }

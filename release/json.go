@@ -15,6 +15,8 @@ import (
 const (
 	keyPendingDeletions = "orphans"
 	keyOrder            = "order"
+	keyMoved            = "moved"
+	keyDefinitions      = "definitions"
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
 	keyPatches          = "patches"
@@ -69,6 +71,12 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Patches != nil {
 		o.raw(keyPatches, r.Patches)
+	}
+	if r.Moved != nil {
+		o.raw(keyMoved, r.Moved)
+	}
+	if r.Definitions != nil {
+		o.raw(keyDefinitions, r.Definitions)
 	}
 	return o.close(r.extra)
 }
@@ -128,6 +136,16 @@ func (r *Release) read(data []byte) error {
 		case keyPatches:
 			if !isNull(value) {
 				r.Patches = value
+			}
+			return nil
+		case keyDefinitions:
+			if !isNull(value) {
+				r.Definitions = value
+			}
+			return nil
+		case keyMoved:
+			if !isNull(value) {
+				r.Moved = value
 			}
 			return nil
 		}

@@ -108,6 +108,12 @@ type Release struct {
 	// Patches are the user's patches of the objects (package plan/patch's Files as JSON), or nil if
 	// there are none. The key is "patches"; Helm ignores it.
 	Patches json.RawMessage
+	// Moved are the objects that have moved since the revision before (package plan's MovedObjects
+	// as JSON), or nil if there are none. The key is "moved"; Helm ignores it.
+	Moved json.RawMessage
+	// Definitions are the CRDs in crds/ of subcharts, without their schemas (package action reads and
+	// writes it), or nil if there are none. The key is "definitions"; Helm ignores it.
+	Definitions json.RawMessage
 	// Holder identifies the client that works on a pending revision. It is stored
 	// next to the JSON, and only while the revision is pending.
 	Holder string

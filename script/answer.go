@@ -14,6 +14,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -53,7 +54,7 @@ func (r *request) answer(ctx context.Context, m wire.Message) (*wire.Message, er
 }
 
 func refuse(err error) *wire.Message {
-	return &wire.Message{Kind: wire.Refuse, Body: map[string]any{"message": clip(err.Error(), maxMessage)}}
+	return &wire.Message{Kind: wire.Refuse, Body: map[string]any{"message": truncate.Bytes(err.Error(), maxMessage, "…")}}
 }
 
 // load returns the content of a node, and of what it leads to as long as it is small.
@@ -151,7 +152,7 @@ func (r *request) finding(m wire.Message) error {
 	case "error":
 		add = r.lint.fail
 	default:
-		return fmt.Errorf("it reported a finding of unknown severity %q", clip(severity, 40))
+		return fmt.Errorf("it reported a finding of unknown severity %q", truncate.Bytes(severity, 40, "…"))
 	}
 	s := r.session
 	text := textOf(m.Body, "text")
@@ -159,7 +160,7 @@ func (r *request) finding(m wire.Message) error {
 		return err
 	}
 	if add != nil {
-		add(term.SafeLine(clip(textOf(m.Body, "path"), maxSource)), clip(text, maxMessage))
+		add(term.SafeLine(truncate.Bytes(textOf(m.Body, "path"), maxSource, "…")), truncate.Bytes(text, maxMessage, "…"))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -147,11 +148,11 @@ type versions struct{ version, appVersion *string }
 // assign sets a field of the context n. root is the context of the chart that is packed.
 func (v *versions) assign(n, root *node, field string, value any) error {
 	if n == nil || n != root {
-		return fmt.Errorf("chart.%s is read-only: it is the topmost chart that is packed", clip(field, 80))
+		return fmt.Errorf("chart.%s is read-only: it is the topmost chart that is packed", truncate.Bytes(field, 80, "…"))
 	}
 	text, ok := value.(string)
 	if !ok {
-		return fmt.Errorf("chart.%s must be text", clip(field, 80))
+		return fmt.Errorf("chart.%s must be text", truncate.Bytes(field, 80, "…"))
 	}
 	switch field {
 	case "version":
@@ -165,7 +166,7 @@ func (v *versions) assign(n, root *node, field string, value any) error {
 		}
 		v.appVersion = &text
 	default:
-		return fmt.Errorf("chart.%s is read-only", clip(field, 80))
+		return fmt.Errorf("chart.%s is read-only", truncate.Bytes(field, 80, "…"))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package script
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -45,11 +47,23 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	r := &request{session: s, chart: t.likelyOwner()}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Check, Body: map[string]any{
 		"charts": t.checkMessage(), "limits": limitsBody(s.limits), "events": changeable(),
+		"tests": testFiles(in.Chart),
 	}})
 	if err != nil {
 		return err
 	}
 	return s.findings(done.Body, in)
+}
+
+// testFiles returns the texts of the files of tests of a chart's scripts, by their names.
+func testFiles(c *chart.Chart) map[string]any {
+	out := map[string]any{}
+	for _, f := range c.Files {
+		if ok, _ := path.Match("tests/*_test.lua", f.Name); ok {
+			out[f.Name] = string(f.Data)
+		}
+	}
+	return out
 }
 
 // checkMessage returns the charts as [wire.Check] describes them. They get no permissions: no
@@ -87,19 +101,19 @@ func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
 				return fmt.Errorf("check scripts: the process's %s are of no chart", key)
 			}
 			line, _ := b["line"].(int64)
-			add(s.tree.charts[at], clip(textOf(b, "file"), maxSource), int(min(max(line, 0), 1<<30)), b)
+			add(s.tree.charts[at], truncate.Bytes(textOf(b, "file"), maxSource, "…"), int(min(max(line, 0), 1<<30)), b)
 		}
 		return err
 	}
 	use := func(to *[]lint.Use) func(m *treeChart, file string, line int, b map[string]any) {
 		return func(m *treeChart, file string, line int, b map[string]any) {
-			*to = append(*to, lint.Use{Chart: m.path, File: file, Line: line, Name: clip(textOf(b, "name"), maxSource)})
+			*to = append(*to, lint.Use{Chart: m.path, File: file, Line: line, Name: truncate.Bytes(textOf(b, "name"), maxSource, "…")})
 		}
 	}
 	if err := each("problems", func(m *treeChart, file string, line int, b map[string]any) {
 		in.Problems = append(in.Problems,
 			lint.Problem{Severity: severity(textOf(b, "severity")), Chart: m.path, File: file, Line: line,
-				Message: clip(textOf(b, "message"), maxMessage)})
+				Message: truncate.Bytes(textOf(b, "message"), maxMessage, "…")})
 	}); err != nil {
 		return err
 	}

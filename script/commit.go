@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -121,7 +122,7 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 			out[i] = made[f]
 		}
 		if name := out[i].Name; seen[name] {
-			return nil, &itemError{n, slices.Index(now, f), 0, fmt.Errorf("there are two with the name %q", clip(name, 80))}
+			return nil, &itemError{n, slices.Index(now, f), 0, fmt.Errorf("there are two with the name %q", truncate.Bytes(name, 80, "…"))}
 		}
 		seen[out[i].Name] = true
 	}
@@ -168,7 +169,7 @@ func checkFileName(field, name string) error {
 	}
 	if name == "" || name == "." || strings.Contains(name, `\`) || path.IsAbs(name) || path.Clean(name) != name ||
 		name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, ":") {
-		return fmt.Errorf("the name %q must be a path inside the chart, such as %q", clip(name, 80), "config/app.conf")
+		return fmt.Errorf("the name %q must be a path inside the chart, such as %q", truncate.Bytes(name, 80, "…"), "config/app.conf")
 	}
 	inTemplates := strings.HasPrefix(name, chart.DirTemplates+"/")
 	if inTemplates && field == "templates" {
@@ -178,7 +179,7 @@ func checkFileName(field, name string) error {
 	first, _, _ := strings.Cut(name, "/")
 	for _, dir := range []string{chart.DirTemplates, chart.DirCharts, chart.DirLibrary, chart.DirExt} {
 		if strings.EqualFold(first, dir) {
-			return fmt.Errorf("the name %q is not for files: %s/ has a meaning of its own", clip(name, 80), dir)
+			return fmt.Errorf("the name %q is not for files: %s/ has a meaning of its own", truncate.Bytes(name, 80, "…"), dir)
 		}
 	}
 	for _, file := range []string{chart.FileMetadata, chart.FileLock, chart.FileValues, chart.FileSchema,
@@ -193,7 +194,7 @@ func checkFileName(field, name string) error {
 // oneLine returns an error for text that would not stay on its line.
 func oneLine(text string) error {
 	if strings.IndexFunc(text, unicode.IsControl) >= 0 {
-		return fmt.Errorf("%q must not hold control characters", clip(text, 80))
+		return fmt.Errorf("%q must not hold control characters", truncate.Bytes(text, 80, "…"))
 	}
 	return nil
 }
@@ -279,7 +280,7 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 			d.DependsOn, ok = readTexts(v)
 			want = "a list of text"
 		default:
-			return nil, fmt.Errorf("%q is not a field of a dependency", clip(k, 80))
+			return nil, fmt.Errorf("%q is not a field of a dependency", truncate.Bytes(k, 80, "…"))
 		}
 		if !ok && v != nil {
 			return nil, fmt.Errorf("%s must be %s", k, want)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -91,8 +92,8 @@ func (s *session) scriptError(m wire.Message, event string, at int, where string
 	text := func(key string) string { t, _ := m.Body[key].(string); return t }
 	number := func(key string) int64 { n, _ := m.Body[key].(int64); return n }
 	e := &Error{
-		Event: event, Message: clip(text("message"), maxMessage),
-		File: clip(text("file"), maxSource), Limit: clip(text("limit"), maxSource),
+		Event: event, Message: truncate.Bytes(text("message"), maxMessage, "…"),
+		File: truncate.Bytes(text("file"), maxSource, "…"), Limit: truncate.Bytes(text("limit"), maxSource, "…"),
 	}
 	if n := number("line"); n > 0 && n < 1<<31 {
 		e.Line = int(n)
@@ -113,10 +114,10 @@ func (s *session) scriptError(m wire.Message, event string, at int, where string
 	if whose >= 0 {
 		owner := s.tree.charts[whose]
 		e.Chart, e.foreign = owner.name, whose != at
-		e.Source = clip(owner.line(e.File, e.Line), maxSource)
+		e.Source = truncate.Bytes(owner.line(e.File, e.Line), maxSource, "…")
 	}
 	if s.debug {
-		e.Traceback = clip(text("traceback"), maxMessage)
+		e.Traceback = truncate.Bytes(text("traceback"), maxMessage, "…")
 	}
 	return e
 }
@@ -147,7 +148,7 @@ func (r *request) changeError(err error, items []map[string]any) *Error {
 			item, _ := b["item"].(int64)
 			same := uint64(id) == wrong.list.ID && index == int64(wrong.index) || item > 0 && uint64(item) == wrong.item
 			if at, ok := r.session.chartOf(b); ok && same {
-				whose, where = at, clip(textOf(b, "where"), maxSource)
+				whose, where = at, truncate.Bytes(textOf(b, "where"), maxSource, "…")
 			}
 		}
 	}
@@ -155,7 +156,7 @@ func (r *request) changeError(err error, items []map[string]any) *Error {
 	if whose >= 0 {
 		owner := r.session.tree.charts[whose]
 		e.Chart, e.foreign = owner.name, whose != r.chart
-		e.Source = clip(owner.line(e.File, e.Line), maxSource)
+		e.Source = truncate.Bytes(owner.line(e.File, e.Line), maxSource, "…")
 	}
 	return e
 }
@@ -167,13 +168,6 @@ func splitPosition(where string) (file string, line int) {
 		return file, n
 	}
 	return where, 0
-}
-
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // likelyOwner returns the chart to name where it is not known whose script it was: the only

@@ -9,6 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // InterfaceVersion is the version of the interface between scripts and this program: the
@@ -29,12 +30,12 @@ type InterfaceError struct {
 }
 
 func (e *InterfaceError) Error() string {
-	return fmt.Sprintf("chart %s: its scripts %s", strconv.Quote(clip(e.Chart, maxName)), e.problem())
+	return fmt.Sprintf("chart %s: its scripts %s", strconv.Quote(truncate.Bytes(e.Chart, maxName, "…")), e.problem())
 }
 
 // problem says what is wrong, after "its scripts".
 func (e *InterfaceError) problem() string {
-	version := strconv.Quote(clip(term.SafeLine(e.Version), maxName))
+	version := strconv.Quote(truncate.Bytes(term.SafeLine(e.Version), maxName, "…"))
 	if n, err := strconv.Atoi(e.Version); err == nil && n > InterfaceVersion {
 		return fmt.Sprintf("are written for version %d of the scripts' interface, and this helm has version %d", n,
 			InterfaceVersion)

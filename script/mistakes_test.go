@@ -83,6 +83,11 @@ func mistakesOfLoading() map[string]mistake {
 
 func mistakesOfHandlers() map[string]mistake {
 	return map[string]mistake{
+		"item 0 of a list": {body: "local x = helm.list{'a'}\nprint(x[0]) -- here", want: "lists begin at 1"},
+		"a loop from 0": {body: "local x = yaml.decode('[a, b]')\nfor i = 0, #x - 1 do\nprint(x[i]) -- here\nend",
+			want: "lists begin at 1"},
+		"item 0 of an empty list is not looked at": {body: "local x = helm.list{}\nprint(table.remove(x), x[1], #x)\n" +
+			"error('done') -- here", want: "done"},
 		"ctx.vales":             {body: `ctx.vales.port = 1 -- here`, want: "did you mean ctx.values?"},
 		"ctx.chart.nme":         {body: `ctx.values.x = ctx.chart.nme -- here`, want: "did you mean ctx.chart.name?"},
 		"ctx.release.Name":      {body: `ctx.values.x = ctx.release.Name -- here`, want: "did you mean ctx.release.name?"},

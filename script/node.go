@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -57,9 +58,9 @@ func (n *node) name() string {
 	case n.title != "":
 		return n.title
 	case n.parent.List:
-		return clip(n.parent.name()+"["+strconv.Itoa(n.index+1)+"]", maxSource)
+		return truncate.Bytes(n.parent.name()+"["+strconv.Itoa(n.index+1)+"]", maxSource, "…")
 	}
-	return clip(n.parent.name()+"."+n.key, maxSource)
+	return truncate.Bytes(n.parent.name()+"."+n.key, maxSource, "…")
 }
 
 func (n *node) get() (any, error) {
@@ -224,7 +225,7 @@ func (c *content) table(v map[string]any) (map[string]any, error) {
 			}
 		}
 		if out[k], err = c.item(v[k], k, 0); err != nil {
-			return nil, fmt.Errorf("%s: %w", clip(k, 80), err)
+			return nil, fmt.Errorf("%s: %w", truncate.Bytes(k, 80, "…"), err)
 		}
 	}
 	return out, nil
@@ -310,7 +311,7 @@ func plain(v any, exact bool, depth int) (any, error) {
 		for k, e := range v {
 			p, err := plain(e, exact, depth+1)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", clip(k, 80), err)
+				return nil, fmt.Errorf("%s: %w", truncate.Bytes(k, 80, "…"), err)
 			}
 			out[k] = p
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // A PermissionError is returned when charts do not get the permissions that they ask for.
@@ -24,7 +25,7 @@ type PermissionError struct {
 func (e *PermissionError) Error() string {
 	wants := make([]string, len(e.Asks))
 	for i, a := range e.Asks {
-		wants[i] = fmt.Sprintf("chart %s (%s)", strconv.Quote(clip(a.Chart, maxName)), strings.Join(a.Permissions, ", "))
+		wants[i] = fmt.Sprintf("chart %s (%s)", strconv.Quote(truncate.Bytes(a.Chart, maxName, "…")), strings.Join(a.Permissions, ", "))
 	}
 	return fmt.Sprintf("permissions for the scripts of %s: %s", strings.Join(wants, ", "), e.Problem)
 }

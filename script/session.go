@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -134,7 +135,7 @@ func (s *session) register(m wire.Message) error {
 	}
 	var handlers []handler
 	for _, b := range hs {
-		h := handler{where: clip(textOf(b, "where"), maxSource), event: textOf(b, "event")}
+		h := handler{where: truncate.Bytes(textOf(b, "where"), maxSource, "…"), event: textOf(b, "event")}
 		h.id, _ = b["id"].(int64)
 		at, ok := s.chartOf(b)
 		p, isFloat := b["priority"].(float64)
@@ -305,7 +306,7 @@ func (s *session) addCoverage(m wire.Message) {
 		line, _ := b["line"].(int64)
 		hits, _ := b["hits"].(int64)
 		if ok && line > 0 && line <= 1<<30 && hits >= 0 {
-			s.host.Coverage(s.tree.charts[at].path, clip(textOf(b, "file"), maxSource), int(line), hits)
+			s.host.Coverage(s.tree.charts[at].path, truncate.Bytes(textOf(b, "file"), maxSource, "…"), int(line), hits)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -66,7 +67,7 @@ func (t *Tests) Load(ctx context.Context) ([]TestCase, error) {
 	out := make([]TestCase, len(list))
 	for i, m := range list {
 		line, _ := m["line"].(int64)
-		out[i] = TestCase{Name: clip(textOf(m, "name"), maxMessage), Line: int(min(max(line, 0), 1<<30))}
+		out[i] = TestCase{Name: truncate.Bytes(textOf(m, "name"), maxMessage, "…"), Line: int(min(max(line, 0), 1<<30))}
 	}
 	return out, nil
 }

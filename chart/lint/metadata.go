@@ -54,6 +54,11 @@ func (l *linter) metadata() *chart.Metadata {
 	for _, bad := range append(invalidErrors(m.CheckV3(l.in.ChartV3)), invalidErrors(m.Validate())...) {
 		issues = append(issues, issue{Error, bad.Field, sentence(bad)})
 	}
+	if _, err := m.CRDPolicy(); err != nil {
+		for _, bad := range invalidErrors(err) {
+			issues = append(issues, issue{Error, bad.Field, sentence(bad)})
+		}
+	}
 	issues = append(issues, versionIssues(m)...)
 	issues = append(issues, personIssues(m)...)
 	issues = append(issues, linkIssues(m)...)

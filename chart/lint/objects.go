@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/lines"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -93,7 +94,7 @@ func (o *objects) check() {
 func (o *objects) syntax(err *textError) {
 	line, shown, excerpt := o.notBlank(err.line), "", ""
 	if text := o.output(line); err.exact && strings.TrimSpace(text) != "" {
-		shown = fmt.Sprintf(" (line %d of the output: %s)", line, cut(strings.TrimSpace(text)))
+		shown = fmt.Sprintf(" (line %d of the output: %s)", line, truncate.Runes(strings.TrimSpace(text), 80, "…"))
 		excerpt = "\n" + yaml.Excerpt(o.file.Content, line)
 	}
 	o.add(Error, line, "unable to parse YAML: %s%s%s", err.text, shown, excerpt)
@@ -120,14 +121,6 @@ func (o *objects) notBlank(line int) int {
 	return line
 }
 
-func cut(text string) string {
-	const most = 80
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
-}
-
 // indent warns if the first line that is not blank is indented, because later lines with a
 // smaller indentation are then not part of the same map.
 func (o *objects) indent() {
@@ -137,7 +130,7 @@ func (o *objects) indent() {
 			continue
 		}
 		if line[0] == ' ' || line[0] == '\t' {
-			o.add(Warning, i+1, "document starts with an illegal indent: %q, which may cause parsing problems", cut(line))
+			o.add(Warning, i+1, "document starts with an illegal indent: %q, which may cause parsing problems", truncate.Runes(line, 80, "…"))
 		}
 		return
 	}

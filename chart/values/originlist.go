@@ -4,6 +4,7 @@ package values
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,6 +31,58 @@ func (o *Origins) Items(list []any, path ...string) []string {
 	for i, item := range list {
 		if out[i], ok = r.step(item); !ok {
 			out[i] = fmt.Sprintf("[%d]", index.of(r.id(item), len(own)))
+		}
+	}
+	return out
+}
+
+// maxItemOrigins is the largest number of origins of a list that merges.
+const maxItemOrigins = 10
+
+// OfItems returns the places that set the items of the list at path, if it merges, the last item's first,
+// each place once and at most ten. For other values it returns nil: they have origins of their own, see
+// [Origins.Of].
+func (o *Origins) OfItems(path ...string) []Origin {
+	if o == nil {
+		return nil
+	}
+	v, _, _ := o.at(path)
+	list, ok := v.([]any)
+	if !ok {
+		return nil
+	}
+	var out []Origin
+	for _, item := range slices.Backward(list) {
+		if len(out) >= maxItemOrigins {
+			break
+		}
+		out = appendWinners(out, item)
+	}
+	return out
+}
+
+// appendWinners appends to out the places that set the values of v, up to maxItemOrigins.
+func appendWinners(out []Origin, v any) []Origin {
+	if len(out) >= maxItemOrigins {
+		return out
+	}
+	switch v := v.(type) {
+	case *traced:
+		if len(v.origins) == 0 {
+			break
+		}
+		first := v.origins[0]
+		first.Path = "" // of the item
+		if !slices.Contains(out, first) {
+			out = append(out, first)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			out = appendWinners(out, v[key])
+		}
+	case []any:
+		for _, item := range v {
+			out = appendWinners(out, item)
 		}
 	}
 	return out

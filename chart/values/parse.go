@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
@@ -280,9 +281,5 @@ func join(path, key string) string {
 
 // clip shortens a path for an error message.
 func clip(path string) string {
-	const most = 120
-	if len(path) <= most {
-		return path
-	}
-	return strings.ToValidUTF8(path[:most], "") + "…"
+	return truncate.Bytes(path, 120, "…")
 }

@@ -16,7 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	applycmd "github.com/moonhelm/moonhelm/internal/cli/apply"
 	"github.com/moonhelm/moonhelm/internal/cli/completion"
+	"github.com/moonhelm/moonhelm/internal/cli/crds"
 	"github.com/moonhelm/moonhelm/internal/cli/create"
 	"github.com/moonhelm/moonhelm/internal/cli/dependency"
 	"github.com/moonhelm/moonhelm/internal/cli/diff"
@@ -38,6 +40,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/registry"
 	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
+	"github.com/moonhelm/moonhelm/internal/cli/rollout"
 	"github.com/moonhelm/moonhelm/internal/cli/schema"
 	"github.com/moonhelm/moonhelm/internal/cli/script"
 	"github.com/moonhelm/moonhelm/internal/cli/search"
@@ -98,8 +101,12 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil {
+		code := 1
 		if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok {
-			return exit.Code
+			if exit.Err == nil {
+				return exit.Code
+			}
+			code, err = exit.Code, exit.Err
 		}
 		err = withNearby(ctx, f, err)
 		f.Close() // ends the progress display, so that the error is the last output
@@ -108,7 +115,7 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		}
 		clearEcho(ctx, f)
 		fmt.Fprint(f.Err, explain(err, f))
-		return 1
+		return code
 	}
 	clearEcho(ctx, f)
 	return 0
@@ -160,14 +167,16 @@ func commands() []command {
 		return docs.New(f, docs.Tree{New: New, Bash: completion.Bash})
 	}
 	return []command{
-		{"completion", completion.New, true}, {"create", create.New, false},
+		{"apply", applycmd.New, true}, {"completion", completion.New, true}, {"crds", crds.New, true},
+		{"create", create.New, false},
 		{"dag", graph.NewDAG, true}, {"dependency", dependency.New, false}, {"diff", diff.New, true},
 		{"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
 		{"graph", graph.New, true}, {"history", history.New, false}, {"install", install.New, false},
 		{"lint", lint.New, false}, {"list", list.New, false}, {"lsp", lspcmd.New, true},
-		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
+		{"package", packaging.New, false}, {"plan", diff.NewPlan, true}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
 		{"readme", readmecmd.New, true}, {"registry", registry.New, false}, {"repo", repo.New, false},
-		{"rollback", rollback.New, false}, {"schema", schema.New, true}, {"script", script.New, true},
+		{"rollback", rollback.New, false}, {"rollout", rollout.New, true},
+		{"schema", schema.New, true}, {"script", script.New, true},
 		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false},
 		{"template", template.New, false}, {"test", test.New, false}, {"uninstall", uninstall.New, false},
 		{"unittest", unittest.New, true},

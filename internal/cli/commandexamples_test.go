@@ -87,6 +87,7 @@ var exampleOutputs = map[string][]string{
 	"helm dependency build":      {`web`},
 	"helm dependency list":       {`web\s+\^1\.2\s+https://charts\.example\.com\s+ok`},
 	"helm diff":                  {`replicas: [0-9]`},
+	"helm crds":                  {`NAME\s+VERSIONS`, `NAME`, `\[\]`},
 	"helm diff local":            {`replicas: `},
 	"helm diff release":          {`web`},
 	"helm diff revision":         {`replicas: 2`},
@@ -218,7 +219,7 @@ func TestTopicExamples(t *testing.T) {
 	}
 }
 
-var asksCluster = regexp.MustCompile(`helm (install|upgrade|rollback|uninstall|list|status|history|get|test|diff|graph release)\b`)
+var asksCluster = regexp.MustCompile(`helm (install|upgrade|rollback|uninstall|list|status|history|get|test|diff|graph release|crds)\b`)
 
 // exampleExit returns the exit code of a line.
 func exampleExit(line string) int {

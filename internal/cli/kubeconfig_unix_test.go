@@ -38,6 +38,7 @@ var commandUses = map[string]struct {
 	use  use
 	args string
 }{
+	"apply":                 {cluster, "plan.json"},
 	"completion bash":       {offline, ""},
 	"completion fish":       {offline, ""},
 	"completion powershell": {offline, ""},
@@ -51,7 +52,13 @@ var commandUses = map[string]struct {
 	"diff revision":         {cluster, "a 1"},
 	"diff rollback":         {cluster, "a"},
 	"diff upgrade":          {cluster, "a chart"},
+	"diff uninstall":        {cluster, "a"},
 	"diff version":          {offline, ""},
+	"plan install":          {cluster, "a chart"},
+	"plan rollback":         {cluster, "a"},
+	"plan show":             {offline, "plan.json"},
+	"plan uninstall":        {cluster, "a"},
+	"plan upgrade":          {cluster, "a chart"},
 	"docs":                  {offline, "--dir out"},
 	"env":                   {namespace, ""},
 	"get all":               {cluster, "a"},
@@ -64,6 +71,7 @@ var commandUses = map[string]struct {
 	"dag":                   {namespace, "chart"},
 	"graph chart":           {offline, "chart"},
 	"graph release":         {cluster, "a"},
+	"crds":                  {cluster, ""},
 	"help":                  {offline, "install"},
 	"history":               {cluster, "a"},
 	"install":               {cluster, "a chart"},
@@ -99,6 +107,7 @@ var commandUses = map[string]struct {
 	"show readme":           {offline, "chart"},
 	"show values":           {offline, "chart"},
 	"status":                {cluster, "a"},
+	"rollout":               {cluster, "a"},
 	"template":              {namespace, "a chart"},
 	"test":                  {cluster, "a"},
 	"uninstall":             {cluster, "a"},
@@ -139,6 +148,8 @@ func newHome(t *testing.T) (home string) {
 		".config/helm/repositories.yaml":              "repositories:\n- {name: x, url: \"http://127.0.0.1:1\"}\n",
 		".local/share/helm/plugins/there/plugin.yaml": "name: there\nversion: 0.1.0\ncommand: echo\n",
 		"directory/file":                              "",
+		"plan.json": `{"apiVersion":"moonhelm.github.io/v1","kind":"Plan","created":"2026-01-01T00:00:00Z",` +
+			`"operation":"uninstall","release":{"name":"a","namespace":"b","revision":1},"base":{"revision":1},"objects":[]}`,
 	})
 	runWith(t, "none", "package", "chart", "-d", "out")
 	return home

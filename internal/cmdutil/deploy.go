@@ -71,8 +71,8 @@ func (d *DeployFlags) Bind(cmd *cobra.Command, f *Factory) {
 	fs.BoolVar(&d.Atomic, "atomic", false, "Helm 3's name for --rollback-on-failure")
 	_ = fs.MarkHidden("atomic") // the flag exists: it is registered above
 	fs.BoolVar(&d.CleanupOnFail, "cleanup-on-fail", false, "delete created objects if the operation fails")
-	fs.StringVar(&d.crds, "crds", "create", "policy for the CRDs in crds/: create (an install creates "+
-		"missing ones), upgrade (update them too), skip")
+	fs.StringVar(&d.crds, "crds", "", "policy for the CRDs in crds/: create (an install creates missing ones), "+
+		"upgrade (update them too), skip; the default is what Chart.yaml asks for, or create")
 	fs.BoolVar(&d.skipCRDs, "skip-crds", false, "same as --crds=skip")
 	CompleteChoices(cmd)
 }
@@ -102,7 +102,7 @@ func (d *DeployFlags) Prepare() error {
 		return fmt.Errorf("--labels: %w", err)
 	}
 	switch d.crds {
-	case "create", "upgrade", "skip":
+	case "", "create", "upgrade", "skip":
 	default:
 		return fmt.Errorf("--crds is %q, must be create, upgrade or skip", d.crds)
 	}
@@ -134,13 +134,10 @@ func (d *DeployFlags) Load(ctx context.Context, f *Factory, ref string) (*chart.
 
 // CRDs returns the policy that the flags select.
 func (d *DeployFlags) CRDs() action.CRDPolicy {
-	switch {
-	case d.skipCRDs || d.crds == "skip":
+	if d.skipCRDs {
 		return action.CRDSkip
-	case d.crds == "upgrade":
-		return action.CRDUpgrade
 	}
-	return action.CRDCreate
+	return action.CRDPolicy(d.crds)
 }
 
 // Request returns a request to install c, or to upgrade to it, with the flags' options.

@@ -63,10 +63,20 @@ func New(s term.Streams) *Factory {
 	return f
 }
 
-// ExitError ends the program with the given exit code and no further message.
-type ExitError struct{ Code int }
+// ExitError ends the program with the given exit code: with no further message, or with that of Err.
+type ExitError struct {
+	Code int
+	Err  error
+}
 
-func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+func (e *ExitError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("exit code %d", e.Code)
+}
+
+func (e *ExitError) Unwrap() error { return e.Err }
 
 // Report returns the sink for the progress of operations: lines on standard error, or a live table
 // on a terminal.

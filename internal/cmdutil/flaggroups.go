@@ -84,7 +84,7 @@ func subject(cmd *cobra.Command, name string) string {
 	case "version", "devel", "repo", "dependency-update", "verify", "keyring", "crds", "skip-crds", "include-crds",
 		"kube-version", "api-versions":
 		return "the chart and its version"
-	case "wait", "wait-for-jobs", "timeout", "give-up-after":
+	case "wait", "wait-for-jobs", "timeout", "give-up-after", "logs", "logs-keep", "logs-drop":
 		return "waiting"
 	case "dry-run", "rollback-on-failure", "cleanup-on-fail", "take-ownership", "force-replace", "force-conflicts",
 		"conflicts", "server-side", "disable-openapi-validation", "no-hooks", "yes", "accept-perms", "script-timeout",

@@ -205,7 +205,10 @@ type WaitFlags struct {
 	Timeout  time.Duration
 	// Readiness is the timeout of a batch of objects that others wait for; 0 is the default.
 	Readiness time.Duration
-	GiveUp    GiveUpFlag
+	// Timeouts are those of --timeout NAME=TIME.
+	Timeouts map[string]time.Duration
+	GiveUp   GiveUpFlag
+	WatchFlags
 }
 
 // orderedReadiness is the default of --readiness-timeout with --wait=ordered, as in Helm's proposal 25.
@@ -222,7 +225,7 @@ func (w *WaitFlags) Check() error {
 		return hint.With(fmt.Errorf("--readiness-timeout is %s, must be between 0 and --timeout, %s", w.Readiness, w.Timeout),
 			"--timeout is for each step: a hook, or all objects; --readiness-timeout is for the objects that others wait for")
 	}
-	return nil
+	return w.WatchFlags.Check()
 }
 
 // readiness returns the timeout of a batch, or 0 for that of all objects.
@@ -236,7 +239,7 @@ func (w *WaitFlags) readiness() time.Duration {
 // WaitOptions returns the flags as options of package action.
 func (w *WaitFlags) WaitOptions() action.WaitOptions {
 	return action.WaitOptions{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout,
-		ReadinessTimeout: w.readiness(), GiveUpAfter: w.GiveUp.After}
+		ReadinessTimeout: w.readiness(), GiveUpAfter: w.GiveUp.After, Timeouts: w.Timeouts, Watch: w.Watch()}
 }
 
 type waitStrategy struct{ to *string }
@@ -302,9 +305,14 @@ func (w *WaitFlags) Bind(fs *pflag.FlagSet, jobs bool) {
 	fs.Var(waitStrategy{&w.Strategy}, "wait",
 		"wait until the objects are ready (or deleted): watcher, ordered, legacy, or hookOnly")
 	fs.Lookup("wait").NoOptDefVal = "watcher"
-	fs.DurationVar(&w.Timeout, "timeout", 5*time.Minute, "time to wait for each step: a hook, or all objects")
+	const each = "time to wait for each step: a hook, or all objects"
+	if !jobs {
+		fs.DurationVar(&w.Timeout, "timeout", defaultTimeout, each)
+	}
 	w.GiveUp.Bind(fs)
+	w.WatchFlags.Bind(fs)
 	if jobs {
+		BindTimeout(fs, &w.Timeout, &w.Timeouts, each)
 		fs.DurationVar(&w.Readiness, "readiness-timeout", 0, "time to wait for the objects that others depend on, "+
 			"before the others are applied (default --timeout, and 1m with --wait=ordered)")
 		fs.BoolVar(&w.Jobs, "wait-for-jobs", false, "with --wait, wait until Jobs are complete too")

@@ -48,9 +48,8 @@ func (s Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &session{Server: s, ctx: ctx, open: map[string]*text{}, timers: map[string]*time.Timer{},
-		shown: map[string]map[string]bool{}, trees: map[string]*tree{}}
-	stream := jsonrpc2.NewBufferedStream(streams{in, out}, jsonrpc2.VSCodeObjectCodec{})
-	c.conn = jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(c.handle))
+		begun: map[string]int{}, shown: map[string]map[string]bool{}, trees: map[string]*tree{}}
+	c.conn = jsonrpc2.NewConn(ctx, newMessages(streams{in, out}), jsonrpc2.HandlerWithError(c.handle))
 	select {
 	case <-c.conn.DisconnectNotify():
 	case <-ctx.Done():
@@ -87,6 +86,7 @@ type session struct {
 	open     map[string]*text           // by path
 	trees    map[string]*tree           // by directory, until the next change
 	timers   map[string]*time.Timer     // of checks, by directory
+	begun    map[string]int             // checks that have begun, by directory
 	shown    map[string]map[string]bool // files with diagnostics, by directory
 	started  bool
 	shutdown bool
@@ -340,9 +340,12 @@ func (c *session) check(dir string) {
 	})
 }
 
-// publish checks a chart and sends what was found.
+// publish checks a chart and sends what was found, unless another check has begun in the meantime: that
+// knows newer texts.
 func (c *session) publish(dir string) {
 	c.mu.Lock()
+	c.begun[dir]++
+	check := c.begun[dir]
 	var names []string
 	edited := map[string]string{}
 	for file, t := range c.open {
@@ -357,6 +360,9 @@ func (c *session) publish(dir string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.begun[dir] != check {
+		return
+	}
 	for file := range c.shown[dir] {
 		if found[file] == nil {
 			found[file] = []Diagnostic{}

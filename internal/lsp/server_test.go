@@ -103,6 +103,12 @@ func (c *client) notify(method string, params any) {
 	}
 }
 
+// write writes a file below the chart's directory, or beside it.
+func (c *client) write(name, text string) {
+	c.Helper()
+	filetest.WriteFile(c.T, filepath.Join(c.dir, filepath.FromSlash(name)), text)
+}
+
 func (c *client) uri(name string) string {
 	return uriOf(filepath.Join(c.dir, filepath.FromSlash(name)))
 }

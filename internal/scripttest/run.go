@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/chart/unittest/coverage"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/suggest"
@@ -22,7 +23,7 @@ import (
 // runner runs the commands of the tests of a suite.
 type runner struct {
 	suite  *Suite
-	lines  *lines
+	lines  *coverage.ScriptLines
 	loaded bool
 }
 
@@ -99,22 +100,34 @@ func failedTest(results []event.TestResult) bool {
 
 // host returns a host of the chart's scripts for one command.
 func (r *runner) host(o *options, out *outcome) *script.Host {
+	h := r.suite.o.host(&transport{answers: o.http, out: out}, r.lines)
+	h.Print = func(chart, line string) { out.printed = append(out.printed, "["+chart+"] "+line) }
+	return h
+}
+
+// Host returns a host of scripts for a rendering of a suite in YAML. Scripts have the permissions that
+// they have in tests, and no server answers. lines counts the lines that are run; it may be nil.
+func (o Options) Host(lines *coverage.ScriptLines) *script.Host {
+	h := o.host(silent{}, lines)
+	h.Print = o.Print
+	return h
+}
+
+func (o Options) host(t http.RoundTripper, lines *coverage.ScriptLines) *script.Host {
 	h := &script.Host{
-		Start: r.suite.o.Start, Limits: r.suite.o.Limits, Seed: 1, Transport: &transport{answers: o.http, out: out},
-		Print:   func(chart, line string) { out.printed = append(out.printed, "["+chart+"] "+line) },
-		Approve: r.approve,
+		Start: o.Start, Limits: o.Limits, Seed: 1, Transport: t, Approve: o.approve,
 		Resolve: func(_ context.Context, name string) ([]string, error) {
 			return nil, fmt.Errorf("look up %s: tests have no network", name)
 		},
 	}
-	if r.suite.o.Profile != nil {
-		h.Coverage = r.lines.add
+	if o.Profile != nil && lines != nil {
+		h.Coverage = lines.Count
 	}
 	return h
 }
 
 // approve grants network, which the test answers, and has others approved.
-func (r *runner) approve(ctx context.Context, asks []script.Ask) error {
+func (o Options) approve(ctx context.Context, asks []script.Ask) error {
 	var more []script.Ask
 	for _, a := range asks {
 		a.Permissions = slices.DeleteFunc(slices.Clone(a.Permissions),
@@ -126,10 +139,18 @@ func (r *runner) approve(ctx context.Context, asks []script.Ask) error {
 	switch {
 	case len(more) == 0:
 		return nil
-	case r.suite.o.Approve == nil:
-		return &script.PermissionError{Asks: more, Problem: "tests do not grant them"}
+	case o.Approve == nil:
+		return &script.PermissionError{Asks: more, Problem: "tests do not grant them; --accept-perms does"}
 	}
-	return r.suite.o.Approve(ctx, more)
+	return o.Approve(ctx, more)
+}
+
+// silent is the network of suites in YAML.
+type silent struct{}
+
+// RoundTrip implements [http.RoundTripper].
+func (silent) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("suites have no network; tests in Lua, tests/*_test.lua, answer requests")
 }
 
 // outcome is what came of a command.

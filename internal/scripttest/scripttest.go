@@ -152,12 +152,14 @@ func (s *Suite) Run(ctx context.Context, o unittest.Options) *unittest.SuiteResu
 	if s.err != nil {
 		return res
 	}
-	lines := newLines(s)
-	defer lines.addTo(s.o.Profile)
+	lines := &coverage.ScriptLines{}
+	if s.o.Profile != nil {
+		defer func() { lines.AddTo(s.o.Profile, s.chart, s.dir, s.o.Under) }()
+	}
 	r := &runner{suite: s, lines: lines}
 	tests := s.tests(r)
 	if s.o.Profile != nil {
-		tests.Coverage = lines.add
+		tests.Coverage = lines.Count
 	}
 	defer tests.Close()
 	if _, err := tests.Load(ctx); err != nil {

@@ -91,7 +91,7 @@ func (b *Board) Report(e progress.Event) {
 	now := time.Now()
 	switch e.Kind {
 	case progress.Settled:
-		b.settle(now)
+		b.settle(now, e.Text != "")
 		return
 	case progress.Download, progress.Fetched:
 		b.updateTransfer(e, now)
@@ -167,8 +167,8 @@ func (a above) Write(p []byte) (int, error) {
 func (b *Board) tables() bool { return b.size != nil && !b.closed }
 
 // settle ends the wait: it replaces the table with a summary, which is the last line of a plain wait
-// too.
-func (b *Board) settle(now time.Time) {
+// too. brief omits the slowest objects.
+func (b *Board) settle(now time.Time, brief bool) {
 	over := b.wait
 	b.close()
 	b.wait, b.plain = wait{}, plainWait{}
@@ -183,6 +183,9 @@ func (b *Board) settle(now time.Time) {
 		paint = b.style.Yellow
 	}
 	b.write(paint(over.summary(now)) + "\n")
+	if brief {
+		return
+	}
 	columns := 0
 	if b.tables() {
 		columns, _ = b.size()

@@ -23,6 +23,10 @@ func (b *Board) describe(e progress.Event) string {
 		return b.style.Dim("kept ") + subject(object, text)
 	case progress.Log:
 		return b.logLines(object, e.Text)
+	case progress.Occurred:
+		return b.style.Yellow("event ") + subject(object, term.SafeLine(e.Text))
+	case progress.Summary:
+		return text
 	case progress.Step:
 		if b.chatty {
 			return b.style.Dim(text)

@@ -36,6 +36,12 @@ type Request struct {
 	// hook, it belongs to the owner, and the hook's manifest is its previous state.
 	Hooks []*manifest.Object
 
+	// Adopted lists those of New that are taken over if they exist and belong to no release.
+	Adopted []*manifest.Object
+	// Blocked lists those of New that can be created only once other objects are deleted: the
+	// server is not asked whether it accepts them.
+	Blocked []*manifest.Object
+
 	// TakeOwnership adopts existing objects that do not belong to the owner.
 	TakeOwnership bool
 	// ServerSide uses server-side apply. Conflicts is the resolution of conflicts with other
@@ -71,7 +77,8 @@ type Request struct {
 func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := wait.CheckReadiness(slices.Concat(r.New, r.Hooks)); err != nil {
+	all := slices.Concat(r.New, r.Hooks)
+	if err := errors.Join(wait.CheckReadiness(all), wait.CheckTimeouts(all)); err != nil {
 		return nil, err
 	}
 	s, err := c.newInventory(ctx, r)
@@ -415,7 +422,11 @@ func (s *inventory) checkOwnership(r Request) error {
 		if !p.wanted || p.live == nil || p.isFromHook(r.Owner) {
 			continue
 		}
-		if m := api.MetadataOf(p.live); !p.deployed || m.HasOtherOwner(r.Owner) {
+		m := api.MetadataOf(p.live)
+		if slices.Contains(r.Adopted, p.From) && m.Annotations[api.AnnotationRelease] == "" {
+			continue
+		}
+		if !p.deployed || m.HasOtherOwner(r.Owner) {
 			if why := m.Foreign(r.Owner); why != "" {
 				e.Conflicts = append(e.Conflicts, Conflict{Object: p.String(), Reason: why})
 			}

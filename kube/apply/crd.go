@@ -5,7 +5,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,37 +76,44 @@ func (c *Applier) InstallCRDs(ctx context.Context, crds []*manifest.Object) erro
 
 // PlanCRDs returns the plan that creates the missing ones of crds and updates the others:
 // fields that the manifests set are changed, other fields are kept, and the list of versions is
-// replaced. It writes nothing. Its errors are those of a server-side dry run, and a
-// [*StoredVersionError] if a version would be dropped in which objects may be stored.
-func (c *Applier) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
+// replaced. It writes nothing. It returns a [*DefinitionError] if the change would lose stored
+// objects or versions of them that are in use, and, unless owner is zero, for a CRD that has
+// another release's ownership labels. Its other errors are those of a server-side dry run.
+func (c *Applier) PlanCRDs(ctx context.Context, owner kube.Owner, crds []*manifest.Object) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := c.newInventory(ctx, Request{New: distinctObjects(crds)})
-	if err != nil {
-		return nil, err
-	}
 	permissions := c.newReview(ctx, nil)
-	if err := c.readLive(ctx, s, false); err != nil {
-		return nil, err
-	}
-	refused := &StoredVersionError{}
-	for _, p := range s.items {
-		if lost := lostVersions(p.Object, p.live); len(lost) > 0 {
-			refused.Definitions = append(refused.Definitions, StoredVersions{Name: p.Name, Source: p.Source, Versions: lost})
-		}
-	}
-	if len(refused.Definitions) > 0 {
-		return nil, refused
-	}
-	items, _ := s.planItems(kube.Owner{})
-	p, err := plan.Compute(items, plan.Options{})
+	s, p, err := c.compareCRDs(ctx, crds)
 	if err != nil {
 		return nil, err
 	}
 	if err := permissions.check(ctx, s.neededPermissions(p, nil)); err != nil {
 		return nil, err
 	}
+	if err := c.checkDefinitions(ctx, owner, p.Steps); err != nil {
+		return nil, err
+	}
 	return p, c.dryRun(ctx, p, Request{}, nil)
+}
+
+// CompareCRDs returns the plan of [Applier.PlanCRDs] without its checks: the differences between
+// crds and the CRDs of the cluster.
+func (c *Applier) CompareCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
+	_, p, err := c.compareCRDs(ctx, crds)
+	return p, err
+}
+
+func (c *Applier) compareCRDs(ctx context.Context, crds []*manifest.Object) (*inventory, *plan.Plan, error) {
+	s, err := c.newInventory(ctx, Request{New: distinctObjects(crds)})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.readLive(ctx, s, false); err != nil {
+		return nil, nil, err
+	}
+	items, _ := s.planItems(kube.Owner{})
+	p, err := plan.Compute(items, plan.Options{})
+	return s, p, err
 }
 
 // distinctObjects removes duplicates: a chart that is in the dependency tree twice contributes
@@ -152,47 +158,6 @@ func (c *Applier) waitCRDs(ctx context.Context, defined []*api.Target) error {
 		return err
 	}
 	return c.waitServed(ctx, defined)
-}
-
-// StoredVersions lists the versions that a new CRD drops.
-type StoredVersions struct {
-	Name     string // "PLURAL.GROUP"
-	Source   string
-	Versions []string
-}
-
-// A StoredVersionError is returned if CRDs would lose versions in which the cluster may have
-// stored objects.
-type StoredVersionError struct{ Definitions []StoredVersions }
-
-func (e *StoredVersionError) Error() string {
-	lines := make([]string, len(e.Definitions))
-	for i, d := range e.Definitions {
-		lines[i] = fmt.Sprintf("the new definition of %s (%s) drops version %s, in which objects may be stored: "+
-			"migrate them and remove the version from status.storedVersions first, or keep the version with served: false",
-			d.Name, d.Source, strings.Join(d.Versions, ", "))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// lostVersions returns the stored versions of a live CRD that a new one does not have.
-func lostVersions(crd, live map[string]any) []string {
-	state, _ := live["status"].(map[string]any)
-	stored, _ := state["storedVersions"].([]any)
-	spec, _ := crd["spec"].(map[string]any)
-	versions, _ := spec["versions"].([]any)
-	has := map[any]bool{}
-	for _, v := range versions {
-		m, _ := v.(map[string]any)
-		has[m["name"]] = true
-	}
-	var lost []string
-	for _, v := range stored {
-		if name, ok := v.(string); ok && !has[v] {
-			lost = append(lost, name)
-		}
-	}
-	return lost
 }
 
 // waitServed waits until discovery returns the kinds that crds define, which happens shortly

@@ -3,12 +3,12 @@
 package apply
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -41,7 +41,7 @@ func TestPlanCRDs(t *testing.T) {
 	upgrade := func(text string) string {
 		t.Helper()
 		defs := apitest.Parse(t, text)
-		p, err := s.c.PlanCRDs(t.Context(), append(defs, defs[0])) // as for a chart that is in the tree twice
+		p, err := s.c.PlanCRDs(t.Context(), kube.Owner{}, append(defs, defs[0])) // as for a chart that is in the tree twice
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,16 +76,6 @@ func TestPlanCRDs(t *testing.T) {
 	// A new field of the schema can be set at once.
 	upgrade(strings.ReplaceAll(both, "m: {type: string}", "m: {type: string}, new: {type: string}"))
 	apitest.Want(t, "the new field is used", s.to(fmt.Sprintf("apiVersion: moon.example.com/v1\nkind: %s\nmetadata: {name: x}\nspec: {size: 2, new: b}", kind)), "update "+kind+"/x")
-
-	var stored *StoredVersionError
-	p, err := s.c.PlanCRDs(t.Context(), apitest.Parse(t, versioned(kind, "size: {type: integer}", "v2")))
-	if !errors.As(err, &stored) || p != nil || len(stored.Definitions) != 1 {
-		t.Fatalf("dropping v1: %v", err)
-	}
-	apitest.Want(t, "the error", fmt.Sprint(stored.Definitions[0]), fmt.Sprint(StoredVersions{name, "chart/templates/a.yaml", []string{"v1"}}))
-	if _, err := s.c.PlanCRDs(t.Context(), apitest.Parse(t, strings.Replace(both, "scope: Namespaced", "scope: Cluster", 1))); err == nil || !strings.Contains(err.Error(), "spec.scope") {
-		t.Errorf("another scope: %v", err)
-	}
 }
 
 func TestCustomResourcesUseJSONMerge(t *testing.T) {

@@ -27,7 +27,7 @@ func (c *Applier) dryRun(ctx context.Context, p *plan.Plan, r Request, known err
 	var invalid *ValidationError
 	errors.As(known, &invalid)
 	return c.dryRunSteps(ctx, p, r, func(s *plan.Step) bool {
-		return (s.Action == plan.Create || s.Action == plan.Update) &&
+		return (s.Action == plan.Create && !slices.Contains(r.Blocked, s.Object) || s.Action == plan.Update) &&
 			!invalid.has(kube.ObjectName(s.Kind, s.Namespace, s.Name))
 	})
 }
@@ -64,6 +64,7 @@ func (c *Applier) dryRunSteps(ctx context.Context, p *plan.Plan, r Request, whic
 		return err
 	})
 	for i, j := range jobs {
+		j.Computed = &steps[i]
 		*at[i] = j.Step
 	}
 	return joinConflicts(err)

@@ -121,7 +121,7 @@ func (c *Applier) executeStep(ctx context.Context, j *job) error {
 		c.api.Progress().Send(progress.Event{Kind: progress.Kept, Object: j.Short(), Text: j.Reason})
 		return nil
 	case plan.Delete:
-		return c.remove(ctx, j.Target, api.String(j.Live, "metadata", "uid"), Background)
+		return c.remove(ctx, j.Target, api.String(j.Live, "metadata", "uid"), Cascade(j.plan.Cascade))
 	case plan.Create:
 		return c.createNew(ctx, j)
 	case plan.Update:
@@ -175,6 +175,9 @@ func (c *Applier) retryExisting(ctx context.Context, j *job, exists error) error
 	next, err := j.recompute(live, j.plan.ForceReplace)
 	if err != nil {
 		return err
+	}
+	if j.plan.Exact && next.Action != plan.Unchanged { // else the response to its creation was lost
+		return &StaleError{Object: j.String(), Change: "another client has created it"}
 	}
 	next.recomputed = true
 	return c.executeStep(ctx, next)
@@ -237,13 +240,16 @@ func (c *Applier) update(ctx context.Context, j *job) error {
 	default:
 		err = c.merge(ctx, j)
 	}
+	if apierrors.IsNotFound(err) && j.plan.Exact {
+		return &StaleError{Object: j.String(), Change: "another client has deleted it"}
+	}
 	if apierrors.IsNotFound(err) && !j.recomputed && j.Type != plan.ServerApply {
 		created := *j
 		created.recomputed, created.Action, created.Live = true, plan.Create, nil
 		return c.createNew(ctx, &created)
 	}
 	if e := newImmutableError(j.Step, j.String(), err); e != nil {
-		if !isReplaceable(j.Step, j.plan.ForceReplace) {
+		if j.plan.Exact || !isReplaceable(j.Step, j.plan.ForceReplace) {
 			return e
 		}
 		return c.replace(ctx, j)
@@ -279,7 +285,11 @@ func mediaType(t plan.PatchType) string {
 // the object has changed since it was read, merge computes the patch again.
 func (c *Applier) merge(ctx context.Context, j *job) error {
 	for tries := 1; ; tries++ {
-		answer, err := c.api.Call(ctx, http.MethodPatch, j.Path(), c.writeQuery(), metadataOnly(mediaType(j.Type)), j.Patch)
+		body, err := j.body()
+		if err != nil {
+			return err
+		}
+		answer, err := c.api.Call(ctx, http.MethodPatch, j.Path(), c.writeQuery(), metadataOnly(mediaType(j.Type)), body)
 		if err == nil && isChanged(j.Live, answer) {
 			c.api.Progress().Send(progress.Event{Kind: progress.Updated, Object: j.Short()})
 		}

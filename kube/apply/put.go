@@ -31,7 +31,11 @@ func (c *Applier) putObject(ctx context.Context, j *job) error {
 // recomputes the step. It returns the server's response.
 func (c *Applier) put(ctx context.Context, j *job, header http.Header) ([]byte, error) {
 	for tries := 1; ; tries++ {
-		answer, err := c.api.Call(ctx, http.MethodPut, j.Path(), c.writeQuery(), header, j.Patch)
+		body, err := j.body()
+		if err != nil {
+			return nil, err
+		}
+		answer, err := c.api.Call(ctx, http.MethodPut, j.Path(), c.writeQuery(), header, body)
 		if !apierrors.IsConflict(err) || tries == maxPutAttempts {
 			return answer, err
 		}
@@ -59,8 +63,7 @@ func (c *Applier) replan(ctx context.Context, j *job, replace bool) error {
 	if err != nil {
 		return err
 	}
-	j.Step = next.Step
-	return nil
+	return j.become(next.Step)
 }
 
 // isPutRejected reports whether the server does not accept the replacement of an object. Its

@@ -34,7 +34,11 @@ func (c *Applier) applyServerSide(ctx context.Context, j *job) error {
 		return j.Fail("move the fields of", err)
 	}
 	for tries := 1; ; tries++ {
-		answer, err := c.api.Call(ctx, http.MethodPatch, j.Path(), j.applyQuery(c), metadataOnly(applyPatch), j.Patch)
+		body, err := j.body()
+		if err != nil {
+			return err
+		}
+		answer, err := c.api.Call(ctx, http.MethodPatch, j.Path(), j.applyQuery(c), metadataOnly(applyPatch), body)
 		if err == nil {
 			c.reportApplied(j, answer)
 			return nil
@@ -94,7 +98,9 @@ func (c *Applier) recomputeApply(ctx context.Context, j *job, refused *applyConf
 	if err := refused.err(j.Target, next); err != nil {
 		return err
 	}
-	j.Step = next
+	if err := j.become(next); err != nil {
+		return err
+	}
 	c.warnConflicts(j, known)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
@@ -124,9 +125,5 @@ const maxLine = 300
 
 // line returns the first line of a message.
 func line(text string) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if r := []rune(text); len(r) > maxLine {
-		return string(r[:maxLine]) + "…"
-	}
-	return text
+	return truncate.Line(text, maxLine, "…")
 }

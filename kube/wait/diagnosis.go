@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
@@ -16,6 +17,7 @@ type finding struct {
 	missing string
 	trouble *trouble // nil if there is none
 	details []string // see [Waiter.explainOne]
+	over    Limit    // the object's own timeout, if it is over
 }
 
 // problemsOf returns the problems of a wait in namespace. A problem with a cause is followed by
@@ -83,7 +85,7 @@ func diagnose(f finding) *diagnosis {
 			d.shared = withoutPods(p.Cause, t.Name)
 		}
 	} else if i >= 0 {
-		p.Cause = firstLine(details[i], maxCause)
+		p.Cause = truncate.Line(details[i], maxCause, "…")
 		details = slices.Delete(slices.Clone(details), i, i+1)
 		if !containerOfPod.MatchString(p.Cause) {
 			d.shared = withoutPods(eventCount.ReplaceAllString(p.Cause, ""), t.Name)
@@ -92,6 +94,7 @@ func diagnose(f finding) *diagnosis {
 	if p.Cause == p.Missing {
 		p.Missing = ""
 	}
+	p.Over = f.over
 	p.Details = withoutRepeated(details, p.Missing+"\n"+p.Cause)
 	return d
 }

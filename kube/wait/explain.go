@@ -256,8 +256,8 @@ func (c *Waiter) warningsOf(ctx context.Context, namespace, kind, name, uid stri
 	var out []string
 	for _, e := range events.Items {
 		line := e.Reason + ": " + strings.TrimSpace(e.Message)
-		if e.Count > 1 {
-			line += fmt.Sprintf(" (%d times)", e.Count)
+		if n := e.count(); n > 1 {
+			line += fmt.Sprintf(" (%d times)", n)
 		}
 		out = slices.DeleteFunc(out, func(s string) bool { return s == line })
 		out = append(out, line)
@@ -266,12 +266,42 @@ func (c *Waiter) warningsOf(ctx context.Context, namespace, kind, name, uid stri
 }
 
 type eventItem struct {
-	Reason        string `json:"reason"`
-	Message       string `json:"message"`
-	Count         int    `json:"count"`
-	LastTimestamp string `json:"lastTimestamp"`
-	EventTime     string `json:"eventTime"`
+	Metadata struct {
+		UID string `json:"uid"`
+	} `json:"metadata"`
+	Involved      involved `json:"involvedObject"`
+	Reason        string   `json:"reason"`
+	Message       string   `json:"message"`
+	Count         int      `json:"count"`
+	LastTimestamp string   `json:"lastTimestamp"`
+	EventTime     string   `json:"eventTime"`
+	Series        *struct {
+		Count int    `json:"count"`
+		Last  string `json:"lastObservedTime"`
+	} `json:"series"`
 }
 
+// involved is the object that an event is about.
+type involved struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+func (i involved) short() string { return i.Kind + "/" + i.Name }
+
 // at returns the time of the event's last occurrence. Both formats sort lexically.
-func (e eventItem) at() string { return cmp.Or(e.LastTimestamp, e.EventTime) }
+func (e eventItem) at() string {
+	if e.Series != nil {
+		return cmp.Or(e.Series.Last, e.LastTimestamp, e.EventTime)
+	}
+	return cmp.Or(e.LastTimestamp, e.EventTime)
+}
+
+// count returns how often the event has occurred.
+func (e eventItem) count() int {
+	if e.Series != nil {
+		return max(e.Series.Count, e.Count, 1)
+	}
+	return max(e.Count, 1)
+}

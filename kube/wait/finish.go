@@ -24,7 +24,7 @@ func (c *Waiter) Finish(ctx context.Context, r Request) error {
 	}
 	targets = api.Filter(targets,
 		func(t *api.Target) bool { return t.Is("batch", "Job") || t.IsPod() || w.custom[t] != nil })
-	w.ready = isFinished
+	w.ready, w.watch = isFinished, newWatcher(ctx, c, r)
 	return c.wait(ctx, targets, w)
 }
 

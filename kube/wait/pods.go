@@ -64,6 +64,10 @@ func (w *waiting) updatePod(namespace, name string, raw json.RawMessage) {
 				delete(a.pods, name)
 				w.evaluate(a)
 			}
+			if a.known[name] != nil && a.Namespace == namespace {
+				delete(a.known, name)
+				w.watch.pods--
+			}
 		}
 		return
 	}
@@ -79,8 +83,13 @@ func (w *waiting) updatePod(namespace, name string, raw json.RawMessage) {
 		a = w.owners[ownerKey{"Deployment", namespace, strings.TrimSuffix(set, "-"+p.Metadata.Labels["pod-template-hash"])}]
 	}
 	if a == nil {
+		a = w.byName[involved{"Pod", namespace, name}]
+		if a != nil && a.beside {
+			w.seePod(a, &p, "")
+		}
 		return
 	}
+	w.seePod(a, &p, set)
 	found := troublesOf(&p, w.grace, a.Kind == "Job")
 	old := a.pods[name]
 	if len(found) == 0 {
@@ -103,8 +112,8 @@ func (w *waiting) updatePod(namespace, name string, raw json.RawMessage) {
 type replicaSet struct {
 	// revision is the revision of the Deployment at the time of the request.
 	revision string
-	// newest is set if the ReplicaSet has that revision.
-	newest bool
+	// known is set when the request was answered, and newest if the ReplicaSet has that revision.
+	known, newest bool
 }
 
 const revisionNote = "deployment.kubernetes.io/revision"
@@ -137,18 +146,26 @@ func (w *waiting) isLatestSet(a *awaited, p *podTrouble) bool {
 	if known, ok := a.sets[p.set]; ok && known.revision == revision {
 		return known.newest
 	}
+	if w.ended {
+		return false
+	}
 	a.sets[p.set] = replicaSet{revision: revision}
-	uid, path := api.String(a.live, "metadata", "uid"), "/apis/apps/v1/namespaces/"+a.Namespace+"/replicasets/"+p.set
+	uid, path := api.String(a.live, "metadata", "uid"), a.setPath(p.set)
 	w.background(func(ctx context.Context) {
 		newest := w.client.isLatestSet(ctx, path, uid, revision)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		a.sets[p.set] = replicaSet{revision: revision, newest: newest}
+		a.sets[p.set] = replicaSet{revision: revision, known: ctx.Err() == nil, newest: newest}
 		if newest {
 			w.evaluate(a)
 		}
 	})
 	return false
+}
+
+// setPath returns the API path of a ReplicaSet of a.
+func (a *awaited) setPath(set string) string {
+	return "/apis/apps/v1/namespaces/" + a.Namespace + "/replicasets/" + set
 }
 
 // isLatestSet reports whether a ReplicaSet belongs to a Deployment and has the given revision. It

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // A Problem is an object that is not what a wait was for, and why, as far as that is known.
@@ -25,6 +27,8 @@ type Problem struct {
 	SameAs string
 	// Details are lines about the cause: events, the end of a log.
 	Details []string
+	// Over is the object's own timeout if that was over, else the zero value.
+	Over Limit
 
 	// elsewhere is set if the object is not in the namespace of the wait.
 	elsewhere bool
@@ -42,12 +46,20 @@ func (p *Problem) object() string {
 // line returns the object, the missing state and the cause.
 func (p *Problem) line() string {
 	line := p.object()
-	for _, part := range []string{p.Missing, p.cause()} {
+	for _, part := range []string{p.over(), p.Missing, p.cause()} {
 		if part != "" {
 			line += ": " + part
 		}
 	}
 	return line
+}
+
+// over says that the object's own time is over, if it is.
+func (p *Problem) over() string {
+	if p.Over.Origin == "" {
+		return ""
+	}
+	return fmt.Sprintf("not ready within %s, as %s says", elapsed(p.Over.Timeout), p.Over.Origin)
 }
 
 func (p *Problem) cause() string {
@@ -68,7 +80,10 @@ type PendingError struct {
 	Deletion bool
 	// After is the time from the begin of the wait to its end.
 	After time.Duration
-	Err   error // the cause of the end: context.DeadlineExceeded, ...
+	// Expired is the object whose own timeout, Limit, has ended the wait, or "".
+	Expired string
+	Limit   Limit
+	Err     error // the cause of the end: context.DeadlineExceeded, ...
 }
 
 // Error returns a sentence, and, if that has no room for them, a line for each object.
@@ -121,10 +136,22 @@ func (e *PendingError) Summary() string {
 
 // Hint returns advice for the user of the command line if the wait timed out, else "".
 func (e *PendingError) Hint() string {
-	if !e.TimedOut() {
-		return ""
+	if more := e.MoreTime(); more != "" {
+		return more + "; helm status shows the current state"
 	}
-	return "--timeout gives it more time; helm status shows the current state"
+	return ""
+}
+
+// MoreTime says what gives the wait more time if it timed out, else "".
+func (e *PendingError) MoreTime() string {
+	switch {
+	case !e.TimedOut():
+		return ""
+	case e.Expired != "":
+		more := elapsed(2 * e.Limit.Timeout)
+		return fmt.Sprintf("--timeout %s=%s gives it more time than %s", e.Expired, more, e.Limit.Origin)
+	}
+	return "--timeout gives it more time"
 }
 
 // maxLines is the number of objects that have a line of their own, maxNames that of objects that
@@ -169,7 +196,7 @@ func (e *PendingError) count() string {
 func (e *PendingError) named() string {
 	if e.total() == 1 {
 		if why := e.Problems[0].Cause; why != "" {
-			return ": " + firstLine(why, maxSummary)
+			return ": " + truncate.Line(why, maxSummary, "…")
 		}
 		return ""
 	}
@@ -249,7 +276,7 @@ func (e *FailedError) otherLines() []string {
 
 // Summary returns the error in one short line, for the description of a record.
 func (e *FailedError) Summary() string {
-	return fmt.Sprintf("%s failed: %s", e.Object, firstLine(e.Reason, maxSummary))
+	return fmt.Sprintf("%s failed: %s", e.Object, truncate.Line(e.Reason, maxSummary, "…"))
 }
 
 // Hint returns advice for the user of the command line if the wait gave up by a rule, else "".

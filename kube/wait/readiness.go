@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
@@ -137,16 +138,7 @@ func podFailure(o map[string]any) string {
 }
 
 // shortLine returns the first line of s, truncated to 160 characters.
-func shortLine(s string) string { return firstLine(s, 160) }
-
-// firstLine returns the first line of s, truncated to most characters.
-func firstLine(s string, most int) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
-}
+func shortLine(s string) string { return truncate.Line(s, 160, "…") }
 
 func isEstablished(t *api.Target, o map[string]any) (bool, string, error) {
 	state, _ := o["status"].(map[string]any)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
@@ -75,7 +76,7 @@ func troublesOf(p *api.Pod, grace Grace, patient bool) []trouble {
 		}
 	}
 	for i := range out {
-		out[i].pod, out[i].text = p.Metadata.Name, firstLine(out[i].text, 1000)
+		out[i].pod, out[i].text = p.Metadata.Name, truncate.Line(out[i].text, 1000, "…")
 	}
 	return out
 }

@@ -25,6 +25,19 @@ type Request struct {
 	Legacy bool
 	// Grace overrides the fields of the waiter's grace that are not zero here.
 	Grace Grace
+	// Limits are the timeouts of objects that have their own. The wait ends when the time of one is
+	// over that is not ready. Timeout is the timeout of the others, if there are Limits; 0 means
+	// that only the context limits them.
+	Limits  map[*manifest.Object]Limit
+	Timeout time.Duration
+	// Watch, if it is not nil, reports logs and events of the objects.
+	Watch *Watch
+	// Beside are Jobs and Pods whose logs and events Watch reports too, and that are not waited for.
+	Beside []*manifest.Object
+	// Hold goes on until the context ends, whatever is ready or has failed, and reports the state of
+	// the objects meanwhile: another client is about to change them. Await returns nil then, without
+	// a [progress.Settled].
+	Hold bool
 }
 
 // Await waits until all objects are ready: workloads rolled out, claims bound, custom resources
@@ -47,6 +60,12 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 		return err
 	}
 	w.existence, w.polls = true, r.Legacy
+	w.watch, w.hold = newWatcher(ctx, c, r), r.Hold
+	if w.watch != nil {
+		if w.beside, err = c.api.Targets(ctx, r.Beside, r.Namespace); err != nil {
+			return err
+		}
+	}
 	rules := rollout{jobs: r.Jobs, silence: w.grace.Silence, begun: time.Now()}
 	w.readiness = rules.evaluate
 	if r.Legacy {
@@ -78,7 +97,7 @@ func (c *Waiter) prepare(ctx context.Context, r Request) ([]*api.Target, *waitin
 func (c *Waiter) newWaiting(r Request) *waiting {
 	return &waiting{
 		client: c, report: c.api.Progress(), grace: r.Grace.or(c.grace).orDefault(), namespace: r.Namespace,
-		begun: time.Now(), pending: map[*api.Target]string{},
+		begun: time.Now(), pending: map[*api.Target]string{}, limits: r.Limits, timeout: r.Timeout,
 	}
 }
 
@@ -94,6 +113,13 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	var background sync.WaitGroup
 	w.stop, w.background = stop, func(fn func(context.Context)) { background.Go(func() { fn(gctx) }) }
 	w.begin(targets)
+	w.mu.Lock()
+	w.setLimits(targets, w.limits, w.timeout)
+	w.startWatching(targets)
+	w.mu.Unlock()
+	if w.hold {
+		group.Go(func() error { <-gctx.Done(); return nil })
+	}
 	passive := func(t *api.Target) bool { return w.existence && w.custom[t] == nil && isPassive(t) }
 	for place, members := range api.ByCollection(api.Filter(targets, func(t *api.Target) bool { return !passive(t) })) {
 		group.Go(func() error { return c.observe(gctx, place, members, w.polls, w.observer(members)) })
@@ -104,16 +130,34 @@ func (c *Waiter) wait(ctx context.Context, targets []*api.Target, w *waiting) er
 	err := group.Wait()
 	w.end()
 	background.Wait()
-	defer c.api.Progress().Send(progress.Event{Kind: progress.Settled})
+	w.finish(ctx, targets)
+	if w.hold {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	defer c.api.Progress().Send(w.settled())
 	switch {
 	case w.failed != nil:
 		return w.failure(targets, c.explainFailed(ctx, w.failed), c.explainPending(ctx, targets, w))
+	case w.expired != nil && len(w.pending) > 0:
+		return w.unfinished(targets, context.DeadlineExceeded, c.explainPending(ctx, targets, w))
 	case ctx.Err() != nil && len(w.pending) > 0:
 		return w.unfinished(targets, context.Cause(ctx), c.explainPending(ctx, targets, w))
 	case len(w.pending) > 0:
 		return err
 	}
 	return nil
+}
+
+// settled returns the event for the end of the wait.
+func (w *waiting) settled() progress.Event {
+	e := progress.Event{Kind: progress.Settled}
+	if w.watch != nil && w.watch.Summary != nil {
+		e.Text = "a summary follows"
+	}
+	return e
 }
 
 // isPassive reports whether an object of the target's kind is ready as soon as it exists, so that

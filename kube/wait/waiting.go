@@ -3,15 +3,19 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/moonhelm/moonhelm/kube/internal/api"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -47,7 +51,13 @@ type waiting struct {
 	grace     Grace
 	namespace string // of the request
 	begun     time.Time
-	// stop ends the wait. beside runs a function in the background until the wait ends.
+	limits    map[*manifest.Object]Limit
+	timeout   time.Duration
+	hold      bool
+	beside    []*api.Target // whose pods are watched, see [Request]
+	// watch reports logs and events; it is nil if the request does not ask for them.
+	watch *watcher
+	// stop ends the wait. background runs a function in the background until the wait ends.
 	stop       func()
 	background func(func(context.Context))
 
@@ -57,8 +67,10 @@ type waiting struct {
 	took    time.Duration
 	awaited map[*api.Target]*awaited
 	owners  map[ownerKey]*awaited
-	watched map[string]bool // namespaces whose pods are watched
+	byName  map[involved]*awaited // also those that are ready
+	watched map[string]bool       // namespaces whose pods are watched
 	failed  *failure
+	expired *awaited // the object whose own time was over
 }
 
 // awaited is an object that is not ready yet.
@@ -71,6 +83,16 @@ type awaited struct {
 	// own are the problems of the object itself.
 	own   []trouble
 	timer *time.Timer
+	// limit is the object's own timeout, and deadline its timer, or nil.
+	limit    Limit
+	deadline *time.Timer
+	// known are the pods, by name, if the request has a Watch.
+	known map[string]*knownPod
+	// beside is set if the object is not awaited.
+	beside bool
+	// state and readyAfter are those of [Outcome].
+	state      string
+	readyAfter time.Duration
 	// worst is the most severe problem, nil if there is none.
 	worst *trouble
 	// lastKind and shown are the kind and the text of the last event.
@@ -90,13 +112,20 @@ type ownerKey struct{ kind, namespace, name string }
 func (w *waiting) begin(targets []*api.Target) {
 	w.total = len(targets)
 	w.awaited, w.owners, w.watched = map[*api.Target]*awaited{}, map[ownerKey]*awaited{}, map[string]bool{}
-	for _, t := range targets {
-		w.pending[t] = "does not exist yet"
-		a := &awaited{Target: t, pods: map[string]*podTrouble{}, sets: map[string]replicaSet{}}
-		w.awaited[t] = a
+	w.byName = map[involved]*awaited{}
+	add := func(t *api.Target) *awaited {
+		a := &awaited{Target: t, pods: map[string]*podTrouble{}, sets: map[string]replicaSet{}, known: map[string]*knownPod{}}
+		w.byName[involved{t.Kind, t.Namespace, t.Name}] = a
 		if t.HasPods() {
 			w.owners[ownerKey{t.Kind, t.Namespace, t.Name}] = a
 		}
+		return a
+	}
+	for _, t := range w.beside {
+		add(t).beside = true
+	}
+	for _, t := range targets {
+		w.pending[t], w.awaited[t] = "does not exist yet", add(t)
 	}
 }
 
@@ -106,11 +135,17 @@ func (w *waiting) end() {
 	defer w.mu.Unlock()
 	w.ended, w.took = true, time.Since(w.begun)
 	for _, a := range w.awaited {
-		if a.timer != nil {
-			a.timer.Stop()
-		}
+		a.stopTimers()
 	}
 	w.stop()
+}
+
+func (a *awaited) stopTimers() {
+	for _, timer := range []*time.Timer{a.timer, a.deadline} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
 }
 
 // observer returns a function that handles the state of an object in members.
@@ -129,7 +164,7 @@ func (w *waiting) observer(members []*api.Target) func(string, map[string]any) b
 		if t := byName[name]; t != nil && w.awaited[t] == nil {
 			delete(byName, name)
 		}
-		return w.failed != nil || len(byName) == 0
+		return w.failed != nil || !w.hold && len(byName) == 0
 	}
 }
 
@@ -143,6 +178,7 @@ func (w *waiting) markExisting(t *api.Target) bool {
 
 // evaluate evaluates the state of a; w.mu must be held.
 func (w *waiting) evaluate(a *awaited) {
+	w.watchPods(a)
 	if w.ended || w.failed != nil || w.awaited[a.Target] != a {
 		return
 	}
@@ -248,15 +284,23 @@ func (w *waiting) markReady(a *awaited) {
 	if a == nil || w.ended {
 		return
 	}
-	if a.timer != nil {
-		a.timer.Stop()
+	if w.hold && a.lastKind == progress.Ready {
+		return
 	}
-	delete(w.awaited, a.Target)
+	a.stopTimers()
+	a.lastKind, a.lastText, a.worst = progress.Ready, "", nil
 	delete(w.pending, a.Target)
+	if !w.hold {
+		delete(w.awaited, a.Target)
+	}
 	e := progress.Event{Kind: progress.Ready, Object: a.Short(), Total: int64(w.total)}
 	if a.IsPod() && api.String(a.live, "status", "phase") == "Succeeded" || a.Is("batch", "Job") &&
 		api.String(a.live, "status", "completionTime") != "" {
 		e.Text = "complete"
+	}
+	a.state, a.readyAfter = cmp.Or(e.Text, "ready"), time.Since(w.begun)
+	if w.watch != nil {
+		w.watch.release(a.Target)
 	}
 	w.report.Send(e)
 	if len(w.awaited) == 0 {
@@ -265,6 +309,11 @@ func (w *waiting) markReady(a *awaited) {
 }
 
 func (w *waiting) fail(a *awaited, why string, t trouble) {
+	if w.hold {
+		w.pending[a.Target] = why
+		w.sendState(a, progress.Failing, why)
+		return
+	}
 	w.failed = &failure{
 		error:  &FailedError{Object: a.String(), Reason: why, After: time.Since(w.begun)},
 		target: a.Target, pod: t.pod, container: t.container,
@@ -301,7 +350,11 @@ func (w *waiting) failure(targets []*api.Target, details []string, others map[*a
 // unfinished returns the error of a wait for targets that ended before all were ready.
 func (w *waiting) unfinished(targets []*api.Target, why error, details map[*api.Target][]string) error {
 	problems := problemsOf(w.findings(targets, details), w.namespace)
-	return &PendingError{Problems: problems, Total: w.total, After: w.took, Err: why}
+	e := &PendingError{Problems: problems, Total: w.total, After: w.took, Err: why}
+	if w.expired != nil && w.expired.limit.Origin != "" {
+		e.Expired, e.Limit = w.expired.Short(), w.expired.limit
+	}
+	return e
 }
 
 // findings returns what is known about those of targets that are not ready. details are as far as
@@ -316,6 +369,9 @@ func (w *waiting) findings(targets []*api.Target, details map[*api.Target][]stri
 		f := finding{target: t, missing: missing, details: details[t]}
 		if a := w.awaited[t]; a != nil {
 			f.trouble = a.worst
+			if a.isOver(w.took) {
+				f.over = a.limit
+			}
 			f.details = append(heldBy(a.live), f.details...)
 		}
 		out = append(out, f)
@@ -359,17 +415,26 @@ func (a *awaited) schedule(d time.Duration, fn func()) {
 // followPods starts to watch the pods in the namespace of t, once. Without the permission to do
 // so, only the conditions of workloads are used.
 func (w *waiting) followPods(t *api.Target) {
-	if !t.HasPods() || w.watched[t.Namespace] {
+	beside := slices.Contains(w.beside, t)
+	if !t.HasPods() && !beside || w.watched[t.Namespace] {
 		return
 	}
 	w.watched[t.Namespace] = true
 	var makers []*api.Target
+	for _, other := range w.beside {
+		if other.Namespace == t.Namespace {
+			makers = append(makers, other) // a Pod has no template, so that all pods are watched
+		}
+	}
 	for other := range w.awaited {
 		if other.HasPods() && other.Namespace == t.Namespace {
 			makers = append(makers, other)
 		}
 	}
 	place, query := api.PodCollection(t.Namespace), podQuery(makers)
+	if w.watch != nil {
+		w.watch.queries[t.Namespace] = query
+	}
 	see := func(name string, raw json.RawMessage) bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -377,13 +442,20 @@ func (w *waiting) followPods(t *api.Target) {
 		return w.ended
 	}
 	w.background(func(ctx context.Context) {
-		if !w.polls {
-			_ = w.client.follow(ctx, place, query, see)
-			return
+		err := w.followOrPoll(ctx, place, query, see)
+		if w.watch != nil {
+			w.watch.failedToWatch(ctx, "pods are not watched, so their logs are not shown", err)
 		}
-		_ = w.client.poll(ctx, func(known map[string]bool) (bool, error) {
-			_, done, err := w.client.list(ctx, place, query, known, see)
-			return done, err
-		})
+	})
+}
+
+// followOrPoll watches a collection, or lists it again and again if the wait polls.
+func (w *waiting) followOrPoll(ctx context.Context, place api.Collection, query url.Values, see observer) error {
+	if !w.polls {
+		return w.client.follow(ctx, place, query, see)
+	}
+	return w.client.poll(ctx, func(known map[string]bool) (bool, error) {
+		_, done, err := w.client.list(ctx, place, query, known, see)
+		return done, err
 	})
 }

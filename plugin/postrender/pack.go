@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -193,9 +194,5 @@ func mapField(of map[string]any, key string) map[string]any {
 
 // start returns the first line of a text, for errors.
 func start(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if len(line) > 80 {
-		line = strings.ToValidUTF8(line[:80], "") + "…"
-	}
-	return fmt.Sprintf("%q", line)
+	return fmt.Sprintf("%q", truncate.Line(text, 80, "…"))
 }

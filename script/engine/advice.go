@@ -13,6 +13,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // Lua says that "a nil value" was indexed or called, and golua does not say which. Here the
@@ -44,10 +45,10 @@ const (
 
 func keyText(k rt.Value) string {
 	if s, ok := k.TryString(); ok {
-		return fmt.Sprintf("%q", clip(s, 100))
+		return fmt.Sprintf("%q", truncate.Bytes(s, 100, "…"))
 	}
 	s, _ := k.ToString()
-	return clip(s, 100)
+	return truncate.Bytes(s, 100, "…")
 }
 
 // nameOperand adds to golua's error which operand of the line it is about, as far as that can
@@ -168,7 +169,7 @@ func (n *naming) textMethod() string {
 			continue
 		}
 		if functions.Get(rt.StringValue(key)).IsNil() {
-			return fmt.Sprintf("%s is a string, which has no function %q", n.described(at.Coll), clip(key, 100)) +
+			return fmt.Sprintf("%s is a string, which has no function %q", n.described(at.Coll), truncate.Bytes(key, 100, "…")) +
 				n.c.advice(":"+key)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -160,10 +161,10 @@ func (e *engine) warnReturned(h *handler, v rt.Value) {
 // statement that made it or, where that is not known, of the handler.
 func (e *engine) handlerError(h *handler, err error) error {
 	if wrong, ok := errors.AsType[*blamedError](err); ok {
-		return &scriptError{text: clip(err.Error(), maxMessage), chart: wrong.at.chart, file: wrong.at.file,
+		return &scriptError{text: truncate.Bytes(err.Error(), maxMessage, "…"), chart: wrong.at.chart, file: wrong.at.file,
 			line: wrong.at.line}
 	}
-	f := &scriptError{text: clip(err.Error(), maxMessage), chart: h.chart.index, file: h.where}
+	f := &scriptError{text: truncate.Bytes(err.Error(), maxMessage, "…"), chart: h.chart.index, file: h.where}
 	if i := strings.LastIndexByte(h.where, ':'); i >= 0 {
 		f.file = h.where[:i]
 		f.line, _ = strconv.Atoi(h.where[i+1:])

@@ -10,6 +10,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/engine/bridge"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -140,7 +141,7 @@ func (c *changes) below(v any, path string) error {
 		}
 	case map[string]any:
 		for _, k := range sortedFields(v) {
-			if err := down(k, v[k], path+"."+clip(k, 100)); err != nil {
+			if err := down(k, v[k], path+"."+truncate.Bytes(k, 100, "…")); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,18 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 			}
 		}
 	}
-	return c.analyze(charts, body), nil
+	tests, _ := body["tests"].(map[string]any)
+	var files []*chart
+	for _, file := range slices.Sorted(maps.Keys(tests)) {
+		text, _ := tests[file].(string)
+		f := &chart{index: len(charts) - 1, files: map[string]string{file: text}, env: rt.NewTable()}
+		if err := c.file(f, file); err != nil {
+			e.dead = c.e.dead
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return c.analyze(charts, files, body), nil
 }
 
 type checker struct {
@@ -63,8 +74,8 @@ func (c *checker) file(ch *chart, file string) error {
 	return err
 }
 
-// analyze adds what package analysis finds in scripts that compile.
-func (c *checker) analyze(charts []*chart, body map[string]any) map[string]any {
+// analyze adds what package analysis finds in scripts that compile, and in files of tests of the top chart.
+func (c *checker) analyze(charts, tests []*chart, body map[string]any) map[string]any {
 	analyzed := make([]*analysis.Chart, len(charts))
 	at := make(map[*analysis.Chart]int64, len(charts))
 	for i, ch := range charts {
@@ -76,6 +87,11 @@ func (c *checker) analyze(charts []*chart, body map[string]any) map[string]any {
 		for name, n := range ch.requires {
 			analyzed[i].Requires[name] = analyzed[n]
 		}
+	}
+	for _, f := range tests {
+		top := analyzed[len(charts)-1]
+		a := &analysis.Chart{Files: f.files, Requires: top.Requires, Base: top}
+		analyzed, at[a] = append(analyzed, a), int64(f.index)
 	}
 	found := analysis.Check(analyzed, c.known(body))
 	for _, f := range found.Findings {
@@ -98,8 +114,9 @@ func (c *checker) analyze(charts []*chart, body map[string]any) map[string]any {
 
 // known returns what scripts can use.
 func (c *checker) known(body map[string]any) analysis.Known {
-	k := analysis.Known{Granted: map[string]string{}, Events: map[string][]string{},
-		Lua: slices.Collect(maps.Keys(c.e.lib.tables))}
+	k := analysis.Known{Granted: map[string]string{}, Events: map[string][]string{}, Tests: testGlobals(),
+		Expectations: slices.Sorted(maps.Keys(expectations())),
+		Lua:          slices.Collect(maps.Keys(c.e.lib.tables))}
 	k.Absent = slices.AppendSeq(slices.Collect(maps.Keys(absent)), maps.Keys(elsewhere))
 	plain, full := &chart{}, &chart{grants: []string{modules.Network, modules.IO, modules.OS}}
 	c.e.newEnvironment(plain)

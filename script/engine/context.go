@@ -10,6 +10,7 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -126,7 +127,7 @@ func (s *handlerContext) charts(f *frozen) *frozen {
 		if !ok {
 			return rt.NilValue, errors.New("the host's charts are not references")
 		}
-		return s.request.context(ref, clip(f.path+"."+name, 300)).self, nil
+		return s.request.context(ref, truncate.Bytes(f.path+"."+name, 300, "…")).self, nil
 	}
 	return f
 }
@@ -208,7 +209,7 @@ func (s *handlerContext) set(k, v rt.Value) error {
 		return q.readOnly(s.path, true)
 	}
 	if !slices.Contains(contextFields(), name) {
-		return fmt.Errorf("%s has no field %q that could be set%s", s.path, clip(name, 100),
+		return fmt.Errorf("%s has no field %q that could be set%s", s.path, truncate.Bytes(name, 100, "…"),
 			didYouMean(contextFields(), s.path+".", name, 2))
 	}
 	if !slices.Contains(changeable(), name) || !q.may[name] {

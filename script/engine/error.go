@@ -10,6 +10,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -108,7 +109,7 @@ func (e *engine) explain(t *rt.Thread, err error, chart int) error {
 		}
 		break
 	}
-	f.text = e.nameFunction(e.nameOperand(clip(f.text, maxMessage), place{f.chart, f.file}, f.line))
+	f.text = e.nameFunction(e.nameOperand(truncate.Bytes(f.text, maxMessage, "…"), place{f.chart, f.file}, f.line))
 	f.traceback = e.lastTrace.String()
 	return f
 }
@@ -174,7 +175,7 @@ func (t trace) String() string {
 		}
 		switch {
 		case info.Source == "[Go]":
-			fmt.Fprintf(&b, "[helm]: in function '%s'", clip(info.Name, 100))
+			fmt.Fprintf(&b, "[helm]: in function '%s'", truncate.Bytes(info.Name, 100, "…"))
 		case info.CurrentLine > 0:
 			fmt.Fprintf(&b, "%s:%d: in %s", info.Source, info.CurrentLine, functionName(info.Name))
 		default:
@@ -194,5 +195,5 @@ func functionName(name string) string {
 	case "<main chunk>":
 		return "main chunk"
 	}
-	return "function '" + clip(name, 100) + "'"
+	return "function '" + truncate.Bytes(name, 100, "…") + "'"
 }

@@ -11,6 +11,7 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 const (
@@ -109,7 +110,7 @@ func (e *engine) eventName(name string) (string, error) {
 		func(s string) string { return fold.Replace(strings.ToLower(s)) }); is != "" {
 		meant = fmt.Sprintf(" (did you mean %q?)", is)
 	}
-	return "", fmt.Errorf("unknown event %q%s; the events are %s", clip(name, 60), meant, strings.Join(e.events, ", "))
+	return "", fmt.Errorf("unknown event %q%s; the events are %s", truncate.Bytes(name, 60, "…"), meant, strings.Join(e.events, ", "))
 }
 
 // off is events.off{chart=, event=}: it removes handlers of the chart and of its subcharts.
@@ -190,7 +191,7 @@ func (e *engine) child(c *chart, name string) (*chart, error) {
 	if len(names) > 0 {
 		have = strings.Join(names, ", ")
 	}
-	return nil, fmt.Errorf("chart %q has no subchart %q; it has %s", c.name, clip(name, 60), have)
+	return nil, fmt.Errorf("chart %q has no subchart %q; it has %s", c.name, truncate.Bytes(name, 60, "…"), have)
 }
 
 // childEnv is subcharts.get.

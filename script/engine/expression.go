@@ -10,6 +10,8 @@ import (
 	"github.com/arnodel/golua/ops"
 	"github.com/arnodel/golua/parsing"
 	"github.com/arnodel/golua/scanner"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // lineOperands are what a line of a script computes with, to name one of them in an error.
@@ -222,7 +224,7 @@ func (s *lineOperands) path(e ast.ExpNode) string {
 			if p := k.StartPos(); p == nil || p.Offset >= len(s.text) || !strings.ContainsRune("\"'[", rune(s.text[p.Offset])) {
 				return coll + "." + string(k.Val)
 			}
-			return coll + "[" + strconv.Quote(clip(string(k.Val), 100)) + "]"
+			return coll + "[" + strconv.Quote(truncate.Bytes(string(k.Val), 100, "…")) + "]"
 		case ast.Int:
 			return coll + "[" + strconv.FormatUint(k.Val, 10) + "]"
 		case ast.Name:

@@ -11,6 +11,7 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -122,7 +123,7 @@ func (f *frozen) value(k rt.Value, v any, path string) (rt.Value, error) {
 	if isScalar(v) {
 		return f.request.e.bridge.FromGo(v)
 	}
-	inner := &frozen{request: f.request, path: clip(path, 200), always: f.always, from: v}
+	inner := &frozen{request: f.request, path: truncate.Bytes(path, 200, "…"), always: f.always, from: v}
 	if name, isText := k.TryString(); isText {
 		inner.within, inner.field = f.class(), name
 	} else {
@@ -148,7 +149,7 @@ func (f *frozen) set(k, v rt.Value) error {
 				return err
 			}
 		}
-		path += "." + clip(name, 100)
+		path += "." + truncate.Bytes(name, 100, "…")
 	} else if i, ok := k.TryInt(); ok {
 		path += "[" + strconv.FormatInt(i, 10) + "]"
 	}

@@ -9,6 +9,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/script/engine/bridge"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -251,6 +252,9 @@ func (n *node) get(k rt.Value) (rt.Value, error) {
 		return rt.NilValue, err
 	}
 	if v := n.table.Get(k); !v.IsNil() || n.class == "" {
+		if list, _ := n.request.e.bridge.IsList(n.table); list && v.IsNil() {
+			return v, bridge.CheckIndex(k)
+		}
 		return v, nil
 	}
 	return n.lacks(k)

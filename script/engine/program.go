@@ -16,6 +16,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/engine/modules"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -160,7 +161,7 @@ func (e *engine) runProgram() (code int, err error) {
 		case exited:
 			code, err = int(p), nil
 		default:
-			code, err = 1, &ProgramError{Message: "the script engine failed: " + clip(fmt.Sprint(p), 500)}
+			code, err = 1, &ProgramError{Message: "the script engine failed: " + truncate.Bytes(fmt.Sprint(p), 500, "…")}
 		}
 	}()
 	c := e.charts[0]
@@ -223,7 +224,7 @@ func exitStatus(v rt.Value) (int, error) {
 	}
 	s, _ := v.ToString()
 	return 1, &ProgramError{Message: fmt.Sprintf("main returned %s; it returns the exit code, a number "+
-		"from 0 to 255, or nothing", clip(s, 100))}
+		"from 0 to 255, or nothing", truncate.Bytes(s, 100, "…"))}
 }
 
 // explain returns an error for people: the message of helm.fail as it is, all others with
@@ -233,7 +234,7 @@ func (p *program) explain(err error) error {
 	if !errors.As(err, &f) {
 		return &ProgramError{Message: err.Error()}
 	}
-	if f.limit == "" && p.said != "" && f.text == clip(p.said, maxMessage) {
+	if f.limit == "" && p.said != "" && f.text == truncate.Bytes(p.said, maxMessage, "…") {
 		return &ProgramError{Message: f.text, Traceback: f.traceback}
 	}
 	return &ProgramError{Message: f.text, File: f.file, Line: f.line, Traceback: f.traceback}

@@ -17,6 +17,7 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // directory is the directory of a chart's scripts.
@@ -115,24 +116,24 @@ func (e *engine) moduleNotFound(c *chart, name string) error {
 		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, c.directory, strings.ReplaceAll(rest, ".", "/"))
 	} else if foreign && c.directory == "" {
 		missing = "files of directories are required with a dot, as in " +
-			fmt.Sprintf("%q", clip(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100))
+			fmt.Sprintf("%q", truncate.Bytes(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100, "…"))
 	} else if foreign {
-		missing = fmt.Sprintf("the chart has no dependency or library %q", clip(dep, 100))
+		missing = fmt.Sprintf("the chart has no dependency or library %q", truncate.Bytes(dep, 100, "…"))
 	} else {
-		missing = fmt.Sprintf("%s has no %s%s.lua", c.noun(), c.directory, strings.ReplaceAll(clip(name, 100), ".", "/"))
+		missing = fmt.Sprintf("%s has no %s%s.lua", c.noun(), c.directory, strings.ReplaceAll(truncate.Bytes(name, 100, "…"), ".", "/"))
 	}
 	if meant := similarModule(can, name); meant != "" {
 		missing += fmt.Sprintf(" (did you mean %q?)", meant)
 	}
 	if c.open != nil {
-		return fmt.Errorf("cannot require %q: %s", clip(name, 100), missing)
+		return fmt.Errorf("cannot require %q: %s", truncate.Bytes(name, 100, "…"), missing)
 	}
 	if len(can) == 0 {
 		missing += "; a script can require files of its own chart and of direct dependencies and libraries"
 	} else {
-		missing += "; there are " + clip(strings.Join(can, ", "), 1000)
+		missing += "; there are " + truncate.Bytes(strings.Join(can, ", "), 1000, "…")
 	}
-	return fmt.Errorf("cannot require %q: %s", clip(name, 100), missing)
+	return fmt.Errorf("cannot require %q: %s", truncate.Bytes(name, 100, "…"), missing)
 }
 
 // similarModule returns the module that was likely meant by a name that has a typing error,
@@ -211,7 +212,7 @@ func (e *engine) compileText(source, text string, b *blocks, names *rewriter, en
 			panic(ended)
 		}
 		if p != nil {
-			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + clip(fmt.Sprint(p), 200)}
+			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + truncate.Bytes(fmt.Sprint(p), 200, "…")}
 		}
 	}()
 	block, err := parsing.ParseChunk(newLoopScanner(source, text, b))

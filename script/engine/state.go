@@ -11,6 +11,7 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/engine/bridge"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -141,7 +142,7 @@ func (e *engine) recoverPanic(work func() (map[string]any, error)) (body map[str
 			err = lost
 			return
 		}
-		e.dead = &scriptError{text: fmt.Sprintf("the script engine failed: %s", clip(fmt.Sprint(p), 500)),
+		e.dead = &scriptError{text: fmt.Sprintf("the script engine failed: %s", truncate.Bytes(fmt.Sprint(p), 500, "…")),
 			chart: int(e.running.Load())}
 		if t, ok := p.(rt.ContextTerminationError); ok {
 			e.dead = e.killed(t)
@@ -245,11 +246,4 @@ func (e *engine) chargeOutput(n int) {
 	if e.output += int64(n); e.output > e.limits.Output {
 		e.stop(limitOutput)
 	}
-}
-
-func clip(s string, n int) string {
-	if len(s) > n {
-		return s[:n] + "…"
-	}
-	return s
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // hardenStrings replaces functions of golua's string library that are wrong or do not charge
@@ -180,7 +182,7 @@ func checkFormat(format string, args []rt.Value, shown func(i int) error) (strin
 		for i++; i < len(format) && strings.IndexByte("-+ #0123456789.", format[i]) >= 0; i++ {
 		}
 		if i == len(format) || i-start > 8 {
-			return "", fmt.Errorf("invalid conversion '%%%s' to 'format'", clip(format[start:], 10))
+			return "", fmt.Errorf("invalid conversion '%%%s' to 'format'", truncate.Bytes(format[start:], 10, "…"))
 		}
 		flags, verb := format[start:i], format[i]
 		if verb == '%' {

@@ -10,6 +10,8 @@ import (
 	"github.com/arnodel/golua/parsing"
 	"github.com/arnodel/golua/scanner"
 	"github.com/arnodel/golua/token"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 const (
@@ -58,7 +60,7 @@ func newSyntaxError(at place, source string, err error) *scriptError {
 			f.line, f.text = line, text
 		}
 	}
-	f.text = clip(f.text, maxMessage)
+	f.text = truncate.Bytes(f.text, maxMessage, "…")
 	return f
 }
 

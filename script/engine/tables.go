@@ -27,9 +27,32 @@ func (e *engine) hardenTables(l *library) {
 					return nil, err
 				}
 			}
+			if name == "remove" {
+				empty, err := e.isEmptyList(c.Etc())
+				if err != nil || empty {
+					return c.PushingNext1(t.Runtime, rt.NilValue), err
+				}
+			}
 			next := f.Continuation(t, c.Next())
 			t.Push(next, c.Etc()...)
 			return next, nil
 		})
 	}
+}
+
+// isEmptyList reports whether the last item of an empty list is to be removed: Lua looks at item 0, which
+// is an error for scripts.
+func (e *engine) isEmptyList(args []rt.Value) (bool, error) {
+	if len(args) != 1 {
+		return false, nil
+	}
+	t, ok := args[0].TryTable()
+	if !ok {
+		return false, nil
+	}
+	if _, err := e.load(t); err != nil {
+		return false, err
+	}
+	list, _ := e.bridge.IsList(t)
+	return list && t.Len() == 0, nil
 }

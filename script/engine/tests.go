@@ -72,6 +72,9 @@ func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
 	return e.registry(map[string]any{"tests": tests}), nil
 }
 
+// testGlobals returns the names that files of tests have besides those of scripts.
+func testGlobals() []string { return []string{"expect", "find", "run", "test"} }
+
 // addTest is test(name, function).
 func (e *engine) addTest(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if err := gc.CheckNArgs(2); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/arnodel/golua/scanner"
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // An unknownError is returned for a name that a table does not have and never has, such as
@@ -125,7 +126,7 @@ var elsewhere = map[string]bool{
 
 // undefined describes a global that does not exist, and what was likely meant.
 func (c *chart) undefined(name string) string {
-	text := fmt.Sprintf("%s is not defined", clip(name, 100))
+	text := fmt.Sprintf("%s is not defined", truncate.Bytes(name, 100, "…"))
 	if meant, ok := otherwise()[name]; ok {
 		return text + "; did you mean " + meant + "?"
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -40,15 +41,10 @@ func (e *ExitError) Error() string {
 	case limitStack:
 		return "the scripts used up the stack: something calls itself without end"
 	}
-	if line := firstLine(e.Text); line != "" && !e.Killed {
+	if line := truncate.Line(e.Text, 200, ""); line != "" && !e.Killed {
 		return fmt.Sprintf("%s: %q", e.Status, line)
 	}
 	return e.Status
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line[:min(len(line), 200)]
 }
 
 // exitError returns the error of a process that ended, or nil if it succeeded. Its output

@@ -16,6 +16,7 @@ type operation struct {
 	name  string
 	start [][]string // commands to run before
 	args  []string   // "CHART" stands for the chart
+	again []string   // flags of the same command after a fault
 	// done are errors that are expected if the first run has already completed the
 	// operation.
 	done []string
@@ -132,7 +133,10 @@ func (h *helm) killAt(t *testing.T, op operation, when string, n int, f fate) {
 	if strings.Contains(first.stderr, "panic:") || strings.Contains(first.stderr, "goroutine ") {
 		t.Errorf("%s: %s", when, first)
 	}
-	again := h.run(args...)
+	if op.again != nil {
+		h.run(args...) // it may be refused, and takes the lock of the first over
+	}
+	again := h.run(append(args, op.again...)...)
 	if !again.ok(op.done...) {
 		t.Fatalf("%s: the same command again: %s\nthe writes were\n    %s", when, again, h.gate.kept())
 	}

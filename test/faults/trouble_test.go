@@ -157,6 +157,27 @@ func TestWatchExpired(t *testing.T) {
 	h.end(t)
 }
 
+// TestLogsLost fails the requests for logs and events while an upgrade waits: they are made again, and
+// the upgrade does not fail for their sake.
+func TestLogsLost(t *testing.T) {
+	h := newHelm(t, connect(t))
+	for name, f := range map[string]fate{"refused": gone, "broken": cut, "an error": mishap} {
+		var failed atomic.Int32
+		r := h.runGated(t, func(q *http.Request, _ bool, _ int) fate {
+			extra := strings.HasSuffix(q.URL.Path, "/log") || strings.HasSuffix(q.URL.Path, "/events")
+			if extra && failed.Add(1) <= 4 {
+				return f
+			}
+			return pass
+		}, "upgrade", "--install", "web", h.chart, "--set", "replicas=1,colour="+strings.ReplaceAll(name, " ", ""), "--wait",
+			"--logs", "--timeout", "60s")
+		if r.err != nil || failed.Load() < 2 {
+			t.Errorf("%s: %d requests, %s", name, failed.Load(), r)
+		}
+	}
+	h.end(t)
+}
+
 // TestBadConnection injects faults into the connection with toxiproxy for some seconds. An operation
 // succeeds or reports an error, and the next one succeeds.
 func TestBadConnection(t *testing.T) {

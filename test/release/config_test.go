@@ -31,16 +31,29 @@ var helmsArchives = []string{
 	"helm-v0.1.0-windows-arm64.zip",
 }
 
+// policyArchives are the archives of the plugin policy, for the same platforms.
+var policyArchives = func() []string {
+	var names []string
+	for _, name := range helmsArchives {
+		name = strings.TrimSuffix(strings.TrimSuffix(name, ".tar.gz"), ".zip")
+		names = append(names, "moonhelm-policy-"+strings.TrimPrefix(name, "helm-")+".tar.gz")
+	}
+	return names
+}()
+
 // config has the parts of .goreleaser.yaml that the tests check.
 type config struct {
 	Builds []struct {
+		ID                                string
 		Goos, Goarch, Env, Flags, Ldflags []string
 		Ignore                            []struct{ Goos, Goarch string }
 		ModTimestamp                      string `yaml:"mod_timestamp"`
 	}
 	Archives []struct {
-		Name            string `yaml:"name_template"`
-		Directory       string `yaml:"wrap_in_directory"`
+		ID              string
+		IDs             []string `yaml:"ids"`
+		Name            string   `yaml:"name_template"`
+		Directory       string   `yaml:"wrap_in_directory"`
 		Formats         []string
 		FormatOverrides []struct {
 			Goos    string
@@ -49,6 +62,7 @@ type config struct {
 		Files []struct{ Src string }
 	}
 	Checksum struct {
+		IDs   []string `yaml:"ids"`
 		Split bool
 		Name  string `yaml:"name_template"`
 	}
@@ -64,15 +78,49 @@ func readConfig(t *testing.T) config {
 	if err := yaml.Unmarshal(data, &c); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Builds) != 1 || len(c.Archives) != 1 {
-		t.Fatalf("got %d builds and %d archives, want one of each", len(c.Builds), len(c.Archives))
+	if len(c.Builds) != 2 || len(c.Archives) != 2 {
+		t.Fatalf("got %d builds and %d archives, want two of each: helm and the plugin policy", len(c.Builds), len(c.Archives))
 	}
 	return c
 }
 
 func TestArchiveNamesAndLayout(t *testing.T) {
 	c := readConfig(t)
-	build, archive := c.Builds[0], c.Archives[0]
+	if got := archiveNames(t, c, 0, "{{ .Os }}-{{ .Arch }}"); !slices.Equal(got, helmsArchives) {
+		t.Errorf("got  %v\nwant %v", got, helmsArchives)
+	}
+	var files []string
+	for _, f := range c.Archives[0].Files {
+		files = append(files, f.Src)
+	}
+	if want := []string{"LICENSE", "README.md"}; !slices.Equal(files, want) {
+		t.Errorf("files beside the binary: got %v, want %v", files, want)
+	}
+	if !c.Checksum.Split || c.Checksum.Name != "{{ .ArtifactName }}.{{ .Algorithm }}" {
+		t.Errorf("checksums: got %+v, want a file for each, as helm-v0.1.0-linux-amd64.tar.gz.sha256", c.Checksum)
+	}
+}
+
+// The plugin is there for each platform that helm is there for, with a checksum, in a directory with
+// the archive's name, which Helm looks for.
+func TestPolicyArchiveNamesAndLayout(t *testing.T) {
+	c := readConfig(t)
+	if got := archiveNames(t, c, 1, c.Archives[1].Name); !slices.Equal(got, policyArchives) {
+		t.Errorf("got  %v\nwant %v", got, policyArchives)
+	}
+	if id := c.Archives[1].ID; !slices.Contains(c.Checksum.IDs, id) {
+		t.Errorf("checksums: got %v, want %s among them", c.Checksum.IDs, id)
+	}
+	if got, want := c.Archives[1].IDs, []string{c.Builds[1].ID}; !slices.Equal(got, want) {
+		t.Errorf("builds in the archive: got %v, want %v", got, want)
+	}
+}
+
+// archiveNames returns the names of the archives of the build i, sorted, and checks their directories
+// against a template.
+func archiveNames(t *testing.T, c config, i int, directory string) []string {
+	t.Helper()
+	build, archive := c.Builds[i], c.Archives[i]
 	var got []string
 	for _, goos := range build.Goos {
 		for _, goarch := range build.Goarch {
@@ -89,25 +137,13 @@ func TestArchiveNamesAndLayout(t *testing.T) {
 				}
 			}
 			got = append(got, fill(t, archive.Name, goos, goarch)+"."+format)
-			if dir, want := fill(t, archive.Directory, goos, goarch), goos+"-"+goarch; dir != want {
+			if dir, want := fill(t, archive.Directory, goos, goarch), fill(t, directory, goos, goarch); dir != want {
 				t.Errorf("directory: got %s, want %s", dir, want)
 			}
 		}
 	}
 	slices.Sort(got)
-	if !slices.Equal(got, helmsArchives) {
-		t.Errorf("got  %v\nwant %v", got, helmsArchives)
-	}
-	var files []string
-	for _, f := range archive.Files {
-		files = append(files, f.Src)
-	}
-	if want := []string{"LICENSE", "README.md"}; !slices.Equal(files, want) {
-		t.Errorf("files beside the binary: got %v, want %v", files, want)
-	}
-	if !c.Checksum.Split || c.Checksum.Name != "{{ .ArtifactName }}.{{ .Algorithm }}" {
-		t.Errorf("checksums: got %+v, want a file for each, as helm-v0.1.0-linux-amd64.tar.gz.sha256", c.Checksum)
-	}
+	return got
 }
 
 // The installer and the release must have the same platforms.
@@ -125,14 +161,15 @@ func TestInstallerPlatforms(t *testing.T) {
 }
 
 func TestBuildsReproducible(t *testing.T) {
-	build := readConfig(t).Builds[0]
-	if !slices.Contains(build.Flags, "-trimpath") || !slices.Contains(build.Env, "CGO_ENABLED=0") ||
-		build.ModTimestamp != "{{ .CommitTimestamp }}" {
-		t.Errorf("got %+v, want -trimpath, CGO_ENABLED=0 and the commit's time", build)
-	}
-	for _, flag := range build.Ldflags {
-		if strings.Contains(flag, ".Date") || strings.Contains(flag, ".Now") {
-			t.Errorf("%s: the time of the build is in the binary", flag)
+	for _, build := range readConfig(t).Builds {
+		if !slices.Contains(build.Flags, "-trimpath") || !slices.Contains(build.Env, "CGO_ENABLED=0") ||
+			build.ModTimestamp != "{{ .CommitTimestamp }}" {
+			t.Errorf("got %+v, want -trimpath, CGO_ENABLED=0 and the commit's time", build)
+		}
+		for _, flag := range build.Ldflags {
+			if strings.Contains(flag, ".Date") || strings.Contains(flag, ".Now") {
+				t.Errorf("%s: the time of the build is in the binary", flag)
+			}
 		}
 	}
 }

@@ -39,9 +39,9 @@ func dist(t *testing.T) (dir, version string) {
 	return dir, strings.TrimSpace(strings.TrimPrefix(string(data), "v"))
 }
 
-// named returns the names of the archives of a version.
-func named(version string) []string {
-	names := slices.Clone(helmsArchives)
+// named returns the names of archives for a version.
+func named(archives []string, version string) []string {
+	names := slices.Clone(archives)
 	for i := range names {
 		names[i] = strings.Replace(names[i], "v0.1.0", "v"+version, 1)
 	}
@@ -50,7 +50,7 @@ func named(version string) []string {
 
 func TestDistArchives(t *testing.T) {
 	dir, version := dist(t)
-	for _, name := range named(version) {
+	for _, name := range named(helmsArchives, version) {
 		t.Run(name, func(t *testing.T) {
 			data := readDist(t, dir, name)
 			platform := strings.TrimPrefix(name, "helm-v"+version+"-")
@@ -63,36 +63,102 @@ func TestDistArchives(t *testing.T) {
 			if got := entries(t, name, data); !slices.Equal(got, want) {
 				t.Errorf("files: got %v, want %v", got, want)
 			}
-			if got := string(readDist(t, dir, name+".sha256")); got != sum(data) {
-				t.Errorf(".sha256: got %q, want %q", got, sum(data))
-			}
-			if got, want := string(readDist(t, dir, name+".sha256sum")), sum(data)+"  "+name+"\n"; got != want {
-				t.Errorf(".sha256sum: got %q, want %q", got, want)
-			}
-			var sbom struct {
-				Version  string `json:"spdxVersion"`
-				Packages []struct {
-					Name      string
-					Version   string `json:"versionInfo"`
-					Checksums []struct{ ChecksumValue string }
-				}
-			}
-			if err := json.Unmarshal(readDist(t, dir, name+".spdx.json"), &sbom); err != nil {
-				t.Fatal(err)
-			}
-			if sbom.Version != "SPDX-2.3" || len(sbom.Packages) < 30 || sbom.Packages[0].Checksums[0].ChecksumValue != sum(data) {
-				t.Errorf("the SPDX document: %s with %d packages, the first %+v", sbom.Version, len(sbom.Packages), sbom.Packages[0])
-			}
-			if cobra := slices.IndexFunc(sbom.Packages, func(p struct {
-				Name      string
-				Version   string `json:"versionInfo"`
-				Checksums []struct{ ChecksumValue string }
-			}) bool {
-				return p.Name == "github.com/spf13/cobra"
-			}); cobra < 0 {
-				t.Error("the SPDX document does not list cobra")
-			}
+			checkBeside(t, dir, name, data, "github.com/spf13/cobra")
 		})
+	}
+}
+
+func TestDistPolicyArchives(t *testing.T) {
+	dir, version := dist(t)
+	for _, name := range named(policyArchives, version) {
+		t.Run(name, func(t *testing.T) {
+			data := readDist(t, dir, name)
+			top := strings.TrimSuffix(name, ".tar.gz")
+			binary := "policy"
+			if strings.Contains(name, "-windows-") {
+				binary = "policy.exe"
+			}
+			want := []string{top + "/LICENSE", top + "/plugin.yaml", top + "/" + binary}
+			if got := entries(t, name, data); !slices.Equal(got, want) {
+				t.Errorf("files: got %v, want %v", got, want)
+			}
+			checkBeside(t, dir, name, data, "github.com/google/cel-go")
+		})
+	}
+}
+
+// checkBeside checks the files beside an archive: its checksums, and an SPDX document that lists module.
+func checkBeside(t *testing.T, dir, name string, data []byte, module string) {
+	t.Helper()
+	if got := string(readDist(t, dir, name+".sha256")); got != sum(data) {
+		t.Errorf(".sha256: got %q, want %q", got, sum(data))
+	}
+	if got, want := string(readDist(t, dir, name+".sha256sum")), sum(data)+"  "+name+"\n"; got != want {
+		t.Errorf(".sha256sum: got %q, want %q", got, want)
+	}
+	type spdxPackage struct {
+		Name      string
+		Version   string `json:"versionInfo"`
+		Checksums []struct{ ChecksumValue string }
+	}
+	var sbom struct {
+		Version  string `json:"spdxVersion"`
+		Packages []spdxPackage
+	}
+	if err := json.Unmarshal(readDist(t, dir, name+".spdx.json"), &sbom); err != nil {
+		t.Fatal(err)
+	}
+	if sbom.Version != "SPDX-2.3" || len(sbom.Packages) < 30 || sbom.Packages[0].Checksums[0].ChecksumValue != sum(data) {
+		t.Errorf("the SPDX document: %s with %d packages, the first %+v", sbom.Version, len(sbom.Packages), sbom.Packages[0])
+	}
+	if !slices.ContainsFunc(sbom.Packages, func(p spdxPackage) bool { return p.Name == module }) {
+		t.Errorf("the SPDX document does not list %s", module)
+	}
+}
+
+// The helm of the release installs its plugin from a URL, verified by the provenance file, and lint
+// uses it.
+func TestDistPolicyInstalls(t *testing.T) {
+	dir, version := dist(t)
+	needs(t, "tar")
+	if runtime.GOOS != "linux" {
+		t.Skip("the binary of another system is installed differently")
+	}
+	keys, err := os.ReadFile(filepath.Join(dir, "KEYS"))
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("nothing is signed: there was no gpg")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	platform := "linux-" + runtime.GOARCH
+	work := t.TempDir()
+	run(t, "tar", "-xzf", filepath.Join(dir, "helm-v"+version+"-"+platform+".tar.gz"), "-C", work)
+	helm := filepath.Join(work, platform, "helm")
+	keyring := filepath.Join(work, "keys.asc")
+	writeFile(t, keyring, string(keys), 0o644)
+	t.Setenv("HELM_DATA_HOME", filepath.Join(work, "data"))
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+
+	archive := "moonhelm-policy-v" + version + "-" + platform + ".tar.gz"
+	run(t, helm, "plugin", "install", server.URL+"/"+archive, "--keyring", keyring)
+	if out := run(t, helm, "plugin", "list"); !strings.Contains(out, version) || !strings.Contains(out, "signed") ||
+		strings.Contains(out, "unsigned") {
+		t.Errorf("helm plugin list: got %s, want the plugin in version %s, signed", out, version)
+	}
+	chart := filepath.Join(work, "web")
+	writeFile(t, filepath.Join(chart, "Chart.yaml"), "apiVersion: v2\nname: web\nversion: 0.1.0\n", 0o644)
+	writeFile(t, filepath.Join(chart, "templates/names.yaml"),
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: names\n", 0o644)
+	policy, err := os.ReadFile("testdata/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(chart, "policies/names.yaml"), string(policy), 0o644)
+	out, err := exec.Command(helm, "lint", chart).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "denied request: no names") {
+		t.Errorf("helm lint: got %v\n%s\nwant the denial of the policy", err, out)
 	}
 }
 
@@ -116,8 +182,9 @@ func TestDistSignatures(t *testing.T) {
 		}
 		ring = append(ring, list...)
 	}
-	signed := append(named(version), glob(t, dir, "*.deb", "*.rpm", "*.apk")...)
-	if want := len(helmsArchives) + 21; len(signed) != want {
+	signed := slices.Concat(named(helmsArchives, version), named(policyArchives, version),
+		glob(t, dir, "*.deb", "*.rpm", "*.apk"))
+	if want := 2*len(helmsArchives) + 21; len(signed) != want {
 		t.Errorf("got %d archives and packages, want %d: %v", len(signed), want, signed)
 	}
 	for _, name := range signed {
@@ -295,7 +362,7 @@ func entries(t *testing.T, name string, data []byte) []string {
 			t.Fatal(err)
 		}
 		mode := int64(0o644)
-		if path.Base(header.Name) == "helm" {
+		if base := path.Base(header.Name); base == "helm" || strings.TrimSuffix(base, ".exe") == "policy" {
 			mode = 0o755
 		}
 		if header.Uid != 0 || header.Uname != "root" || header.Mode&0o777 != mode {

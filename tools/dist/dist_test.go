@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,14 +31,17 @@ func TestSBOM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"helm-v0.1.0-linux-amd64.tar.gz", "helm-v0.1.0-windows-amd64.zip"} {
+	for _, name := range []string{
+		"helm-v0.1.0-linux-amd64.tar.gz", "helm-v0.1.0-windows-amd64.zip",
+		"moonhelm-policy-v0.1.0-linux-amd64.tar.gz", "moonhelm-policy-v0.1.0-windows-amd64.tar.gz",
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			writeArchive(t, filepath.Join(dir, name), binary)
 			var texts [2][]byte
 			for i := range texts {
 				out := filepath.Join(dir, "out.spdx.json")
-				if err := run([]string{"sbom", filepath.Join(dir, name), out}, epoch("1767225600")); err != nil {
+				if err := run([]string{"sbom", filepath.Join(dir, name), out}, epoch("1767225600"), io.Discard); err != nil {
 					t.Fatal(err)
 				}
 				if texts[i], err = os.ReadFile(out); err != nil {
@@ -93,7 +97,7 @@ func TestSBOMErrors(t *testing.T) {
 		{"no Go binary", "0", "does not say what it was built from"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := run([]string{"sbom", file, filepath.Join(dir, "out")}, epoch(test.date))
+			err := run([]string{"sbom", file, filepath.Join(dir, "out")}, epoch(test.date), io.Discard)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error: got %v, want one with %q", err, test.want)
 			}
@@ -107,7 +111,7 @@ func TestSumFormat(t *testing.T) {
 	if err := os.WriteFile(file, []byte("hello\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{"sum", file, file + ".sha256sum"}, epoch("")); err != nil {
+	if err := run([]string{"sum", file, file + ".sha256sum"}, epoch(""), io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file + ".sha256sum")
@@ -122,7 +126,7 @@ func TestManifestsChecksums(t *testing.T) {
 	for _, name := range archiveNames {
 		writeArchive(t, filepath.Join(dir, name), []byte(name))
 	}
-	if err := run([]string{"manifests", dir}, epoch("")); err != nil {
+	if err := run([]string{"manifests", dir}, epoch(""), io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for file, platforms := range map[string][]string{
@@ -176,7 +180,7 @@ func TestManifestsErrors(t *testing.T) {
 			for _, file := range files {
 				writeArchive(t, filepath.Join(dir, file), nil)
 			}
-			if err := run([]string{"manifests", dir}, epoch("")); err == nil {
+			if err := run([]string{"manifests", dir}, epoch(""), io.Discard); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -185,13 +189,16 @@ func TestManifestsErrors(t *testing.T) {
 
 func epoch(value string) func(string) string { return func(string) string { return value } }
 
-// writeArchive creates an archive with one file, in the format of its extension.
+// writeArchive creates an archive with one file, named and packed as the archive's name says.
 func writeArchive(t *testing.T, file string, binary []byte) {
 	t.Helper()
+	parts, err := splitArchiveName(filepath.Base(file))
+	check(t, err)
+	name := parts.platform + "/" + parts.binary()
 	var b bytes.Buffer
 	if strings.HasSuffix(file, ".zip") {
 		z := zip.NewWriter(&b)
-		w, err := z.Create("windows-amd64/helm.exe")
+		w, err := z.Create(name)
 		check(t, err)
 		_, err = w.Write(binary)
 		check(t, err)
@@ -199,7 +206,7 @@ func writeArchive(t *testing.T, file string, binary []byte) {
 	} else {
 		z := gzip.NewWriter(&b)
 		w := tar.NewWriter(z)
-		check(t, w.WriteHeader(&tar.Header{Name: "linux-amd64/helm", Mode: 0o755, Size: int64(len(binary)), Typeflag: tar.TypeReg}))
+		check(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(binary)), Typeflag: tar.TypeReg}))
 		_, err := w.Write(binary)
 		check(t, err)
 		check(t, w.Close())

@@ -4,6 +4,7 @@
 //
 //	dist sbom ARCHIVE FILE    write what is in an archive as an SPDX document
 //	dist sum ARCHIVE FILE     write the checksum of an archive as sha256sum prints it
+//	dist provenance ARCHIVE   print what is signed in the provenance file of a plugin's archive
 //	dist manifests DIR        write DIR/manifests for Homebrew, Scoop, winget and Nix
 //
 // Everything is made from the archives alone: the same archives give the same bytes. The time
@@ -23,13 +24,13 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Getenv); err != nil {
+	if err := run(os.Args[1:], os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string, getenv func(string) string) error {
+func run(args []string, getenv func(string) string, out io.Writer) error {
 	switch {
 	case len(args) == 3 && args[0] == "sbom":
 		created, err := sourceDate(getenv("SOURCE_DATE_EPOCH"))
@@ -43,10 +44,12 @@ func run(args []string, getenv func(string) string) error {
 			return err
 		}
 		return os.WriteFile(args[2], []byte(sum+"  "+filepath.Base(args[1])+"\n"), 0o644)
+	case len(args) == 2 && args[0] == "provenance":
+		return writeProvenance(args[1], out)
 	case len(args) == 2 && args[0] == "manifests":
 		return writeManifests(args[1])
 	}
-	return errors.New("usage: dist sbom ARCHIVE FILE | sum ARCHIVE FILE | manifests DIR")
+	return errors.New("usage: dist sbom ARCHIVE FILE | sum ARCHIVE FILE | provenance ARCHIVE | manifests DIR")
 }
 
 func sourceDate(epoch string) (time.Time, error) {

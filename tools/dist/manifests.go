@@ -66,15 +66,27 @@ func (released) Systems() map[string]string {
 	}
 }
 
-var archiveName = regexp.MustCompile(`^helm-v(\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?)-([a-z]+-[a-z0-9]+)\.(?:tar\.gz|zip)$`)
+var archiveName = regexp.MustCompile(`^(helm|moonhelm-policy)-v(\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?)-([a-z]+-[a-z0-9]+)\.(?:tar\.gz|zip)$`)
 
-// platformOf splits an archive's name into its version and its platform.
-func platformOf(name string) (version, platform string, err error) {
+// archiveParts are the parts of an archive's name.
+type archiveParts struct{ product, version, platform string }
+
+// binary returns the name of the binary in the archive.
+func (p archiveParts) binary() string {
+	name := strings.TrimPrefix(p.product, "moonhelm-")
+	if strings.HasPrefix(p.platform, "windows-") {
+		return name + ".exe"
+	}
+	return name
+}
+
+// splitArchiveName returns the parts of an archive's name, helm-v0.1.0-linux-amd64.tar.gz for one.
+func splitArchiveName(name string) (archiveParts, error) {
 	match := archiveName.FindStringSubmatch(name)
 	if match == nil {
-		return "", "", fmt.Errorf("%s: want a name such as helm-v0.1.0-linux-amd64.tar.gz", name)
+		return archiveParts{}, fmt.Errorf("%s: want a name such as helm-v0.1.0-linux-amd64.tar.gz", name)
 	}
-	return match[1], match[2], nil
+	return archiveParts{product: match[1], version: match[2], platform: match[3]}, nil
 }
 
 func writeManifests(dir string) error {
@@ -105,7 +117,7 @@ func writeManifests(dir string) error {
 	return nil
 }
 
-// readRelease finds the archives of one version in a directory.
+// readRelease finds the archives of helm of one version in a directory.
 func readRelease(dir string) (released, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -115,19 +127,19 @@ func readRelease(dir string) (released, error) {
 		Description: "Kubernetes package manager that works with the charts and releases of Helm"}
 	for _, entry := range entries {
 		name := entry.Name()
-		version, platform, err := platformOf(name)
-		if err != nil {
+		parts, err := splitArchiveName(name)
+		if err != nil || parts.product != "helm" {
 			continue // what else a release is made of
 		}
-		if r.Version != "" && version != r.Version {
-			return released{}, fmt.Errorf("%s has archives of %s and of %s", dir, r.Version, version)
+		if r.Version != "" && parts.version != r.Version {
+			return released{}, fmt.Errorf("%s has archives of %s and of %s", dir, r.Version, parts.version)
 		}
 		sum, err := checksum(filepath.Join(dir, name))
 		if err != nil {
 			return released{}, err
 		}
-		r.Version = version
-		r.archives[platform] = archive{name, repository + "/releases/download/v" + version + "/" + name, sum}
+		r.Version = parts.version
+		r.archives[parts.platform] = archive{name, repository + "/releases/download/v" + parts.version + "/" + name, sum}
 	}
 	if r.Version == "" {
 		return released{}, fmt.Errorf("%s has no archives", dir)

@@ -75,14 +75,19 @@ type relationship struct {
 
 const (
 	noAssertion = "NOASSERTION"
-	binaryID    = "SPDXRef-Package-helm"
+	binaryID    = "SPDXRef-Package-binary"
 	archiveID   = "SPDXRef-Package-archive"
 )
 
 // writeSBOM lists an archive, the binary in it, and the Go modules and the Go release that the
 // binary says it was built from.
 func writeSBOM(archive, file string, created time.Time) error {
-	binary, err := binaryOf(archive)
+	name := filepath.Base(archive)
+	parts, err := splitArchiveName(name)
+	if err != nil {
+		return err
+	}
+	binary, err := binaryOf(archive, parts.binary())
 	if err != nil {
 		return fmt.Errorf("%s: %w", archive, err)
 	}
@@ -91,11 +96,6 @@ func writeSBOM(archive, file string, created time.Time) error {
 		return fmt.Errorf("%s: the binary does not say what it was built from: %w", archive, err)
 	}
 	sum, err := checksum(archive)
-	if err != nil {
-		return err
-	}
-	name := filepath.Base(archive)
-	version, _, err := platformOf(name)
 	if err != nil {
 		return err
 	}
@@ -108,17 +108,17 @@ func writeSBOM(archive, file string, created time.Time) error {
 			[]string{"Organization: Moonhelm", "Tool: moonhelm-tools-dist"}},
 		Packages: []spdxPackage{
 			{
-				SPDXID: archiveID, Name: name, Version: version, FileName: name, Supplier: "Organization: Moonhelm",
-				DownloadLocation: repository + "/releases/download/v" + version + "/" + name,
+				SPDXID: archiveID, Name: name, Version: parts.version, FileName: name, Supplier: "Organization: Moonhelm",
+				DownloadLocation: repository + "/releases/download/v" + parts.version + "/" + name,
 				Purpose:          "ARCHIVE", Checksums: []hash{{"SHA256", sum}},
 				LicenseConcluded: "Apache-2.0", LicenseDeclared: "Apache-2.0", Copyright: noAssertion,
 			},
 			{
-				SPDXID: binaryID, Name: "helm", Version: version, Supplier: "Organization: Moonhelm",
+				SPDXID: binaryID, Name: strings.TrimSuffix(parts.binary(), ".exe"), Version: parts.version, Supplier: "Organization: Moonhelm",
 				DownloadLocation: noAssertion, Purpose: "APPLICATION",
 				Checksums:        []hash{{"SHA256", hex.EncodeToString(binarySum[:])}},
 				LicenseConcluded: "Apache-2.0", LicenseDeclared: "Apache-2.0", Copyright: noAssertion,
-				ExternalRefs: []reference{purl("golang", info.Main.Path, "v"+version)},
+				ExternalRefs: []reference{purl("golang", info.Main.Path, "v"+parts.version)},
 			},
 		},
 		Relationships: []relationship{
@@ -168,8 +168,8 @@ func moduleHash(module *debug.Module) []hash {
 	return []hash{{"SHA256", hex.EncodeToString(raw)}}
 }
 
-// binaryOf returns the file helm or helm.exe of an archive.
-func binaryOf(archive string) ([]byte, error) {
+// binaryOf returns the file called name of an archive.
+func binaryOf(archive, name string) ([]byte, error) {
 	data, err := os.ReadFile(archive)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func binaryOf(archive string) ([]byte, error) {
 			return nil, err
 		}
 		for _, f := range z.File {
-			if path.Base(f.Name) == "helm.exe" {
+			if path.Base(f.Name) == name {
 				r, err := f.Open()
 				if err != nil {
 					return nil, err
@@ -189,7 +189,7 @@ func binaryOf(archive string) ([]byte, error) {
 				return io.ReadAll(r)
 			}
 		}
-		return nil, errors.New("has no helm.exe")
+		return nil, fmt.Errorf("has no %s", name)
 	}
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -198,12 +198,12 @@ func binaryOf(archive string) ([]byte, error) {
 	for r := tar.NewReader(z); ; {
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("has no helm")
+			return nil, fmt.Errorf("has no %s", name)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if path.Base(header.Name) == "helm" && header.Typeflag == tar.TypeReg {
+		if path.Base(header.Name) == name && header.Typeflag == tar.TypeReg {
 			return io.ReadAll(r)
 		}
 	}

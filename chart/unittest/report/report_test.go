@@ -64,9 +64,9 @@ func TestFormats(t *testing.T) {
 		want   []string
 	}{
 		{JUnit, []string{
-			`<testsuite id="0" tests="4" failures="1" errors="1" package="" time="1.000" name="a &lt;&amp;&gt;"`,
+			`<testsuite id="0" tests="4" failures="1" errors="1" skipped="1" package="" time="1.000" name="a &lt;&amp;&gt;"`,
 			`<failure message="Failed" type="">- asserts[0]`, `<error message="Error" type="">no such file`,
-			`<skipped message="SKIPPED &#39;waits&#39;: not ready">`, `<testcase classname="" name="the suite can be read"`}},
+			`<skipped message="SKIPPED &#39;waits&#39;: not ready">`, `<testcase classname="tests/b_test.yaml" name="the suite can be read"`}},
 		{NUnit, []string{`total="6" errors="2" failures="1"`, `skipped="2"`, `result="Success"`, `result="Skipped"`,
 			`executed="false" asserts="0" result="Failed"`}},
 		{XUnit, []string{`total="4" passed="1" failed="1" skipped="1" errors="1"`, `result="Skip"`,

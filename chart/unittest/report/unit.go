@@ -4,6 +4,7 @@ package report
 
 import (
 	"encoding/xml"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart/unittest"
 )
@@ -27,7 +28,18 @@ type (
 		Time         string   `xml:"time,attr,omitempty"`
 		Environment  nunitEnvironment
 		Culture      nunitCulture
-		Suites       []nunitSuite
+		Project      nunitProject
+	}
+	// nunitProject has the suites: the schema allows one test-suite at the root.
+	nunitProject struct {
+		XMLName  xml.Name     `xml:"test-suite"`
+		Type     string       `xml:"type,attr"`
+		Name     string       `xml:"name,attr"`
+		Success  bool         `xml:"success,attr"`
+		Time     string       `xml:"time,attr"`
+		Executed bool         `xml:"executed,attr"`
+		Result   string       `xml:"result,attr"`
+		Suites   []nunitSuite `xml:"results>test-suite"`
 	}
 	nunitEnvironment struct {
 		XMLName  xml.Name `xml:"environment"`
@@ -46,7 +58,6 @@ type (
 		UI      string   `xml:"current-uiculture,attr"`
 	}
 	nunitSuite struct {
-		XMLName     xml.Name    `xml:"test-suite"`
 		Type        string      `xml:"type,attr"`
 		Name        string      `xml:"name,attr"`
 		Description string      `xml:"description,attr"`
@@ -85,8 +96,13 @@ func newNUnit(suites []*unittest.SuiteResult, env Environment) nunitResults {
 	if !env.Time.IsZero() {
 		out.Date, out.Time = env.Time.Format("2006-01-02"), env.Time.Format("15:04:05")
 	}
+	all := &unittest.ChartResult{Suites: suites}
+	out.Project = nunitProject{Type: "Test Project", Name: framework, Success: all.Status().OK(), Executed: true,
+		Result: nunitResult(all.Status())}
+	var took time.Duration
 	for _, s := range suites {
 		c := countTests(s)
+		took += s.Duration
 		out.Total += c.Total()
 		out.Errors += c.Errored
 		out.Failures += c.Failed - c.Errored
@@ -105,8 +121,9 @@ func newNUnit(suites []*unittest.SuiteResult, env Environment) nunitResults {
 			}
 			ns.Cases = append(ns.Cases, nc)
 		}
-		out.Suites = append(out.Suites, ns)
+		out.Project.Suites = append(out.Project.Suites, ns)
 	}
+	out.Project.Time = seconds(took)
 	return out
 }
 
@@ -137,7 +154,7 @@ type (
 		Failed      int             `xml:"failed,attr"`
 		Skipped     int             `xml:"skipped,attr"`
 		Errors      int             `xml:"errors,attr"`
-		Environment string          `xml:"environment"`
+		Environment string          `xml:"environment,attr"`
 		ErrorList   string          `xml:"errors"`
 		Collection  xunitCollection `xml:"collection"`
 	}

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -143,13 +144,17 @@ type (
 		Tests     int             `xml:"tests,attr"`
 		Failures  int             `xml:"failures,attr"`
 		Errors    int             `xml:"errors,attr"`
+		Skipped   int             `xml:"skipped,attr"`
 		Package   string          `xml:"package,attr"`
 		Time      string          `xml:"time,attr"`
 		Name      string          `xml:"name,attr"`
 		Timestamp string          `xml:"timestamp,attr,omitempty"`
-		Host      string          `xml:"hostname,attr,omitempty"`
+		Host      string          `xml:"hostname,attr"`
 		Props     []junitProperty `xml:"properties>property"`
 		Cases     []junitCase     `xml:"testcase"`
+		// Scripts and templates print nothing that belongs to a suite, but the schema requires these.
+		Out string `xml:"system-out"`
+		Err string `xml:"system-err"`
 	}
 	junitProperty struct {
 		Name  string `xml:"name,attr"`
@@ -180,14 +185,14 @@ func newJUnit(suites []*unittest.SuiteResult, env Environment) junitSuites {
 	var out junitSuites
 	for i, s := range suites {
 		c := countTests(s)
-		js := junitSuite{ID: i, Tests: c.Total(), Failures: c.Failed - c.Errored, Errors: c.Errored,
-			Time: seconds(s.Duration), Name: s.Name, Host: env.Host,
+		js := junitSuite{ID: i, Tests: c.Total(), Failures: c.Failed - c.Errored, Errors: c.Errored, Skipped: c.Skipped,
+			Time: seconds(s.Duration), Name: cmp.Or(s.Name, s.File), Host: cmp.Or(env.Host, "localhost"),
 			Props: []junitProperty{{"helm-unittest.version", junitVersion}}}
 		if !env.Time.IsZero() {
 			js.Timestamp = env.Time.Format("2006-01-02T15:04:05")
 		}
 		for _, t := range cases(s) {
-			jc := junitCase{Class: s.Name, Name: t.Name, Time: seconds(t.Duration)}
+			jc := junitCase{Class: js.Name, Name: t.Name, Time: seconds(t.Duration)}
 			switch t.Status {
 			case unittest.Failed:
 				jc.Failure = &junitMessage{Message: "Failed", Text: body(&t)}

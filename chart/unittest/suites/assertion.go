@@ -15,8 +15,11 @@ import (
 
 // assertion is an assertion of a test.
 type assertion struct {
-	name string // as written: "notEqual"
-	line int
+	// beside is the first unknown field next to the name, such as a parameter with too small an indent. It
+	// has no effect, as in helm-unittest.
+	beside string
+	name   string // as written: "notEqual"
+	line   int
 	// not is the field of that name, and negated whether what is checked must not be so.
 	not, negated bool
 	// onFailure is set if the assertion is about a rendering that fails.
@@ -112,6 +115,7 @@ func parseAssertion(n *yaml.Node) (*assertion, error) {
 	}
 	switch {
 	case a.check != nil:
+		a.beside = unknown
 		return a, nil
 	case unknown != "":
 		return nil, &unknownAssertionError{name: unknown}

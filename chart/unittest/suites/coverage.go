@@ -3,7 +3,6 @@
 package suites
 
 import (
-	"os"
 	"path"
 	"path/filepath"
 
@@ -12,53 +11,31 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 )
 
-// AddCoverage adds what the tests have run of the templates to p, with those that they have not run:
-// of the chart, and of the subcharts that are directories. Options.Coverage must be set.
+// AddCoverage adds what the tests have run of the templates to p, with those that they have not run,
+// and what they have run of the scripts: of the chart, and of the subcharts that are directories.
+// Options.Coverage must be set.
 func (c *Chart) AddCoverage(p *coverage.Profile) {
-	c.addCoverage(p, c.Root, c.Path, []string{c.Root.Name()})
-}
-
-// addCoverage adds the templates of a chart. names are its paths from the root chart, of which it has
-// several if dependencies have aliases.
-func (c *Chart) addCoverage(p *coverage.Profile, of *chart.Chart, dir string, names []string) {
-	for _, t := range of.Templates {
-		text := string(t.Data)
-		for _, name := range names {
-			// A .tpl file whose output is not wanted has another name; see renderer.prepare.
-			for _, file := range []string{t.Name, path.Join(path.Dir(t.Name), "_"+path.Base(t.Name))} {
-				if counts, ok := c.Coverage.File(path.Join(name, file), text); ok {
-					p.Add(path.Join(names[0], t.Name), filepath.Join(dir, filepath.FromSlash(t.Name)), text, convert(counts))
-				}
+	coverage.Walk(c.Root, c.Path, func(of *chart.Chart, dir string, names []string) {
+		for _, t := range of.Templates {
+			for _, name := range names {
+				c.addTemplate(p, t, name, path.Join(names[0], t.Name), filepath.Join(dir, filepath.FromSlash(t.Name)))
 			}
 		}
-	}
-	for _, sub := range of.Dependencies() {
-		in := chart.DirCharts
-		if sub.FromLibrary {
-			in = chart.DirLibrary
-		}
-		subDir := filepath.Join(dir, in, sub.Name())
-		if info, err := os.Stat(subDir); err != nil || !info.IsDir() {
-			continue
-		}
-		var subNames []string
-		for _, name := range names {
-			for _, alias := range append([]string{sub.Name()}, aliases(of, sub.Name())...) {
-				subNames = append(subNames, path.Join(name, in, alias))
-			}
-		}
-		c.addCoverage(p, sub, subDir, subNames)
+	})
+	if c.ScriptLines != nil {
+		c.ScriptLines.AddTo(p, c.Root, c.Path, "")
 	}
 }
 
-// aliases returns the aliases of a dependency.
-func aliases(of *chart.Chart, name string) (out []string) {
-	for _, d := range of.Metadata.Dependencies {
-		if d != nil && d.Name == name && d.Alias != "" {
-			out = append(out, d.Alias)
+// addTemplate adds a template of the chart with the path in, under the name of its file.
+func (c *Chart) addTemplate(p *coverage.Profile, t *chart.File, in, name, file string) {
+	text := string(t.Data)
+	// A .tpl file whose output is not wanted has another name; see prepare.
+	for _, f := range []string{t.Name, path.Join(path.Dir(t.Name), "_"+path.Base(t.Name))} {
+		if counts, ok := c.Coverage.File(path.Join(in, f), text); ok {
+			p.Add(name, file, text, convert(counts))
 		}
 	}
-	return out
 }
 
 func convert(f engine.CoveredFile) coverage.Counts {

@@ -150,6 +150,9 @@ func mayDiffer(w, rest string) bool {
 		if strings.ContainsAny(sign, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY") {
 			return false // neither a number nor a date
 		}
+		if strings.ContainsAny(sign, "acdfACDF") && !strings.HasPrefix(sign, "0x") && !strings.HasPrefix(sign, "0X") {
+			return false // such as a hash: only hexadecimal numbers have these letters
+		}
 		isDate := len(sign) > 5 && sign[4] == '-'
 		// Longer numbers do not fit into an int64.
 		return len(sign) > 1 && sign[0] == '0' && sign[1] != '.' || w[0] == '+' || len(w) > 18 || isDate ||

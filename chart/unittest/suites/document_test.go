@@ -24,6 +24,7 @@ func TestDecode(t *testing.T) {
 		"a: 123456789012345678901234567890\nb: 1e3\nc: .5\nd: 5.\n",
 		"a: 8080\nb: -5\nc: 1.0\nd: 1.5e3\ne: 9223372036854775807\nf: 18446744073709551615\n", "a: null\nb: ~\nc:\nd: \"\"\n",
 		"description: say yes or no\nb: on the way\n", "a: 10.0.0.1\nb: 1.2.3\nc: 10m\nd: 64Mi\n",
+		"a: 4b8a256891a07c7853fe3b7241320d884d4099212b319b4a079adf2f75a5c79e\nb: 0x4b8a\nc: 0Xff\nd: 1e5\ne: 0b11\nf: 12345e3\n",
 		"yes", "8080", "a: 'yes'\nb: \"no\"\n",
 		"a: true\nb: False\nc: TRUE\n", "1: a\n2.5: b\ntrue: c\n", "a: -.5\nb: -0\nc: 0.0\nd: -00\n", "a: .inf\nb: .nan\n",
 		"a: |\n  yes\n  no\nb: >\n  x\n", "a: 0\nb: 00\nc: 0.5\nd: 08\n", "a: 685230.15\nb: 6.8523015e+5\n",

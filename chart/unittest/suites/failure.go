@@ -9,13 +9,16 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/script"
 )
 
 // failure is a rendering that has failed.
 type failure struct {
 	// file is the path of the template that has failed from the root chart, or "" if it was none.
 	file string
-	err  error
+	// script is set if it was a script of the chart.
+	script bool
+	err    error
 }
 
 func newFailure(err *engine.Error, root string) *failure {
@@ -32,6 +35,7 @@ func newFailure(err *engine.Error, root string) *failure {
 func (f *failure) texts() []string {
 	var bad *engine.Error
 	var violated *schema.Error
+	var failed *script.Error
 	switch {
 	case errors.As(f.err, &bad) && bad.Message != "":
 		if _, rest, ok := strings.Cut(bad.Message, "\n"); ok {
@@ -42,6 +46,8 @@ func (f *failure) texts() []string {
 		return templateTexts(bad)
 	case errors.As(f.err, &violated):
 		return []string{schemaText(violated), f.err.Error()}
+	case errors.As(f.err, &failed):
+		return []string{failed.Message, f.err.Error()}
 	}
 	return []string{f.err.Error()}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
@@ -18,6 +20,7 @@ type definition struct {
 	SnapshotID       string   `yaml:"snapshotId"`
 	ExcludeTemplates []string `yaml:"excludeTemplates"`
 	IncludeCRDs      bool     `yaml:"includeCrds"`
+	Skip             skip     `yaml:"skip"`
 	Tests            []test   `yaml:"tests"`
 }
 
@@ -30,7 +33,6 @@ type settings struct {
 	Capabilities capabilities `yaml:"capabilities"`
 	Chart        versions     `yaml:"chart"`
 	Cluster      cluster      `yaml:"kubernetesProvider"`
-	Skip         skip         `yaml:"skip"`
 	PostRenderer *command     `yaml:"postRenderer"`
 }
 
@@ -42,6 +44,8 @@ type test struct {
 	DocumentIndex *int        `yaml:"documentIndex"`
 	Selector      *selector   `yaml:"documentSelector"`
 	Asserts       []yaml.Node `yaml:"asserts"`
+	// Skip has no minimumVersion, as in helm-unittest.
+	Skip reason `yaml:"skip"`
 
 	line       int
 	assertions []*assertion
@@ -80,9 +84,25 @@ type kind struct {
 	Namespaced bool `yaml:"namespaced"`
 }
 
+type reason struct {
+	Reason string `yaml:"reason"`
+}
+
 type skip struct {
 	Reason         string `yaml:"reason"`
 	MinimumVersion string `yaml:"minimumVersion"`
+}
+
+// minimum returns the version that s requires, or nil.
+func (s skip) minimum() (*semver.Version, error) {
+	if s.MinimumVersion == "" {
+		return nil, nil
+	}
+	v, err := semver.NewVersion(s.MinimumVersion)
+	if err != nil {
+		return nil, fmt.Errorf("minimumVersion %q: want a version such as %s", s.MinimumVersion, compatible)
+	}
+	return v, nil
 }
 
 type command struct {
@@ -145,6 +165,15 @@ func parseDefinitions(file string, text []byte, strict bool) ([]*definition, err
 	}
 }
 
+// missing returns an error with what, and with the field of doc that a suite does not have, if there is
+// one: its name may have a mistake.
+func missing(what string, doc *yaml.Node) error {
+	if wrong := checkFields(doc); wrong != nil {
+		return fmt.Errorf("%s: %w", what, wrong)
+	}
+	return errors.New(what)
+}
+
 func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, error) {
 	d := &definition{}
 	if strict {
@@ -155,8 +184,11 @@ func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, err
 	if err := doc.Decode(d); err != nil {
 		return nil, &Error{File: file, Err: err}
 	}
+	if _, err := d.Skip.minimum(); err != nil {
+		return nil, &Error{File: file, Err: err}
+	}
 	if len(d.Tests) == 0 {
-		return nil, &Error{File: file, Line: doc.Content[0].Line, Err: errors.New("no tests found")}
+		return nil, &Error{File: file, Line: doc.Content[0].Line, Err: missing("no tests found", doc)}
 	}
 	nodes := yaml.Target(yaml.Value(doc.Content[0], "tests"))
 	for i := range d.Tests {
@@ -164,8 +196,8 @@ func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, err
 		if nodes != nil && i < len(nodes.Content) {
 			t.line = nodes.Content[i].Line
 		}
-		if len(t.Asserts) == 0 && t.Skip == (skip{}) && d.Skip == (skip{}) {
-			return nil, &Error{File: file, Line: t.line, Err: errors.New("no asserts found")}
+		if len(t.Asserts) == 0 && t.Skip == (reason{}) && d.Skip == (skip{}) {
+			return nil, &Error{File: file, Line: t.line, Err: missing("no asserts found", doc)}
 		}
 		for j := range t.Asserts {
 			a, err := parseAssertion(&t.Asserts[j])

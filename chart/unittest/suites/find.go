@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/unittest"
+	"github.com/moonhelm/moonhelm/chart/unittest/coverage"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 )
@@ -37,6 +38,11 @@ type Options struct {
 	Values map[string]any
 	// Coverage records what the tests run of the templates. It may be nil.
 	Coverage *engine.Coverage
+	// Scripts returns a runner of the chart's scripts for one rendering. nil runs no scripts. It is called
+	// concurrently.
+	Scripts func() ScriptRunner
+	// ScriptLines has the lines of scripts that the runners have run. It may be nil.
+	ScriptLines *coverage.ScriptLines
 }
 
 // Chart is a chart whose suites are run. It is safe for concurrent use.

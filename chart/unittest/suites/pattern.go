@@ -20,7 +20,8 @@ func newPattern(text, prefix string) pattern {
 	if strings.HasPrefix(text, "**") {
 		return pattern(text)
 	}
-	if !isBelow(text, chart.DirTemplates) && !isBelow(text, chart.DirCharts) && !isBelow(text, chart.DirCRDs) {
+	if text != chart.FileScript && !isBelow(text, chart.DirTemplates) && !isBelow(text, chart.DirCharts) &&
+		!isBelow(text, chart.DirCRDs) {
 		text = chart.DirTemplates + "/" + text
 	}
 	return pattern(path.Join(prefix, text))

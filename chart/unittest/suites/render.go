@@ -5,7 +5,6 @@ package suites
 import (
 	"context"
 	"errors"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,9 +14,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/yaml"
-	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/plugin/postrender"
+	"github.com/moonhelm/moonhelm/script"
 )
 
 // outputs are what the templates of a test have rendered.
@@ -76,45 +75,60 @@ func (r *renderer) renderWith(ctx context.Context, t *test, user map[string]any)
 	}
 	out := &outputs{root: res.Chart.Name(), docs: map[string][]document{}, texts: map[string]string{},
 		templates: map[string]*chart.File{}}
-	final := res.Rounded(res.Values)
-	if !r.SkipSchema {
-		if err := r.schemas.Validate(res.Chart, final); err != nil {
-			out.failed = &failure{err: err}
-			return out, nil
-		}
-	}
-	r.prepare(res.Chart, "", r.versions(t), out)
+	override(res.Chart, r.versions(t))
 	caps, err := r.capabilities(t)
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := engine.Render(ctx, engine.Input{Chart: res.Chart, Values: final, Rounded: true,
-		Release: r.release(t), Capabilities: caps, Lookup: r.lookup(t), Cache: r.cache, Coverage: r.Coverage})
+	op := r.operation(t, caps)
+	defer op.close()
+	err = r.run(ctx, t, op, res, caps, out)
 	var bad *engine.Error
+	var failed *script.Error
 	switch {
+	case err == nil:
 	case errors.As(err, &bad):
-		out.failed = newFailure(r.withScripts(bad), out.root)
-		return out, nil
-	case err != nil:
+		out.failed = newFailure(bad, out.root)
+	case errors.As(err, &failed) && failed.Limit == "":
+		out.failed = &failure{script: true, err: err}
+	default:
 		return nil, err
 	}
-	files := slices.Concat(rendered.Files, rendered.Notes)
-	if c := r.postRenderer(t); c != nil {
-		if files, err = postRender(ctx, c, files); err != nil {
-			return nil, err
-		}
-	}
-	return out, r.parse(res.Chart, files, out)
+	return out, nil
 }
 
-// withScripts returns err with the hint that a function may be one that a script of the chart offers.
-func (r *renderer) withScripts(err *engine.Error) *engine.Error {
-	if !err.Syntax || err.Hint != "" || !strings.HasSuffix(err.Cause, "not defined") || !r.Root.HasScripts() {
+// run renders the templates of res for t into out, with what the scripts of op do before and after.
+func (r *renderer) run(ctx context.Context, t *test, op *operation, res *values.Resolved, caps *engine.Capabilities,
+	out *outputs) error {
+	pre, err := op.begin(ctx, event.Payload{Chart: res.Chart, Values: res.Values})
+	if err != nil {
 		return err
 	}
-	out := *err
-	out.Hint = "suites run no scripts: test templates that call functions of scripts in tests/*_test.lua"
-	return &out
+	final := res.Rounded(pre.Values)
+	if !r.SkipSchema {
+		if err := r.schemas.Validate(pre.Chart, final); err != nil {
+			out.failed = &failure{err: err}
+			return nil
+		}
+	}
+	selected := r.selected
+	if op.changesObjects() { // its scripts see all objects
+		selected = selection{}
+	}
+	prepare(pre.Chart, "", selected, out)
+	rendered, err := engine.Render(ctx, engine.Input{Chart: pre.Chart, Values: final, Rounded: true, Release: r.release(t),
+		Capabilities: caps, Lookup: r.lookup(t), Functions: pre.Functions, Cache: r.cache, Coverage: r.Coverage})
+	if err != nil {
+		return err
+	}
+	files, err := op.finish(ctx, pre, rendered.Files, r.postRenderer(t))
+	if err != nil {
+		return err
+	}
+	files = slices.DeleteFunc(slices.Concat(files, rendered.Notes), func(f engine.File) bool {
+		return op != nil && !r.selected.has(strings.TrimPrefix(f.Name, out.root+"/"))
+	})
+	return r.parse(pre.Chart, files, out)
 }
 
 // parse parses the output of all templates.
@@ -189,14 +203,29 @@ func (r *renderer) scope(vals map[string]any) map[string]any {
 	return vals
 }
 
-// prepare selects the templates of c and of all charts below it, and overrides their versions. c is
-// not shared: values.Resolve has made it.
-func (r *renderer) prepare(c *chart.Chart, dir string, v versions, out *outputs) {
+// override overrides the versions of c and of all charts below it. c is not shared: values.Resolve has
+// made it.
+func override(c *chart.Chart, v versions) {
+	if v == (versions{}) {
+		return
+	}
+	c.Walk(func(c *chart.Chart) {
+		if c.Metadata == nil {
+			return
+		}
+		m := *c.Metadata
+		m.Version, m.AppVersion = or(v.Version, m.Version), or(v.AppVersion, m.AppVersion)
+		c.Metadata = &m
+	})
+}
+
+// prepare leaves of c and of all charts below it the selected templates. c is not shared.
+func prepare(c *chart.Chart, dir string, selected selection, out *outputs) {
 	kept := make([]*chart.File, 0, len(c.Templates))
 	for _, f := range c.Templates {
 		name := path.Join(dir, f.Name)
 		switch {
-		case r.selected.has(name):
+		case selected.has(name):
 			out.templates[name] = f
 		case strings.HasSuffix(name, ".tpl"): // its definitions are needed, but not its output
 			f = &chart.File{Name: path.Join(path.Dir(f.Name), "_"+path.Base(f.Name)), Data: f.Data}
@@ -206,22 +235,12 @@ func (r *renderer) prepare(c *chart.Chart, dir string, v versions, out *outputs)
 		kept = append(kept, f)
 	}
 	c.Templates = kept
-	if v != (versions{}) && c.Metadata != nil {
-		m := *c.Metadata
-		if v.Version != "" {
-			m.Version = v.Version
-		}
-		if v.AppVersion != "" {
-			m.AppVersion = v.AppVersion
-		}
-		c.Metadata = &m
-	}
 	for _, d := range c.Dependencies() {
 		in := chart.DirCharts
 		if d.FromLibrary {
 			in = chart.DirLibrary
 		}
-		r.prepare(d, path.Join(dir, in, d.Name()), v, out)
+		prepare(d, path.Join(dir, in, d.Name()), selected, out)
 	}
 }
 
@@ -302,41 +321,4 @@ func (r *renderer) postRenderer(t *test) *command {
 		return t.PostRenderer
 	}
 	return r.def.PostRenderer
-}
-
-// postRender pipes the objects of files through a program. Files without objects stay.
-func postRender(ctx context.Context, c *command, files []engine.File) ([]engine.File, error) {
-	program, err := exec.LookPath(c.Cmd)
-	if err != nil {
-		return nil, err
-	}
-	var objects []*manifest.Object
-	out := make([]engine.File, 0, len(files))
-	at := map[string]int{}
-	for _, f := range files {
-		if isYAML(f.Name) {
-			parsed, err := manifest.Parse(f.Name, f.Content)
-			if err != nil {
-				return nil, err
-			}
-			objects = append(objects, parsed...)
-			f.Content = ""
-		}
-		at[f.Name] = len(out)
-		out = append(out, f)
-	}
-	r := postrender.Renderer{Name: c.Cmd, Runner: postrender.Program{Path: program, Args: c.Args}}
-	if objects, err = r.Render(ctx, objects); err != nil {
-		return nil, err
-	}
-	for _, o := range objects {
-		i, ok := at[o.Source]
-		if !ok {
-			i = len(out)
-			at[o.Source] = i
-			out = append(out, engine.File{Name: o.Source})
-		}
-		out[i].Content += "---\n" + strings.TrimSuffix(o.Raw, "\n") + "\n"
-	}
-	return out, nil
 }

@@ -163,19 +163,13 @@ func (s *suite) renderTest(ctx context.Context, t *test) rendering {
 
 // skipReason returns why to skip a test, or "".
 func (s *suite) skipReason(t *test) string {
-	for _, sk := range []skip{s.def.Skip, t.Skip} {
-		if sk.Reason != "" {
-			return sk.Reason
-		}
-		if sk.MinimumVersion == "" {
-			continue
-		}
-		want, err := semver.NewVersion(sk.MinimumVersion)
-		if err == nil && want.GreaterThan(semver.MustParse(compatible)) {
-			return "Test requires unittest plugin version " + sk.MinimumVersion
-		}
+	if s.def.Skip.Reason != "" {
+		return s.def.Skip.Reason
 	}
-	return ""
+	if least, err := s.def.Skip.minimum(); err == nil && least != nil && least.GreaterThan(semver.MustParse(compatible)) {
+		return "Test requires unittest plugin version " + s.def.Skip.MinimumVersion
+	}
+	return t.Skip.Reason
 }
 
 // result evaluates the assertions of a test.
@@ -212,7 +206,8 @@ func (s *suite) unexpected(t *test, f *failure) error {
 	expects := slices.ContainsFunc(t.assertions, func(a *assertion) bool {
 		c, ok := a.check.(*failedTemplate)
 		// An error of no template, such as that of a schema, is either the expected one or an error.
-		return ok && a.onFailure && (f.file != "" || c.err == nil && c.pattern.err == nil && c.matches(f) != a.negated)
+		return ok && a.onFailure && (f.file != "" || f.script ||
+			c.err == nil && c.pattern.err == nil && c.matches(f) != a.negated)
 	})
 	if expects {
 		return nil
@@ -271,6 +266,10 @@ func (r *testRun) evaluate(i int, a *assertion) *unittest.Failure {
 	lines, template := r.lines(a)
 	if len(lines) == 0 {
 		return nil
+	}
+	if a.beside != "" {
+		lines = append(lines, fmt.Sprintf("Hint:\t%s stands beside %s, without effect: indent it to make it a parameter",
+			a.beside, a.name))
 	}
 	not := ""
 	if a.not {

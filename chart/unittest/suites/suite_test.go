@@ -175,9 +175,12 @@ func TestSnapshotsOfOneFile(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"no tests", "suite: x\n", "a_test.yaml:1: no tests found"},
+		{"a field with a mistake", "test:\n- it: x\n", "a_test.yaml:1: no tests found: field test not found in a suite"},
 		{"empty", "# nothing\n", "a_test.yaml: no tests found"},
 		{"snapshots elsewhere", "snapshotId: ../../x\ntests:\n- asserts:\n  - matchSnapshot: {}\n",
 			`a_test.yaml: snapshotId "../../x": want a name without slashes`},
+		{"a version", "skip: {minimumVersion: newest}\ntests:\n- asserts:\n  - exists: {path: a}\n",
+			`a_test.yaml: minimumVersion "newest": want a version such as 1.1.2`},
 		{"no asserts", "tests:\n- it: x\n", "a_test.yaml:2: no asserts found"},
 		{"unknown assertion", "tests:\n- asserts:\n  - isKnd: {of: x}\n", "a_test.yaml:3: Assertion type `isKnd` is invalid"},
 		{"no assertion", "tests:\n- asserts:\n  - {}\n", "a_test.yaml:3: no assertion type defined"},

@@ -39,7 +39,7 @@ Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
 	}
 	bindBareUpgrade(cmd, f)
 	bindColor(cmd.PersistentFlags(), f)
-	cmd.AddCommand(upgrade(f), rollback(f), revision(f), release(f), local(f), version(f))
+	cmd.AddCommand(upgrade(f, ofDiff), rollback(f, false), uninstall(f, false), revision(f), release(f), local(f), version(f))
 	if ignore, _ := strconv.ParseBool(f.Getenv("HELM_DIFF_IGNORE_UNKNOWN_FLAGS")); ignore {
 		for _, c := range append(cmd.Commands(), cmd) {
 			c.FParseErrWhitelist.UnknownFlags = true
@@ -53,7 +53,7 @@ Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
 // subcommand's name.
 func bindBareUpgrade(cmd *cobra.Command, factory *cmdutil.Factory) {
 	var f upgradeFlags
-	f.bind(cmd, factory)
+	f.bind(cmd, factory, ofDiff)
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		// A misspelled subcommand is not a release, unless the next argument is surely a chart.

@@ -4,6 +4,7 @@ package diff
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,13 +16,15 @@ import (
 // rollbackFlags are the flags of `helm diff rollback`.
 type rollbackFlags struct {
 	show
+	save
+	cmdutil.WaitFlags
 	cmdutil.ApplyFlags
 	cmdutil.ScriptFlags
 	undo     cmdutil.RollbackFlags
 	threeWay bool
 }
 
-func rollback(factory *cmdutil.Factory) *cobra.Command {
+func rollback(factory *cmdutil.Factory, planning bool) *cobra.Command {
 	var f rollbackFlags
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
@@ -51,26 +54,33 @@ as helm-diff does; live objects are not read.`,
 			if err != nil {
 				return err
 			}
-			return f.write(cmd.Context(), factory, change, "")
+			if change.Kept != nil {
+				change.Kept.Options.NoValidation = f.NoValidation()
+			}
+			return f.save.around(cmd.Context(), factory, change.Kept, func() error {
+				return f.show.write(cmd.Context(), factory, change, "")
+			})
 		},
 	}
 	fs := cmd.Flags()
-	var ignored cmdutil.WaitFlags
-	ignored.Bind(fs, true)
+	f.WaitFlags.Bind(fs, true)
 	f.ApplyFlags.Bind(fs)
 	f.BindOwnership(fs)
 	f.ScriptFlags.Bind(fs)
 	f.BindOff(fs)
 	f.undo.Bind(fs, factory)
 	cmdutil.BindRecreatePods(fs)
-	for _, name := range []string{"cleanup-on-fail", "history-max", "description", "wait", "wait-for-jobs", "timeout",
-		"readiness-timeout"} {
-		_ = fs.MarkHidden(name) // accepted, so that rollback's flags work; the flags exist
+	if planning {
+		cmd.Short, cmd.Example = "Plan a rollback", "  helm plan rollback web\n  helm plan rollback web 1 --save plan.json"
+	} else {
+		ofDiff.hide(fs, "cleanup-on-fail", "history-max", "description", "wait", "wait-for-jobs", "timeout",
+			"readiness-timeout")
 	}
 	fs.Lookup("no-hooks").Usage = "do not compare hooks"
 	bindThreeWay(cmd, &f.threeWay)
 	cmdutil.CompleteChoices(cmd)
 	f.show.bind(cmd)
+	f.save.bind(cmd, factory, false)
 	return cmd
 }
 
@@ -78,18 +88,21 @@ func (f *rollbackFlags) prepare(ctx context.Context, factory *cmdutil.Factory, f
 	if err := f.show.prepare(ctx, factory, fs); err != nil {
 		return err
 	}
+	if err := f.save.prepare(factory, fs); err != nil {
+		return err
+	}
 	f.options.NoHooks = f.undo.NoHooks
 	if err := (variables{factory, fs}).toggle(&f.threeWay, "three-way-merge", "HELM_DIFF_THREE_WAY_MERGE"); err != nil {
 		return err
 	}
-	return f.Check()
+	return errors.Join(f.ApplyFlags.Check(), f.WaitFlags.Check())
 }
 
 // plan returns the changes of a rollback to revision, or to the previous one if it is 0, with or
 // without a dry run of the API server.
 func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name string, revision int,
 	dryRun bool) (*action.Change, error) {
-	verb, err := f.undo.Rollbacker(factory, f.ApplyFlags, f.ScriptFlags, 0)
+	verb, err := f.undo.Rollbacker(factory, f.ApplyFlags, f.ScriptFlags, f.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +110,8 @@ func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name
 	writing.ReportConflicts = true
 	change, err := verb.Plan(ctx, action.RollbackRequest{
 		Name: name, Revision: revision, ApplyOptions: writing, NoHooks: f.undo.NoHooks, ServerDryRun: dryRun,
-		Recorded: !f.threeWay,
+		Recorded: !f.threeWay, Keep: f.save.wanted(), Description: f.undo.Description, WaitOptions: f.WaitOptions(),
+		CleanupOnFail: f.undo.CleanupOnFail, MaxHistory: f.undo.MaxHistory,
 	})
 	if err != nil || f.threeWay {
 		return change, err

@@ -18,11 +18,14 @@ import (
 // upgradeFlags are the flags of `helm diff upgrade`.
 type upgradeFlags struct {
 	show
+	save
 	cmdutil.DeployFlags
 	reuse   cmdutil.ReuseFlags
 	history action.TemplateHistory
 
 	install           bool
+	onlyInstall       bool
+	maxHistory        int
 	threeWay          bool
 	includeCRDs       bool
 	disableValidation bool
@@ -32,7 +35,7 @@ type upgradeFlags struct {
 	lookup bool
 }
 
-func upgrade(factory *cmdutil.Factory) *cobra.Command {
+func upgrade(factory *cmdutil.Factory, as group) *cobra.Command {
 	var f upgradeFlags
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME CHART",
@@ -58,7 +61,9 @@ one instead, as text, as helm-diff does by default; live objects are not read.`,
 		ValidArgsFunction: factory.CompleteReleaseAndChart,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, factory, args) },
 	}
-	f.bind(cmd, factory)
+	as.describe(cmd)
+	f.onlyInstall = cmd.Name() == "install"
+	f.bind(cmd, factory, as)
 	return cmd
 }
 
@@ -76,28 +81,36 @@ func (f *upgradeFlags) run(cmd *cobra.Command, factory *cmdutil.Factory, args []
 	if err != nil {
 		return err
 	}
-	return f.write(cmd.Context(), factory, change, "")
+	if change.Kept != nil {
+		change.Kept.Options.NoValidation = f.Apply.NoValidation()
+	}
+	return f.save.around(cmd.Context(), factory, change.Kept, func() error {
+		return f.show.write(cmd.Context(), factory, change, "")
+	})
 }
 
-func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory) {
+func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory, as group) {
 	fs := cmd.Flags()
 	f.DeployFlags.Bind(cmd, factory)
-	f.reuse.Bind(fs)
-	var ignored int
-	cmdutil.BindHistoryMax(fs, factory, &ignored)
+	if as != ofInstall {
+		f.reuse.Bind(fs)
+	}
+	cmdutil.BindHistoryMax(fs, factory, &f.maxHistory)
 	cmdutil.BindTemplateHistory(fs, &f.history)
 	cmdutil.BindRecreatePods(fs)
-	for _, name := range []string{
-		"hide-secret", "hide-notes", "atomic", "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
-		"wait-for-jobs", "timeout", "readiness-timeout", "description", "labels", "create-namespace", "render-subchart-notes",
-	} {
-		_ = fs.MarkHidden(name) // accepted, so that upgrade's flags work; the flags exist
+	as.hide(fs, "hide-secret", "hide-notes", "atomic")
+	if as == ofDiff {
+		as.hide(fs, "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
+			"wait-for-jobs", "timeout", "readiness-timeout", "description", "labels", "create-namespace",
+			"render-subchart-notes")
 	}
 	fs.Lookup("dry-run").Usage = "without a value or with client, use no cluster and compare with nothing, as if the " +
 		"release were new; with server, enable lookup in templates even with --three-way-merge=false"
 	fs.Lookup("no-hooks").Usage = "do not compare hooks"
-	fs.BoolVarP(&f.install, "install", "i", false, "if the release does not exist, preview an install")
-	fs.BoolVar(&f.install, "allow-unreleased", false, "same as --install")
+	if as != ofInstall {
+		fs.BoolVarP(&f.install, "install", "i", false, "if the release does not exist, preview an install")
+		fs.BoolVar(&f.install, "allow-unreleased", false, "same as --install")
+	}
 	bindThreeWay(cmd, &f.threeWay)
 	fs.BoolVar(&f.includeCRDs, "include-crds", false,
 		"compare the CRDs in crds/ too, which an upgrade ignores without --crds upgrade")
@@ -107,6 +120,7 @@ func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory) {
 	cmdutil.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
 		"additional API versions in .Capabilities.APIVersions (may be repeated)")
 	f.show.bind(cmd)
+	f.save.bind(cmd, factory, true)
 }
 
 func bindThreeWay(cmd *cobra.Command, to *bool) {
@@ -117,6 +131,9 @@ func bindThreeWay(cmd *cobra.Command, to *bool) {
 
 func (f *upgradeFlags) prepare(cmd *cobra.Command, factory *cmdutil.Factory) error {
 	if err := f.show.prepare(cmd.Context(), factory, cmd.Flags()); err != nil {
+		return err
+	}
+	if err := f.save.prepare(factory, cmd.Flags()); err != nil {
 		return err
 	}
 	v := variables{factory, cmd.Flags()}
@@ -163,7 +180,7 @@ func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name,
 	}
 	var change *action.Change
 	var rendered *action.Rendered
-	if f.DryRun == cmdutil.DryRunClient {
+	if f.DryRun == cmdutil.DryRunClient || f.onlyInstall {
 		change, rendered, err = f.planInstall(ctx, factory, c, vals, name)
 	} else {
 		change, rendered, err = f.planUpgrade(ctx, factory, c, vals, name)
@@ -176,7 +193,7 @@ func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name,
 			return nil, err
 		}
 	}
-	if f.includeCRDs && change.CRDs == nil {
+	if left := change.CRDs == nil || change.From != nil && change.CRDs.Changes() == 0; f.includeCRDs && left {
 		if change.From != nil {
 			f.options.CRDNote = "an upgrade ignores CRDs without --crds upgrade"
 		}
@@ -188,7 +205,7 @@ func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name,
 func (f *upgradeFlags) preview() action.Preview {
 	return action.Preview{
 		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions,
-		Recorded: !f.threeWay, NoLookup: !f.threeWay && !f.lookup,
+		Recorded: !f.threeWay, NoLookup: !f.threeWay && !f.lookup, Keep: f.save.wanted(),
 	}
 }
 
@@ -201,7 +218,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 	}
 	req := f.Request(ctx, factory, c, vals, name)
 	req.Reuse, req.Preview, req.TemplateHistory = f.reuse.Reuse(), f.preview(), f.history
-	req.ReportConflicts, req.ResetPatches = true, f.reuse.ResetPatches
+	req.ReportConflicts, req.ResetPatches, req.MaxHistory = true, f.reuse.ResetPatches, f.maxHistory
 	change, rendered, err := verb.Plan(ctx, req)
 	var missing *action.NoReleaseError
 	switch {
@@ -227,7 +244,7 @@ func (f *upgradeFlags) planInstall(ctx context.Context, factory *cmdutil.Factory
 		return nil, nil, err
 	}
 	req := f.Request(ctx, factory, c, vals, name)
-	req.Replace, req.Preview = true, f.preview()
-	req.ReportConflicts = true
+	req.Replace, req.Preview = !f.onlyInstall, f.preview()
+	req.ReportConflicts, req.MaxHistory = true, f.maxHistory
 	return verb.Plan(ctx, req)
 }

@@ -114,6 +114,7 @@ Releases
                                      or memory
   HELM_DRIVER_SQL_CONNECTION_STRING  PostgreSQL database of the driver sql
   HELM_MAX_HISTORY                   number of revisions to keep, 0 for all
+  HELM_PLAN_IDENTITY                 file with the secret key that opens sealed plans
   HELM_ACCEPT_STORED_HOOKS           true: recorded hooks may create objects outside of the
                                      release's namespace
   HELM_SCRIPT_MEMORY                 memory limit of charts' scripts, such as 512Mi

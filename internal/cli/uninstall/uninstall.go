@@ -24,14 +24,10 @@ import (
 type Options struct {
 	cmdutil.WaitFlags
 	cmdutil.ScriptFlags
+	cmdutil.RemovalFlags
 	Names          []string
-	KeepHistory    bool
 	DryRun         cmdutil.DryRun
-	Cascade        string
 	IgnoreNotFound bool
-	NoHooks        bool
-	Description    string
-	TakeOwnership  bool
 }
 
 // New creates the command.
@@ -61,27 +57,19 @@ crds/ and objects with another release's ownership labels.`,
 	o.WaitFlags.Bind(fs, false)
 	o.ScriptFlags.Bind(fs)
 	o.BindOff(fs)
-	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the release records, with the status uninstalled")
+	o.RemovalFlags.Bind(cmd)
 	cmdutil.BindDryRun(fs, &o.DryRun)
-	fs.StringVar(&o.Cascade, "cascade", string(apply.Background),
-		"deletion policy for dependents of deleted objects: background, foreground or orphan")
 	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "succeed if the release does not exist")
-	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
-	fs.BoolVar(&o.TakeOwnership, "take-ownership", false,
-		"allow hooks to replace objects that do not belong to the release")
-	fs.StringVar(&o.Description, "description", "", "description in the kept history")
-	// The only error is that the flag does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("cascade",
-		cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp))
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	switch apply.Cascade(o.Cascade) {
-	case apply.Background, apply.Foreground, apply.Orphan:
-	default:
-		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
+	if err := o.RemovalFlags.Check(); err != nil {
+		return err
+	}
+	if err := o.WatchFlags.Check(); err != nil {
+		return err
 	}
 	config, err := f.Config(o.ScriptFlags, cmdutil.ApplyFlags{}, o.Timeout)
 	if err != nil {
@@ -104,7 +92,7 @@ func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
 		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After,
-		NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
+		NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership, Watch: o.WatchFlags.Watch(),
 	}
 	do := verb.Run
 	if o.DryRun != cmdutil.DryRunNone {
@@ -152,6 +140,10 @@ func printResult(f *cmdutil.Factory, o Options, name string, res *action.Uninsta
 	if o.DryRun != cmdutil.DryRunNone {
 		for _, d := range res.Deleted {
 			fmt.Fprintf(f.Out, "would delete [%s] %s\n", term.SafeLine(d.Kind), term.SafeLine(d.Name))
+		}
+		for _, name := range res.Definitions {
+			fmt.Fprintf(f.Out, "would leave alone [CustomResourceDefinition] %s: definitions in crds/ are never deleted\n",
+				term.SafeLine(name))
 		}
 		if res.Release.Info.Status == release.Uninstalled && !o.KeepHistory {
 			fmt.Fprintln(f.Out, "would delete the rest of its history")

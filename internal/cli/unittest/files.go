@@ -59,7 +59,7 @@ func coverageFormat(file string) func(p *coverage.Profile) func(io.Writer) error
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".html", ".htm":
 		return func(p *coverage.Profile) func(io.Writer) error {
-			return func(w io.Writer) error { return p.WriteHTML(w, "Coverage of chart templates") }
+			return func(w io.Writer) error { return p.WriteHTML(w, "Coverage of charts") }
 		}
 	case ".info", ".lcov":
 		return func(p *coverage.Profile) func(io.Writer) error { return p.WriteLcov }

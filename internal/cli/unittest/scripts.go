@@ -21,22 +21,28 @@ import (
 // isLua reports whether a pattern is for tests of scripts.
 func isLua(pattern string) bool { return path.Ext(filepath.ToSlash(pattern)) == ".lua" }
 
-// findScriptTests returns the tests of scripts of a chart and, with WithSubcharts, of its
-// subcharts in directories. A subchart is tested as a chart of its own.
-func (o *Options) findScriptTests(ctx context.Context, f *cmdutil.Factory, c *suites.Chart) ([]unittest.Suite, error) {
-	patterns := slices.DeleteFunc(slices.Clone(o.Files), func(p string) bool { return !isLua(p) })
-	if len(patterns) == 0 {
-		return nil, nil
-	}
+// scriptOptions returns what scripts are run with, in suites of both kinds.
+func (o *Options) scriptOptions(f *cmdutil.Factory, c suites.Options) (scripttest.Options, error) {
 	hosts, err := f.ScriptHosts(o.scripts)
 	if err != nil {
-		return nil, err
+		return scripttest.Options{}, err
 	}
 	host := hosts()
 	opts := scripttest.Options{Start: host.Start, Limits: host.Limits, Print: host.Print, Profile: o.profile,
 		Templates: c.Coverage, Values: c.Values}
 	if o.scripts.Accept != nil {
 		opts.Approve = host.Approve
+	}
+	return opts, nil
+}
+
+// findScriptTests returns the tests of scripts of a chart and, with WithSubcharts, of its
+// subcharts in directories. A subchart is tested as a chart of its own.
+func (o *Options) findScriptTests(ctx context.Context, c *suites.Chart, opts scripttest.Options) (
+	[]unittest.Suite, error) {
+	patterns := slices.DeleteFunc(slices.Clone(o.Files), func(p string) bool { return !isLua(p) })
+	if len(patterns) == 0 {
+		return nil, nil
 	}
 	return o.scriptTests(ctx, c.Root, c.Path, patterns, opts)
 }

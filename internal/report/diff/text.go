@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -92,6 +93,8 @@ func (t *textWriter) entry(e entry) {
 // unchanged prints an object that is kept or unchanged.
 func (t *textWriter) unchanged(o Object) {
 	switch {
+	case o.Action == plan.Keep && o.Definition:
+		t.b.WriteString(t.st.Dim(t.d.heading(o.Ref)+" is left alone: "+term.SafeLine(o.Reason)) + "\n\n")
 	case o.Action == plan.Keep:
 		line := t.d.heading(o.Ref) + " is no longer part of the release and stays: " + term.SafeLine(o.Reason)
 		t.b.WriteString(t.st.Dim(line) + "\n\n")
@@ -117,6 +120,9 @@ func (t *textWriter) notes(e entry) []string {
 		out = append(out, "will be deleted and created again: "+e.Reason)
 	} else if e.Reason != "" {
 		out = append(out, e.Reason)
+	}
+	if e.Moved != nil && e.Action != plan.Delete {
+		out = append(out, e.Moved.String())
 	}
 	if e.Note != "" {
 		out = append(out, e.Note)
@@ -170,11 +176,7 @@ func shorten(v any) string {
 	if err != nil {
 		return "(unreadable)"
 	}
-	const enough = 60
-	if runes := []rune(string(text)); len(runes) > enough {
-		return string(runes[:enough]) + "..."
-	}
-	return string(text)
+	return truncate.Runes(string(text), 60, "...")
 }
 
 // hunk prints lines, with dots for omitted ones. If the lines are canonical YAML, it prints the

@@ -37,6 +37,7 @@ type Pod struct {
 			Status  string `json:"status"`
 			Reason  string `json:"reason"`
 			Message string `json:"message"`
+			Since   string `json:"lastTransitionTime"`
 		} `json:"conditions"`
 		InitContainerStatuses []ContainerStatus `json:"initContainerStatuses"`
 		ContainerStatuses     []ContainerStatus `json:"containerStatuses"`
@@ -59,7 +60,7 @@ type ContainerStatus struct {
 	RestartCount int    `json:"restartCount"`
 	State        struct {
 		Waiting    *containerState `json:"waiting"`
-		Running    *struct{}       `json:"running"`
+		Running    *runningState   `json:"running"`
 		Terminated *containerState `json:"terminated"`
 	} `json:"state"`
 	// LastState is the state at the end of the previous run.
@@ -68,11 +69,16 @@ type ContainerStatus struct {
 	} `json:"lastState"`
 }
 
+type runningState struct {
+	Since string `json:"startedAt"`
+}
+
 type containerState struct {
 	Reason   string `json:"reason"`
 	Message  string `json:"message"`
 	ExitCode int    `json:"exitCode"`
 	Signal   int    `json:"signal"`
+	Since    string `json:"startedAt"` // of a container that has ended
 }
 
 // Describe returns the reason and message of a waiting container.

@@ -20,6 +20,7 @@
 package bridge
 
 import (
+	"errors"
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/script/wire"
@@ -55,6 +56,17 @@ func New(r *rt.Runtime) *Bridge {
 	b := &Bridge{Runtime: r, list: rt.NewTable(), table: rt.NewTable()}
 	b.list.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
 	b.table.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
+	noItem := rt.NewGoFunction(func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		if err := c.CheckNArgs(2); err != nil {
+			return nil, err
+		}
+		if err := CheckIndex(c.Arg(1)); err != nil {
+			return nil, err
+		}
+		return c.PushingNext1(t.Runtime, rt.NilValue), nil
+	}, "index", 2, false)
+	rt.SolemnlyDeclareCompliance(rt.ComplyCpuSafe|rt.ComplyMemSafe|rt.ComplyIoSafe|rt.ComplyTimeSafe, noItem)
+	b.list.Set(rt.StringValue("__index"), rt.FunctionValue(noItem))
 	null := rt.NewTable()
 	toText := rt.NewGoFunction(func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		return c.PushingNext1(t.Runtime, rt.StringValue("null")), nil
@@ -65,6 +77,18 @@ func New(r *rt.Runtime) *Bridge {
 	null.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
 	b.Null = rt.UserDataValue(rt.NewUserData(new(nothing), null))
 	return b
+}
+
+// CheckIndex returns an error for the key 0, which no list has.
+func CheckIndex(k rt.Value) error {
+	n, ok := k.TryInt()
+	if f, isFloat := k.TryFloat(); isFloat {
+		ok, n = f == 0, 0
+	}
+	if ok && n == 0 {
+		return errors.New("a list has no item 0: lists begin at 1")
+	}
+	return nil
 }
 
 // nothing is the value of null. It has a size, so that each has its own address.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
 // call is one call of a function: its arguments, its results and its budget.
@@ -65,17 +67,10 @@ func (c *call) fail(format string, args ...any) error {
 }
 
 // clip shortens a text from outside so that an error stays readable.
-func clip(s string) string { return cut(s, 600) }
+func clip(s string) string { return truncate.Bytes(s, 600, "…") }
 
 // short shortens what an error quotes.
-func short(s string) string { return cut(s, 80) }
-
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func short(s string) string { return truncate.Bytes(s, 80, "…") }
 
 // Arguments, counted from 0; scripts count them from 1.
 

@@ -36,6 +36,8 @@ type Chart struct {
 	Parent *Chart
 	// Grants are the permissions that it asks for.
 	Grants []string
+	// Base is the chart that a file of tests is about, whose globals the file shares; nil for a chart.
+	Base *Chart
 }
 
 // Known is what scripts can use.
@@ -45,6 +47,9 @@ type Known struct {
 	Globals []string
 	// Granted are those that a permission adds, with the permission.
 	Granted map[string]string
+	// Tests are the globals that files of tests have besides, and Expectations the functions of what
+	// expect returns.
+	Tests, Expectations []string
 	// Lua are the tables of Globals that a script may add functions to.
 	Lua []string
 	// Absent are globals of Lua that scripts do not have.

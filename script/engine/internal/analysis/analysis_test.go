@@ -31,7 +31,8 @@ func known() analysis.Known {
 		Granted: map[string]string{"http": "network", "net": "network", "io": "io", "os": "os"},
 		Lua:     []string{"string", "table", "math"},
 		Absent:  []string{"coroutine", "load"},
-		Events:  map[string][]string{},
+		Tests:   []string{"test", "run", "find", "expect"}, Expectations: []string{"equals", "isNil"},
+		Events: map[string][]string{},
 	}
 	for _, f := range modules.Reference() {
 		table, _, _ := strings.Cut(f.Name, ".")
@@ -82,6 +83,34 @@ func script(text string) *analysis.Chart {
 	return c
 }
 
+// TestCheckTests checks files of tests, which share the globals of the chart's scripts.
+func TestCheckTests(t *testing.T) {
+	base := script(`function admin(port) return port + 1 end
+events.on("pre-render", function(ctx) ctx.values.x = admin(1) end)
+test("x", nil)`)
+	tests := &analysis.Chart{Files: map[string]string{"tests/a_test.lua": `test("adds", function()
+  local out = run("install")
+  expect(admin(1)).equals(2)
+  expect(admn(1)).equal(2)
+  expect(out.error)
+  expect(out.values):isNill()
+  require("chart")
+  yaml.decod("a")
+end)
+tset("x")`}, Base: base}
+	want := `chart.lua:3: error: the global test is never set
+tests/a_test.lua:4: error: the global admn is never set; did you mean admin?
+tests/a_test.lua:4: error: expect(...) has no function "equal"; did you mean "equals"?
+tests/a_test.lua:5: warning: expect(...) alone checks nothing; add what holds, such as .equals(...)
+tests/a_test.lua:6: error: expect(...) has no function "isNill"; did you mean "isNil"?
+tests/a_test.lua:8: error: yaml has no field "decod"; did you mean "decode"?
+tests/a_test.lua:10: error: the global tset is never set; did you mean test?
+`
+	if got := findings(base, tests); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"fields of the context", `events.on("pre-render", function(ctx)
@@ -91,6 +120,42 @@ end)`,
 			`chart.lua:2: error: ctx.chart has no field "nme"; did you mean "name"?
 chart.lua:2: error: ctx has no field "vales"; did you mean "values"?
 chart.lua:2: error: ctx has no field "relase"; did you mean "release"?
+`},
+		{"lists begin at 1", `events.on("post-render", function(ctx)
+  local first = ctx.objects[0]
+  print(first, ctx.values.hosts[0].name, ctx.objects[1].spec.ports[-1])
+  local list = {"a", "b"}
+  print(list[0], list[1], ctx.objects[1], ctx.objects[#ctx.objects])
+  ctx.objects[1].spec.ports[0] = { port = 1 }
+  local sparse = {"a"}
+  sparse[0] = "z"
+  print(sparse[0])
+  local other = somewhere(ctx)
+  print(other[0])
+end)
+function somewhere(ctx) return {} end`,
+			`chart.lua:2: error: ctx.objects[0] does not exist: lists begin at 1
+chart.lua:3: error: ctx.values.hosts[0] does not exist: lists begin at 1
+chart.lua:3: error: ctx.objects[...].spec.ports[-1] does not exist: lists begin at 1, and end at their length, #
+chart.lua:5: error: list[0] does not exist: lists begin at 1
+chart.lua:6: error: ctx.objects[...].spec.ports[0] does not exist: lists begin at 1
+`},
+		{"texts and numbers", `events.on("pre-render", function(ctx)
+  local port = tostring(ctx.values.port)
+  if "8080" == 8080 or port == 80 then print(1) end
+  if ctx.release.revision == "1" or ctx.release.name ~= 5 then print(2) end
+  if #ctx.objects == "0" or ctx.release.name .. "x" == 1 then print(3) end
+  if ctx.values.port == 80 or ctx.values.port == "80" or ctx.release.name == "a" or ctx.release.revision == 1 then print(5) end
+  local changed = "1"
+  changed = 1
+  print(changed == 1, 1 == 1 == "x", nil == 1, type(port) == "number")
+end)`,
+			`chart.lua:3: warning: == is always false between a text and a number; did you mean 8080 without quotes?
+chart.lua:3: warning: == is always false between a text and a number; tonumber and tostring convert
+chart.lua:4: warning: == is always false between a number and a text; did you mean 1 without quotes?
+chart.lua:4: warning: ~= is always true between a text and a number; tonumber and tostring convert
+chart.lua:5: warning: == is always false between a number and a text; did you mean 0 without quotes?
+chart.lua:5: warning: == is always false between a text and a number; tonumber and tostring convert
 `},
 		{"aliases", `events.on("pre-render", function(c)
   local chart, release = c.chart, c.release

@@ -75,6 +75,10 @@ func (c *checker) program(p *program) {
 	}
 	for _, call := range p.calls {
 		c.call(call)
+		c.expectation(call)
+	}
+	for _, x := range p.compares {
+		c.comparison(x)
 	}
 	c.unused()
 }
@@ -82,7 +86,7 @@ func (c *checker) program(p *program) {
 // tables returns the shapes of the tables that the chart has, with what its scripts add. A
 // table that they use in ways that are not followed is not among them.
 func (c *checker) tables() map[string]*shape {
-	names := slices.Clone(c.known.Globals)
+	names := c.globalNames()
 	for _, name := range sortedKeys(c.known.Granted) {
 		if slices.Contains(c.p.chart.Grants, c.known.Granted[name]) {
 			names = append(names, name)
@@ -96,7 +100,7 @@ func (c *checker) tables() map[string]*shape {
 	tables := tableShapes(names)
 	for table := range tables {
 		v := c.p.globals[table]
-		if c.p.open || v != nil && len(v.values) > 0 || !slices.Contains(c.known.Globals, table) && c.granted(table) == "" {
+		if c.p.open || v != nil && len(v.values) > 0 || !slices.Contains(c.globalNames(), table) && c.granted(table) == "" {
 			delete(tables, table)
 		}
 	}
@@ -111,6 +115,38 @@ func (c *checker) tables() map[string]*shape {
 		}
 	}
 	return tables
+}
+
+// globalNames returns the names of the globals that the chart's scripts, or tests, have.
+func (c *checker) globalNames() []string {
+	if c.p.chart.Base == nil {
+		return slices.Clone(c.known.Globals)
+	}
+	return slices.Concat(c.known.Globals, c.known.Tests)
+}
+
+// expectation checks a call of expect in a test, or of a function of what it returns.
+func (c *checker) expectation(x *call) {
+	if c.p.chart.Base == nil {
+		return
+	}
+	if x.dropped && calledName(x) == "expect" {
+		c.add(Warning, x.place, "expect(...) alone checks nothing; add what holds, such as .equals(...)")
+		return
+	}
+	of, name := x.target, x.method
+	if i, ok := x.target.(*index); ok && name == "" {
+		of, name = i.of, i.name
+	}
+	made, ok := of.(*call)
+	if !ok || name == "" || calledName(made) != "expect" || slices.Contains(c.known.Expectations, name) {
+		return
+	}
+	meant := c.didYouMean(c.known.Expectations, name)
+	if meant == "" {
+		meant = "; it has " + strings.Join(c.known.Expectations, ", ")
+	}
+	c.add(Error, x.place, "expect(...) has no function %q%s", name, meant)
 }
 
 // granted returns the permission that adds a global, "" if none does.
@@ -175,6 +211,7 @@ func (c *checker) off(call *call) {
 // field checks that a table has a field that is read.
 func (c *checker) field(x *index) {
 	v := c.in.valueOf(x.of)
+	c.position(v, x, x.place)
 	if v.shape == nil || x.name == "" {
 		return
 	}
@@ -212,6 +249,7 @@ func (c *checker) write(w *write) {
 		return
 	}
 	v := c.in.valueOf(w.target.of)
+	c.position(v, w.target, w.place)
 	switch {
 	case v.isContext() && w.target.name != "":
 		if _, ok := c.context.fields[w.target.name]; !ok {

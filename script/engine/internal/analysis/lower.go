@@ -234,28 +234,53 @@ func (l *lowerer) expr(e ast.ExpNode, u use) expression {
 		return l.function(e, u)
 	case ast.String:
 		return &text{place: l.at(e), value: string(e.Val)}
+	case ast.Int:
+		return &number{place: l.at(e), value: float64(e.Val)}
+	case ast.Float:
+		return &number{place: l.at(e), value: e.Val}
 	case ast.TableConstructor:
 		return l.table(e)
 	case *ast.BinOp:
-		l.binary(e)
+		return l.binary(e)
 	case *ast.UnOp:
-		l.expr(e.Operand, use{})
+		return l.unary(e)
 	}
 	return &other{}
 }
 
-func (l *lowerer) binary(e *ast.BinOp) {
-	l.expr(e.Left, use{})
+func (l *lowerer) unary(e *ast.UnOp) expression {
+	x := l.expr(e.Operand, use{})
+	n, isNumber := x.(*number)
+	switch {
+	case e.Op == ops.OpNeg && isNumber:
+		return &number{place: n.place, value: -n.value}
+	case e.Op == ops.OpLen:
+		return &other{numberKind}
+	}
+	return &other{}
+}
+
+func (l *lowerer) binary(e *ast.BinOp) expression {
+	left := l.expr(e.Left, use{})
 	short := e.OpType == ops.OpAnd.Type() || e.OpType == ops.OpOr.Type()
 	if short {
 		l.branches++
 	}
 	for _, r := range e.Right {
-		l.expr(r.Operand, use{})
+		right := l.expr(r.Operand, use{})
+		if r.Op == ops.OpEq || r.Op == ops.OpNeq {
+			l.p.compares = append(l.p.compares, &comparison{place: l.at(e), left: left, right: right,
+				unequal: r.Op == ops.OpNeq})
+		}
+		left = &other{}
 	}
 	if short {
 		l.branches--
 	}
+	if e.OpType == ops.OpConcat.Type() {
+		return &other{textKind}
+	}
+	return &other{}
 }
 
 func (l *lowerer) name(e ast.Name, u use) *identifier {

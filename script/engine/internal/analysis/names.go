@@ -14,9 +14,15 @@ func (c *checker) globals() {
 	if c.p.open || c.foreignOpen || c.inTable[""] {
 		return
 	}
+	base := c.programs[c.p.chart.Base]
+	if base != nil && (base.open || base.incomplete) {
+		return
+	}
+	names := c.globalNames()
 	for _, name := range sortedKeys(c.p.globals) {
 		v := c.p.globals[name]
-		if len(v.values) > 0 || len(v.reads) == 0 || c.foreign[name] || slices.Contains(c.known.Globals, name) ||
+		if len(v.values) > 0 || len(v.reads) == 0 || c.foreign[name] || slices.Contains(names, name) ||
+			base != nil && base.globals[name] != nil && len(base.globals[name].values) > 0 ||
 			slices.Contains(c.p.chart.Grants, c.granted(name)) && c.granted(name) != "" || name == "_ENV" {
 			continue
 		}
@@ -64,12 +70,17 @@ func (c *checker) similar(n *identifier) string {
 		return ""
 	}
 	names := n.scope.visible()
-	for name, v := range c.p.globals {
-		if len(v.values) > 0 {
-			names = append(names, name)
+	for _, p := range []*program{c.p, c.programs[c.p.chart.Base]} {
+		if p == nil {
+			continue
+		}
+		for name, v := range p.globals {
+			if len(v.values) > 0 {
+				names = append(names, name)
+			}
 		}
 	}
-	for _, name := range c.known.Globals {
+	for _, name := range c.globalNames() {
 		if !strings.Contains(name, ".") {
 			names = append(names, name)
 		}
@@ -142,6 +153,9 @@ func (c *checker) loaded() (files map[string]bool, ok bool) {
 
 // resolve returns the chart and the file that a name of a module stands for.
 func resolve(ch *Chart, name string) (*Chart, string) {
+	if ch.Base != nil {
+		ch = ch.Base
+	}
 	if dep, rest, ok := strings.Cut(name, "/"); ok {
 		ch, name = ch.Requires[dep], rest
 	}

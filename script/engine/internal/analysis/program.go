@@ -16,6 +16,7 @@ type program struct {
 	indexes   []*index // that are read
 	writes    []*write
 	calls     []*call
+	compares  []*comparison
 	functions []*function
 	locals    []*variable
 	chunks    map[string]*function // by file
@@ -61,7 +62,7 @@ func (v *variable) single() (origin, bool) {
 	return v.values[0], true
 }
 
-// expression is a *identifier, *index, *call, *function, *text, *table or *other.
+// expression is a *identifier, *index, *call, *function, *text, *number, *table or *other.
 type expression any
 
 type place struct {
@@ -142,8 +143,37 @@ type table struct {
 	named map[string]expression
 }
 
-// other is any other expression.
-type other struct{}
+// number is a constant.
+type number struct {
+	place
+	value float64
+}
+
+// comparison is a == b or a ~= b.
+type comparison struct {
+	place
+	left, right expression
+	unequal     bool
+}
+
+// other is any other expression. kind is that of its value if it is evident.
+type other struct{ kind kind }
+
+// kind is a type of Lua as far as comparisons go.
+type kind int
+
+const (
+	anyKind kind = iota
+	textKind
+	numberKind
+)
+
+func (k kind) String() string {
+	if k == textKind {
+		return "a text"
+	}
+	return "a number"
+}
 
 // scope is the names that are declared in a block.
 type scope struct {

@@ -17,6 +17,8 @@ type shape struct {
 	fields map[string]*shape
 	// items is the shape of the items of a list, and of the values of a table with any keys.
 	items *shape
+	// kinds are those of the fields that are texts or numbers.
+	kinds map[string]kind
 	// may are the fields that a handler of some event may assign.
 	may map[string]bool
 }
@@ -28,7 +30,7 @@ func (s *shape) names() []string { return slices.Sorted(maps.Keys(s.fields)) }
 func contextShape() *shape {
 	classes := map[string]*shape{}
 	for _, c := range scriptapi.Classes() {
-		s := &shape{class: c.Name, may: map[string]bool{}}
+		s := &shape{class: c.Name, may: map[string]bool{}, kinds: map[string]kind{}}
 		if !c.Open {
 			s.fields = map[string]*shape{}
 		}
@@ -38,6 +40,7 @@ func contextShape() *shape {
 		s := classes[c.Name]
 		for _, f := range c.Fields {
 			s.may[f.Name] = f.Mutable
+			s.kinds[f.Name] = map[string]kind{"string": textKind, "integer": numberKind, "number": numberKind}[f.Type]
 			if s.fields == nil {
 				continue
 			}

@@ -36,10 +36,23 @@ func serveKubelet(ctx context.Context, l net.Listener, c kubernetes.Interface) e
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain")
-		_, _ = io.WriteString(w, head(tail(containerLog(pod, container, previous), query.Get("tailLines")), query.Get("limitBytes")))
-		if follow, _ := strconv.ParseBool(query.Get("follow")); follow {
+		log := newPlayedLog(pod, container, containerLog(pod, container, previous))
+		if query.Has("timestamps") || query.Has("sinceTime") {
+			log.since, _ = time.Parse(time.RFC3339, query.Get("sinceTime"))
+			log.timed, _ = strconv.ParseBool(query.Get("timestamps"))
+		}
+		follow, _ := strconv.ParseBool(query.Get("follow"))
+		written := log.until(time.Now())
+		for more := written; more != "" && (!follow || query.Has("tailLines")); {
+			more = log.until(time.Now())
+			written += more
+		}
+		_, _ = io.WriteString(w, head(tail(written, query.Get("tailLines")), query.Get("limitBytes")))
+		if follow {
 			_ = http.NewResponseController(w).Flush()
-			waitForEnd(r.Context(), c, pod)
+			ctx, cancel := context.WithCancel(r.Context())
+			go func() { waitForEnd(ctx, c, pod, container); cancel() }()
+			log.play(ctx, w)
 		}
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
@@ -132,8 +145,77 @@ func tail(text, lines string) string {
 	return strings.Join(all[len(all)-n:], "") + "\n"
 }
 
-// waitForEnd returns when the pod has finished or is gone.
-func waitForEnd(ctx context.Context, c kubernetes.Interface, pod *corev1.Pod) {
+// playedLog is a log whose lines are written one after the other from the start of the container
+// on, as the annotations logs-every and logs-repeat say.
+type playedLog struct {
+	lines  []string
+	repeat int
+	begun  time.Time
+	every  time.Duration
+	next   int
+	since  time.Time
+	timed  bool
+}
+
+func newPlayedLog(pod *corev1.Pod, container, text string) *playedLog {
+	l := &playedLog{repeat: 1, begun: pod.CreationTimestamp.Time, lines: strings.SplitAfter(text, "\n")}
+	l.lines = l.lines[:len(l.lines)-1] // the text ends with a newline, or is empty
+	status := statusOf(pod, container)
+	switch {
+	case status.State.Running != nil:
+		l.begun = status.State.Running.StartedAt.Time
+	case status.State.Terminated != nil && !status.State.Terminated.StartedAt.IsZero():
+		l.begun = status.State.Terminated.StartedAt.Time
+	}
+	l.every, _ = time.ParseDuration(pod.Annotations[prefix+"logs-every"])
+	if n, err := strconv.Atoi(pod.Annotations[prefix+"logs-repeat"]); err == nil {
+		l.repeat = n
+	}
+	return l
+}
+
+// at returns the time of a line.
+func (l *playedLog) at(line int) time.Time {
+	return l.begun.Add(time.Duration(line) * max(l.every, time.Microsecond))
+}
+
+// maxWritten is the size from which the rest of what is written at once is left for the next call.
+const maxWritten = 256 << 10
+
+// until returns the lines that are written by now and were not returned before, or some of them.
+func (l *playedLog) until(now time.Time) string {
+	var out strings.Builder
+	for ; out.Len() < maxWritten && l.next < len(l.lines)*l.repeat && (l.every <= 0 || !l.at(l.next).After(now)); l.next++ {
+		if l.at(l.next).Before(l.since) {
+			continue
+		}
+		if l.timed {
+			out.WriteString(l.at(l.next).UTC().Format("2006-01-02T15:04:05.000000000Z "))
+		}
+		out.WriteString(l.lines[l.next%len(l.lines)])
+	}
+	return out.String()
+}
+
+// play writes the lines that follow, until ctx ends.
+func (l *playedLog) play(ctx context.Context, w http.ResponseWriter) {
+	for {
+		for text := l.until(time.Now()); text != "" && ctx.Err() == nil; text = l.until(time.Now()) {
+			if _, err := io.WriteString(w, text); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// waitForEnd returns when the container has ended or the pod is gone.
+func waitForEnd(ctx context.Context, c kubernetes.Interface, pod *corev1.Pod, container string) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -142,6 +224,9 @@ func waitForEnd(ctx context.Context, c kubernetes.Interface, pod *corev1.Pod) {
 		}
 		current, err := c.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		if err != nil || current.UID != pod.UID || current.Status.Phase == corev1.PodSucceeded || current.Status.Phase == corev1.PodFailed {
+			return
+		}
+		if s := statusOf(current, container); s != nil && s.State.Running == nil {
 			return
 		}
 	}

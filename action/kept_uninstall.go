@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/planfile"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Change returns what Run would do with each object, and as [Change.Kept] a plan that [Apply] can
+// apply later. It reads the objects and writes nothing. Errors are those of [Uninstall.Plan] and of
+// reading the cluster.
+func (u Uninstall) Change(ctx context.Context, req UninstallRequest) (*Change, error) {
+	return u.operation(req).change(ctx)
+}
+
+func (w *uninstallOperation) change(ctx context.Context) (*Change, error) {
+	if err := w.require("uninstall"); err != nil {
+		return nil, err
+	}
+	if err := w.makePlan(ctx); err != nil {
+		return nil, err
+	}
+	doc, err := w.document(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rel := w.out.Release
+	to := &release.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Hooks: rel.Hooks}
+	change, err := newChange(rel, to, w.steps, nil)
+	if err != nil {
+		return nil, err
+	}
+	change.Kept = doc
+	return change, nil
+}
+
+// planHeld compares a plan with what the uninstall would do now, unless it is planned anew.
+func (u Uninstall) planHeld(ctx context.Context, doc *planfile.Document, rebase bool) (*Change, error) {
+	w := u.operation(uninstallRequest(doc))
+	change, err := w.change(ctx)
+	if err != nil || rebase {
+		return change, err
+	}
+	return change, newStaleError(doc, doc.Differences(change.Kept))
+}
+
+// runHeld uninstalls a release exactly as the plan says.
+func (u Uninstall) runHeld(ctx context.Context, doc *planfile.Document) (*Uninstalled, error) {
+	w := u.operation(uninstallRequest(doc))
+	w.held = doc
+	return w.lockAndRun(ctx)
+}
+
+func uninstallRequest(doc *planfile.Document) UninstallRequest {
+	o := doc.Options
+	return UninstallRequest{
+		Name: doc.Release.Name, KeepHistory: o.KeepHistory, Description: o.Description, Cascade: apply.Cascade(o.Cascade),
+		Wait: o.Wait, Timeout: o.Timeout, GiveUpAfter: o.GiveUpAfter, NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
+	}
+}
+
+// checkHeld returns a [*StaleError] if the uninstall would do something else than the plan to hold
+// to.
+func (w *uninstallOperation) checkHeld(ctx context.Context) error {
+	if w.held == nil {
+		return nil
+	}
+	now, err := w.document(ctx)
+	if err != nil {
+		return err
+	}
+	w.steps.Exact = true
+	return newStaleError(w.held, w.held.Differences(now))
+}
+
+// document sets the steps of the uninstall, and returns its plan.
+func (w *uninstallOperation) document(ctx context.Context) (*planfile.Document, error) {
+	rel := w.out.Release
+	doc := newDocument(w.Config, planfile.Uninstall, rel, w.history)
+	doc.Release.Target, doc.Options = 0, uninstallOptions(w.req)
+	w.steps = &plan.Plan{}
+	if rel.Info.Status == release.Uninstalled { // only its history is left
+		return doc, nil
+	}
+	if err := w.planSteps(ctx); err != nil {
+		return nil, err
+	}
+	digest := planfile.NewDigester(doc.Release)
+	for _, s := range w.steps.Steps {
+		doc.Objects = append(doc.Objects, planfile.NewObject(s, digest.Secret))
+	}
+	if w.req.NoHooks {
+		return doc, nil
+	}
+	events := []release.HookEvent{release.PreDelete, release.PostDelete}
+	var err error
+	doc.Hooks, err = keptHooks(rel, hooksAt(rel, events...), events)
+	return doc, err
+}
+
+// planSteps sets the steps: the objects that exist are deleted if they belong to the release, and
+// those with the policy in the manifest are kept.
+func (w *uninstallOperation) planSteps(ctx context.Context) error {
+	rel := w.out.Release
+	owner := kube.Owner{Release: rel.Name, Namespace: rel.Namespace}
+	var err error
+	w.steps, err = w.Cluster.Plan(ctx, apply.Request{
+		Owner: owner, Old: [][]*manifest.Object{w.out.Deleted}, ReportConflicts: w.held == nil,
+	})
+	if err != nil {
+		return err
+	}
+	w.steps.Cascade = string(w.req.Cascade)
+	for i := range w.steps.Steps {
+		// The annotation of the live object keeps an object that a chart drops; only that of the
+		// manifest keeps one of a release that is uninstalled.
+		if s := &w.steps.Steps[i]; s.Action == plan.Keep && strings.HasPrefix(s.Reason, keepPolicy) && isOwned(s.Live, owner) {
+			s.Action, s.Reason, s.After = plan.Delete, "", nil
+		}
+	}
+	for _, o := range w.out.Kept {
+		w.steps.Steps = append(w.steps.Steps, plan.Step{
+			Item: plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, rel.Namespace),
+				Name: o.Name}, Source: o.Source, Former: o},
+			Action: plan.Keep, Reason: keepPolicy + ": keep",
+		})
+	}
+	return nil
+}
+
+// isOwned reports whether a live object has the ownership labels of a release.
+func isOwned(live map[string]any, owner kube.Owner) bool {
+	meta, _ := live["metadata"].(map[string]any)
+	labels, _ := meta["labels"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	return labels["app.kubernetes.io/managed-by"] == "Helm" && annotations["meta.helm.sh/release-name"] == owner.Release &&
+		annotations["meta.helm.sh/release-namespace"] == owner.Namespace
+}
+
+// deleteBatch deletes objects: with a plan to hold to exactly those of its steps, by their UIDs.
+func (w *uninstallOperation) deleteBatch(ctx context.Context, batch []*manifest.Object, owner kube.Owner,
+	cascade apply.Cascade) error {
+	if w.held == nil {
+		return w.Cluster.Delete(ctx, batch, owner, cascade)
+	}
+	steps := map[string]plan.Step{}
+	for _, s := range w.steps.Steps {
+		steps[stepKey(s.APIVersion, s.Kind, s.Namespace, s.Name)] = s
+	}
+	var due []plan.Step
+	for _, o := range batch {
+		s, ok := steps[stepKey(o.APIVersion, o.Kind, orText(o.Namespace, owner.Namespace), o.Name)]
+		if !ok {
+			s, ok = steps[stepKey(o.APIVersion, o.Kind, "", o.Name)] // cluster-scoped
+		}
+		if ok {
+			due = append(due, s)
+		}
+	}
+	return w.Cluster.Execute(ctx, w.steps, due)
+}
+
+// stepKey identifies an object whatever the version of its API.
+func stepKey(apiVersion, kind, namespace, name string) string {
+	group, _, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		group = ""
+	}
+	return strings.Join([]string{group, kind, namespace, name}, "\x00")
+}
