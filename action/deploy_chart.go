@@ -59,6 +59,7 @@ func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolve
 		subNotes:   req.SubchartNotes,
 		preview:    d.preview,
 		check:      valueCheck{req.ValueCheck, req.Chart, req.Values},
+		patches:    req.PatchOptions,
 	})
 	if err != nil {
 		return err

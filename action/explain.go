@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan/patch"
 )
 
 // An Explanation says where the lines of rendered objects come from, and the values in them.
@@ -22,6 +23,8 @@ type Explanation struct {
 	lines   map[document][]Line
 	// objects are those that the handlers of the next event are given.
 	objects []*manifest.Object
+	// patch is the patch that is being applied.
+	patch *patch.Patch
 }
 
 // Line is where a line comes from: a template, or a script or program that has made or changed it.
@@ -39,6 +42,14 @@ type Author struct {
 	// File and Line are the place in the script, or zero.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
+}
+
+// Verb returns how the author has made the line: "set by", or "changed by patch" for the file of a patch.
+func (a *Author) Verb() string {
+	if a.Name == string(event.Patches) {
+		return "changed by patch"
+	}
+	return "set by"
 }
 
 // document identifies the text of an object.
@@ -95,7 +106,7 @@ func newExplanation(r *rendering, req TemplateRequest) (*Explanation, error) {
 	e := &Explanation{chart: r.resolved.Chart, origins: origins, lines: map[document][]Line{}}
 	r.events.Watch(func(s event.Step, ev event.Event) {
 		updateOrigins(origins, s, ev)
-		if !s.Core || s.Owner == string(event.PostRenderer) {
+		if !s.Core || s.Owner == string(event.PostRenderer) || s.Owner == string(event.Patches) {
 			e.update(s, ev)
 		}
 	})
@@ -152,6 +163,9 @@ func (e *Explanation) update(s event.Step, ev event.Event) {
 		return
 	}
 	place := newScriptPlace(s, data.Chart)
+	if s.Core && s.Owner == string(event.Patches) {
+		place = scriptPlace{name: s.Owner, file: e.patch.File, line: e.patch.Line, patch: e.patch}
+	}
 	for _, o := range data.Objects {
 		id := document{o.Source, o.Raw}
 		if _, known := e.lines[id]; known {

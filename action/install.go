@@ -81,6 +81,7 @@ type DeployRequest struct {
 	// MaxHistory is the number of revisions to keep, or 0 for all.
 	MaxHistory int
 	TemplateHistory
+	PatchOptions
 }
 
 const defaultTimeout = 5 * time.Minute
@@ -111,6 +112,7 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 		return nil, nil, err
 	}
 	change, err := newChange(nil, w.release, w.plan, crds)
+	change.Patched = w.rendered.patched
 	if err == nil {
 		change.Kept, err = w.keptDocument()
 	}
@@ -139,6 +141,7 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 //
 //   - of the request: [*ConfigError], [*RequestError], [*NamespaceError], [*ApplyOptionsError],
 //     [ErrNoName], [*NameInUseError]
+//   - of patches: [*patch.SyntaxError], [*patch.NoTargetError], [*patch.ApplyError]
 //   - of the chart and its values: [*LibraryError], [*MissingDependenciesError],
 //     [*KubeVersionError], [*schema.Error], [*engine.Error], [*manifest.SyntaxError]
 //   - before anything is written: [*apply.ConflictError], [*apply.ValidationError],
@@ -167,7 +170,7 @@ func (w *installOperation) prepare(ctx context.Context) error {
 	}
 	w.release = w.newRelease(recorded)
 	w.release.Lists = resolved.Lists.Record(resolved.Values, w.release.Config)
-	if err := w.recordOrigins(); err != nil {
+	if err := errors.Join(w.recordOrigins(), w.recordPatches(w.req.PatchOptions)); err != nil {
 		return err
 	}
 	return w.persist(w.rendered.Chart)

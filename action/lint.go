@@ -84,6 +84,7 @@ type LintRequest struct {
 	// Policies are evaluated in addition to those in the chart's policies/.
 	Policies []lint.PolicyFile
 	ValueCheck
+	PatchOptions
 }
 
 // lintRelease is the name of the rendered release, the same as Helm's.

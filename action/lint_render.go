@@ -277,10 +277,6 @@ func (w *linter) postRender(ctx context.Context, pre *event.PreRender, files []e
 	if err != nil {
 		return own, nil
 	}
-	if w.events == nil {
-		w.checkDuplicates(pre.Chart, files, objects)
-		return own, nil
-	}
 	before := bySource(objects)
 	objects = append(objects, pre.Objects...)
 	manifest.SortInstall(objects)
@@ -289,6 +285,7 @@ func (w *linter) postRender(ctx context.Context, pre *event.PreRender, files []e
 	if err := w.events.Emit(ctx, post); err != nil {
 		return own, w.handlerError(ctx, err)
 	}
+	post.Objects = w.patch(pre.Chart, post.Objects)
 	own = withHandlerChanges(pre.Chart, own, before, bySource(post.Objects))
 	manifest.SortInstall(post.Objects)
 	w.checkDuplicates(pre.Chart, files, post.Objects)

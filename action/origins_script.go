@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/plan/patch"
 )
 
 // ExplainValues computes the values of req.Chart like [Template.Values], and returns where each of
@@ -68,6 +69,8 @@ type scriptPlace struct {
 	file string // its path in the tree of charts, or ""
 	line int
 	text string // of the file
+	// patch is set for a patch instead of a script.
+	patch *patch.Patch
 }
 
 func newScriptPlace(s event.Step, root *chart.Chart) scriptPlace {
@@ -93,6 +96,9 @@ func newScriptPlace(s event.Step, root *chart.Chart) scriptPlace {
 // names most of the others and least else. If there is none, it looks for an assignment to a table above the value, and
 // returns the line of the handler if there is none either.
 func (p scriptPlace) assignment(keys []string) int {
+	if p.patch != nil {
+		return p.patch.LineOf(keys[len(keys)-1])
+	}
 	if p.text == "" {
 		return p.line
 	}

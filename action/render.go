@@ -39,12 +39,16 @@ type Rendered struct {
 	files       []engine.File
 	moves       []plan.Move
 	explanation *Explanation
+	patched     []Patched
 	// payload is the payload of the next event. Its Objects include hooks.
 	payload event.Payload
 }
 
 // Explanation returns where the lines of r come from, or nil if the request did not ask for it.
 func (r *Rendered) Explanation() *Explanation { return r.explanation }
+
+// Patched returns what patches have changed, in their order.
+func (r *Rendered) Patched() []Patched { return r.patched }
 
 // rendering renders a chart, with the events from chart-loaded to post-render. All operations
 // that render use it.
@@ -66,6 +70,7 @@ type rendering struct {
 	// explanation is nil unless it is asked for.
 	explanation *Explanation
 	coverage    *engine.Coverage // nil records nothing
+	patches     PatchOptions
 }
 
 // resolveValues merges the user's values over the chart's, removes disabled dependencies, and
@@ -124,13 +129,17 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	if err := r.events.Emit(ctx, post); err != nil {
 		return nil, err
 	}
+	patched, err := r.patch(ctx, post)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.postRender(ctx, post); err != nil {
 		return nil, err
 	}
 	r.warnOfHooks(post.Objects)
 	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values, files: out.Files,
-		explanation: r.explanation,
-		Notes:       joinNotes(pre.Chart, out.Notes, r.subNotes)}
+		explanation: r.explanation, patched: patched,
+		Notes: joinNotes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
 	if names != nil {
 		rendered.moves = names.moves

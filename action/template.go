@@ -36,6 +36,7 @@ type TemplateRequest struct {
 	// several times as long.
 	Explain bool
 	ValueCheck
+	PatchOptions
 }
 
 // Run renders req.Chart. Errors are a [*RequestError], those of the chart and its values of
@@ -98,6 +99,7 @@ func (t Template) rendering(ctx context.Context, req TemplateRequest) (*renderin
 		skipSchema:   req.SkipSchema,
 		subNotes:     req.SubchartNotes,
 		check:        valueCheck{req.ValueCheck, req.Chart, req.Values},
+		patches:      req.PatchOptions,
 	}, nil
 }
 

@@ -67,6 +67,7 @@ func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Render
 		return nil, nil, err
 	}
 	change, err := newChange(w.history.current(), w.release, w.plan, crds)
+	change.Patched = w.rendered.patched
 	if err == nil {
 		change.Kept, err = w.keptDocument()
 	}
@@ -94,6 +95,9 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := w.reusePatches(history.current()); err != nil {
+		return err
+	}
 	resolved, err := resolveValues(c, vals, w.config.Progress)
 	if err != nil {
 		return err
@@ -104,7 +108,7 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 	}
 	w.release = w.newRelease(recorded, vals)
 	w.release.Lists = resolved.Lists.Record(resolved.Values, vals)
-	if err := w.recordOrigins(c, history.current()); err != nil {
+	if err := errors.Join(w.recordOrigins(c, history.current()), w.recordPatches(w.req.PatchOptions)); err != nil {
 		return err
 	}
 	return w.persist(w.rendered.Chart)
@@ -324,6 +328,8 @@ type Change struct {
 	CRDs *plan.Plan
 	// Hooks are the changes to the release's hooks, compared by text.
 	Hooks []plan.Step
+	// Patched are the changes of rendered objects that patches have made; nil for records.
+	Patched []Patched
 	// Stored reports whether two records were compared, instead of an operation planned.
 	Stored bool
 	// Kept is the plan for [Apply], or nil if the request does not ask for it ([Preview.Keep]).

@@ -29,6 +29,7 @@ type workload struct {
 	// args are the command's arguments; before and after, which may be nil, run before and after it
 	// and are not measured.
 	args          []string
+	own           []string // more arguments, which Helm does not have
 	before, after []string
 	// setup and teardown run once for each binary, before and after all its runs.
 	setup, teardown []string
@@ -190,9 +191,10 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	var as, bs []sample
 	sides := []struct {
 		bin, namespace string
+		own            []string
 		unchanged      bool
 		into           *[]sample
-	}{{ours, "bench-ours", l.unchanged, &as}, {helm, "bench-helm", false, &bs}}
+	}{{ours, "bench-ours", l.own, l.unchanged, &as}, {helm, "bench-helm", nil, false, &bs}}
 	if l.alone {
 		sides = sides[:1]
 	}
@@ -209,7 +211,7 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 			w := l
 			w.args, w.before, w.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1),
 				fill(l.after, side.namespace, i+1)
-			w.unchanged = side.unchanged
+			w.args, w.unchanged = append(w.args, side.own...), side.unchanged
 			s, err := measure(w, side.bin, dir, side.namespace)
 			if err != nil {
 				return a, b, err

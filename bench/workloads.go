@@ -25,6 +25,12 @@ func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	}
 	list = append(list, workload{name: "template a small chart, as helm create makes it",
 		args: []string{"template", "rel", small}})
+	patches := filepath.Join(dir, "patches.yaml")
+	if err := os.WriteFile(patches, []byte(twentyPatches()), 0o644); err != nil {
+		return nil, err
+	}
+	list = append(list, workload{name: "the same with 20 patches, Helm without", args: []string{"template", "rel", small},
+		own: []string{"--patch", patches}})
 	for _, u := range []struct {
 		services int
 		library  bool
@@ -180,6 +186,18 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 {{- end }}
 `, n/4, n*5/32),
 	})
+}
+
+// twentyPatches returns patches of the chart that helm create makes.
+func twentyPatches() string {
+	var b strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&b, "- target: {kind: Deployment}\n  patch: |-\n    spec:\n      template:\n        metadata:\n"+
+			"          annotations:\n            a%d: b\n", i)
+		fmt.Fprintf(&b, "- target: {kind: Service}\n  patch: |-\n    - op: add\n      path: /metadata/labels/l%d\n"+
+			"      value: b\n", i)
+	}
+	return b.String()
 }
 
 // largest returns the chart of the corpus with the largest output of Helm, or "" if there is no

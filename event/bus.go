@@ -35,6 +35,8 @@ const (
 	Rendering CoreHandler = "template rendering"
 	// Parsing parses the rendered text into objects.
 	Parsing CoreHandler = "object parsing"
+	// Patches changes the objects by patches of the charts and the user.
+	Patches CoreHandler = "patch"
 	// PostRenderer pipes the objects through an external program.
 	PostRenderer CoreHandler = "post-renderer"
 	// ObjectValidation separates hooks from objects, and rejects objects that are
@@ -147,6 +149,17 @@ func (b *Bus) Watch(fn func(Step, Event)) {
 	b.observer.watch = fn
 }
 
+// Observed reports whether a function is called after each handler.
+func (b *Bus) Observed() bool {
+	var o observer
+	for bus := b; bus != nil; bus = bus.parent {
+		bus.mu.RLock()
+		o = bus.observe(o)
+		bus.mu.RUnlock()
+	}
+	return o.trace != nil || o.watch != nil
+}
+
 // observe adds the functions of b that o lacks.
 func (b *Bus) observe(o observer) observer {
 	if o.trace == nil {
@@ -242,6 +255,13 @@ func (b *Bus) Emit(ctx context.Context, e Event) error {
 // HandleCore runs fn as the core handler who of e, traced like other handlers. It returns an
 // error of fn as a [*HandlerError]. b may be nil.
 func (b *Bus) HandleCore(ctx context.Context, e Event, who CoreHandler, fn func(context.Context) error) error {
+	return b.HandleCoreAt(ctx, e, who, "", fn)
+}
+
+// HandleCoreAt is HandleCore for what the core does on behalf of a file: where is the position in it, the
+// Where of the [Step].
+func (b *Bus) HandleCoreAt(ctx context.Context, e Event, who CoreHandler, where string,
+	fn func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -251,7 +271,8 @@ func (b *Bus) HandleCore(ctx context.Context, e Event, who CoreHandler, fn func(
 		o = bus.observe(o)
 		bus.mu.RUnlock()
 	}
-	h := handler{Handler: Handler{Owner: string(who), Handle: func(ctx context.Context, _ Event) error { return fn(ctx) }}}
+	h := handler{Handler: Handler{Owner: string(who), Where: where,
+		Handle: func(ctx context.Context, _ Event) error { return fn(ctx) }}}
 	return run(ctx, h, e, o, true)
 }
 

@@ -151,17 +151,28 @@ func describe(v any) string {
 	return "a number"
 }
 
+// Decode decodes a YAML document of any type, as [Object.Map] decodes objects. It returns nil for a
+// document of only comments. An error is a [*SyntaxError].
+func Decode(source, text string) (any, error) {
+	v, ok := yaml.Quick(text, nil)
+	if ok {
+		return v, nil
+	}
+	if err := yaml.UnmarshalV2([]byte(text), &v); err != nil {
+		return nil, located(yamlProblem(err), source, text, 1)
+	}
+	v, err := plainValue(v)
+	if err != nil {
+		return nil, located(err, source, text, 1)
+	}
+	return v, nil
+}
+
 // decodeMap decodes a whole document.
 func decodeMap(source, raw string) (map[string]any, error) {
-	v, ok := yaml.Quick(raw, nil)
-	if !ok {
-		if err := yaml.UnmarshalV2([]byte(raw), &v); err != nil {
-			return nil, located(yamlProblem(err), source, raw, 1)
-		}
-		var err error
-		if v, err = plainValue(v); err != nil {
-			return nil, located(err, source, raw, 1)
-		}
+	v, err := Decode(source, raw)
+	if err != nil {
+		return nil, err
 	}
 	switch v := v.(type) {
 	case nil:

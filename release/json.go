@@ -20,6 +20,7 @@ const (
 	keyValueOrigins     = "origins"
 	keyLists            = "lists"
 	keyTransfer         = "transfer"
+	keyPatches          = "patches"
 	keyCompleted        = "completed" // in info
 )
 
@@ -71,6 +72,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if r.Transfer != nil {
 		o.value(keyTransfer, r.Transfer)
+	}
+	if r.Patches != nil {
+		o.raw(keyPatches, r.Patches)
 	}
 	if r.Moved != nil {
 		o.raw(keyMoved, r.Moved)
@@ -135,6 +139,11 @@ func (r *Release) read(data []byte) error {
 			return nil
 		case keyTransfer:
 			return json.Unmarshal(value, &r.Transfer)
+		case keyPatches:
+			if !isNull(value) {
+				r.Patches = value
+			}
+			return nil
 		case keyDefinitions:
 			if !isNull(value) {
 				r.Definitions = value

@@ -108,6 +108,9 @@ type Release struct {
 	// Transfer is the journal of an operation that changes which release objects belong to, or
 	// nil. The key is "transfer"; Helm ignores it.
 	Transfer *Transfer
+	// Patches are the user's patches of the objects (package plan/patch's Files as JSON), or nil if
+	// there are none. The key is "patches"; Helm ignores it.
+	Patches json.RawMessage
 	// Moved are the objects that have moved since the revision before (package plan's MovedObjects
 	// as JSON), or nil if there are none. The key is "moved"; Helm ignores it.
 	Moved json.RawMessage

@@ -13,7 +13,7 @@ import (
 // objects (see parts.go) is created with this one first. It remains only if the client dies
 // before the other objects are written, and then nothing has been applied yet. It omits all of
 // the chart but its metadata, with the origins of values, then the notes, then the manifest and
-// the hooks, then the values.
+// the hooks, then the values and the patches.
 func abridge(r Record, limit int) ([]byte, error) {
 	rel, err := release.Decode(r.Data)
 	if err != nil {
@@ -27,7 +27,7 @@ func abridge(r Record, limit int) ([]byte, error) {
 		func() { rel.SetChart(&chart.Chart{Metadata: meta}); rel.ValueOrigins = nil },
 		func() { rel.Info.Notes = "" },
 		func() { rel.Manifest, rel.Hooks = "", nil },
-		func() { rel.Config = nil },
+		func() { rel.Config, rel.Patches = nil, nil },
 	} {
 		omit()
 		text, err := release.Encode(rel)

@@ -71,6 +71,7 @@ var commandUses = map[string]struct {
 	"get manifest":          {cluster, "a"},
 	"get metadata":          {cluster, "a"},
 	"get notes":             {cluster, "a"},
+	"get patches":           {cluster, "a"},
 	"get values":            {cluster, "a"},
 	"dag":                   {namespace, "chart"},
 	"graph chart":           {offline, "chart"},

@@ -107,7 +107,8 @@ var unlisted = []string{
 	"nosuch.gpg: no such file or directory", "nosuch.tgz: no such file or directory", "nosuch: no such file or directory",
 	"open nosuch.yaml: no such file or directory", "open nosuch: no such file or directory",
 	"internal/cmdutil.UsageError", "storage.DatabaseError", "registry.ConnectError", "action.NamespaceError",
-	"kube/wait.PendingError", "action.WaitError", "chart/unittest/suites.Error", "chart/unittest/suites.yamlError", // the words are those of what has ended
+	"kube/wait.PendingError", "action.WaitError", "chart/unittest/suites.Error", "chart/unittest/suites.yamlError",
+	"plan/patch.SyntaxError", // the words are those of what has ended
 }
 
 // programTexts returns the texts in the source of the program. Texts that are joined are one, and what is

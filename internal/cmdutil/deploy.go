@@ -23,6 +23,7 @@ type DeployFlags struct {
 	Apply   ApplyFlags
 	Chart   ChartFlags
 	Scripts ScriptFlags
+	Patches PatchFlags
 
 	Description     string
 	Labels          map[string]string
@@ -54,6 +55,7 @@ func (d *DeployFlags) Bind(cmd *cobra.Command, f *Factory) {
 	d.Chart.Bind(cmd, f)
 	d.Chart.BindUpdate(fs, &d.Scripts)
 	d.Scripts.Bind(fs)
+	d.Patches.Bind(fs)
 	d.postRender.Bind(fs)
 	fs.StringVar(&d.Description, "description", "", "description of this revision in the release's history")
 	StringToStringVarP(fs, &d.Labels, "labels", "l", "labels of the release record: key=value,key=value")
@@ -121,6 +123,9 @@ func (d *DeployFlags) Load(ctx context.Context, f *Factory, ref string) (*chart.
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := d.Patches.Load(ctx, f); err != nil {
+		return nil, nil, err
+	}
 	if c.Metadata.Deprecated {
 		fmt.Fprintln(f.Err, "Warning: this chart is deprecated")
 	}
@@ -144,7 +149,7 @@ func (d *DeployFlags) Request(ctx context.Context, f *Factory, c *chart.Chart, v
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes, NoHooks: d.NoHooks,
 		WaitOptions: d.Wait.WaitOptions(), ApplyOptions: d.Apply.ApplyOptions(), ServerDryRun: d.DryRun == DryRunServer,
 		CleanupOnFail: d.CleanupOnFail, Atomic: d.Atomic, UndoCancelled: true, // a second interrupt ends it
-		ValueCheck: d.Values.Check(ctx, f),
+		ValueCheck: d.Values.Check(ctx, f), PatchOptions: d.Patches.Options(),
 	}
 	if d.EnableDNS {
 		req.LookupHost = f.LookupHost
@@ -190,6 +195,8 @@ func (d *DeployFlags) config(f *Factory) (*action.Config, error) {
 // ReuseFlags are the flags that say which values of the last revision an upgrade keeps.
 type ReuseFlags struct {
 	reuse, reset, resetThenReuse bool
+	// ResetPatches is set if the patches of the last revision are not kept.
+	ResetPatches bool
 }
 
 // Bind registers the flags.
@@ -199,6 +206,8 @@ func (r *ReuseFlags) Bind(fs *pflag.FlagSet) {
 	fs.BoolVar(&r.reset, "reset-values", false, "discard the values of the last revision")
 	fs.BoolVar(&r.resetThenReuse, "reset-then-reuse-values", false,
 		"reset to the new chart's defaults, then merge in the user values of the last revision and new ones")
+	fs.BoolVar(&r.ResetPatches, "reset-patches", false,
+		"discard the patches of the last revision, which otherwise are kept as its values are")
 }
 
 // Reuse returns the policy that the flags select; --reset-values overrides the others.

@@ -35,7 +35,7 @@ var layers = []layer{
 		"internal/markdown", "internal/pager", "internal/yamlpath"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"script/wire", "chart/unused", "internal/policyfiles", "chart/readme", "chart/unittest",
-		"chart/unittest/coverage"}},
+		"chart/unittest/coverage", "plan/patch"}},
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
 		"plugin/postrender",

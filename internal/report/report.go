@@ -56,7 +56,7 @@ func (v View) Write(s term.Streams, f output.Format, rel *release.Release) error
 func shown(rel *release.Release, withoutChart bool) *release.Release {
 	out := rel.Clone()
 	out.Info.Completed = time.Time{}
-	out.ValueOrigins, out.Lists = nil, nil
+	out.ValueOrigins, out.Lists, out.Patches = nil, nil, nil
 	if withoutChart {
 		out.SetChart(nil)
 	}

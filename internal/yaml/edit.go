@@ -34,27 +34,29 @@ func Edit(raw string, want map[string]any, rules Rules) (string, error) {
 	if raw != "" && !strings.HasSuffix(text, "\n") {
 		text, unended = raw+"\n", true
 	}
-	holds := func(text string) bool {
+	decoded := func(text string) map[string]any { // nil if it cannot be decoded
 		got, err := rules.Decode(text)
 		if err != nil {
-			return false
+			return nil
 		}
-		m, err := normalize(got, rules.Values)
-		return err == nil && sameValue(m, goal, rules.Values)
+		m, _ := normalize(got, rules.Values)
+		return m
 	}
-	if holds(text) {
+	holds := func(m map[string]any) bool { return m != nil && sameValue(m, goal, rules.Values) }
+	old := decoded(text)
+	if holds(old) {
 		return raw, nil
 	}
 	for _, out := range []func() (string, bool){
-		func() (string, bool) { return rewrite(text, goal, rules, false) },
-		func() (string, bool) { return rewrite(text, goal, rules, true) },
+		func() (string, bool) { return rewrite(text, old, goal, rules, false) },
+		func() (string, bool) { return rewrite(text, old, goal, rules, true) },
 		func() (string, bool) { return headComments(text) + encodeAll(goal, rules), true },
 		func() (string, bool) { return encodeAll(goal, rules), true },
 	} {
-		if next, ok := out(); ok && holds(next) {
+		if next, ok := out(); ok && holds(decoded(next)) {
 			// Parsers add a missing line feed after the last line unless that is empty, so
 			// it stays if it is part of a block scalar.
-			if bare := withoutEnd(next); unended && (!strings.HasSuffix(bare, "\n") || holds(bare)) {
+			if bare := withoutEnd(next); unended && (!strings.HasSuffix(bare, "\n") || holds(decoded(bare))) {
 				return bare, nil
 			}
 			return next, nil
@@ -85,18 +87,14 @@ func headComments(text string) string {
 	return text[:pos]
 }
 
-// rewrite edits text. If whole is set, it rewrites every top-level value that changes. It
-// reports false if it cannot edit the text.
-func rewrite(text string, goal map[string]any, rules Rules, whole bool) (string, bool) {
+// rewrite edits text, whose content is old; nil is content that cannot be decoded. If whole is set, it
+// rewrites every top-level value that changes. It reports false if it cannot edit the text.
+func rewrite(text string, old, goal map[string]any, rules Rules, whole bool) (string, bool) {
+	if old == nil {
+		return "", false
+	}
 	top, step, dashes, err := outline(text)
 	if err != nil {
-		return "", false
-	}
-	old, err := rules.Decode(text)
-	if err != nil {
-		return "", false
-	}
-	if old, err = normalize(old, rules.Values); err != nil {
 		return "", false
 	}
 	x := &editor{text: text, readable: readable{rules.Values}, step: step, dashes: dashes, whole: whole, feed: "\n"}

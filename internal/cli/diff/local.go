@@ -18,6 +18,7 @@ type localFlags struct {
 	show
 	cmdutil.ValueFlags
 	cmdutil.ScriptFlags
+	patches     cmdutil.PatchFlags
 	postRender  cmdutil.PostRenderFlags
 	release     string
 	includeCRDs bool
@@ -50,6 +51,7 @@ output. No cluster is needed.`,
 	fs := cmd.Flags()
 	f.ValueFlags.Bind(fs)
 	f.ScriptFlags.Bind(fs)
+	f.patches.Bind(fs)
 	f.postRender.Bind(fs)
 	fs.StringVar(&f.release, "release", "release", "name of the release to render for")
 	fs.BoolVar(&f.includeCRDs, "include-crds", false, "compare the CRDs in crds/ too")
@@ -65,6 +67,9 @@ output. No cluster is needed.`,
 
 func (f *localFlags) compare(ctx context.Context, factory *cmdutil.Factory, first, second string) (*action.Change,
 	error) {
+	if err := f.patches.Load(ctx, factory); err != nil {
+		return nil, err
+	}
 	from, err := f.render(ctx, factory, first)
 	if err != nil {
 		return nil, err
@@ -106,6 +111,7 @@ func (f *localFlags) render(ctx context.Context, factory *cmdutil.Factory, ref s
 	req := action.TemplateRequest{
 		Chart: c, Values: vals, Name: f.release, Namespace: factory.Namespace(),
 		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions, SkipSchema: f.skipSchema,
+		PatchOptions: f.patches.Options(),
 	}
 	if f.enableDNS {
 		req.LookupHost = factory.LookupHost

@@ -175,6 +175,9 @@ func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name,
 	if err != nil {
 		return nil, err
 	}
+	if err := f.Patches.Load(ctx, factory); err != nil {
+		return nil, err
+	}
 	var change *action.Change
 	var rendered *action.Rendered
 	if f.DryRun == cmdutil.DryRunClient || f.onlyInstall {
@@ -215,7 +218,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 	}
 	req := f.Request(ctx, factory, c, vals, name)
 	req.Reuse, req.Preview, req.TemplateHistory = f.reuse.Reuse(), f.preview(), f.history
-	req.ReportConflicts, req.MaxHistory = true, f.maxHistory
+	req.ReportConflicts, req.ResetPatches, req.MaxHistory = true, f.reuse.ResetPatches, f.maxHistory
 	change, rendered, err := verb.Plan(ctx, req)
 	var missing *action.NoReleaseError
 	switch {

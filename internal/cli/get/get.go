@@ -54,6 +54,8 @@ manifest, hooks, notes or metadata, or all of it.`,
 		leaf(f, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata,
 			withOutput),
 		leaf(f, "notes", "Print the notes", "helm get notes web", printNotes, nil),
+		leaf(f, "patches", "Print the user-supplied patches",
+			"helm get patches web\n  helm get patches web --revision 2 > patches.yaml", printPatches, withOutput),
 		leaf(f, "values", "Print the user-supplied values",
 			"helm get values web --all\n  helm get values web --revision 2 --origin", printValues,
 			func(c *cobra.Command, o *Options) {

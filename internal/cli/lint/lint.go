@@ -24,6 +24,7 @@ import (
 type Options struct {
 	cmdutil.ValueFlags
 	cmdutil.ScriptFlags
+	cmdutil.PatchFlags
 
 	Paths         []string
 	Strict        bool
@@ -68,6 +69,7 @@ error, Warn a warning, Audit a recommendation.`,
 	o.ValueFlags.Bind(fs)
 	o.BindStrict(fs)
 	o.ScriptFlags.Bind(fs)
+	o.PatchFlags.Bind(fs)
 	fs.BoolVar(&o.Strict, "strict", false, "fail on warnings too")
 	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each separately")
 	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
@@ -100,6 +102,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if verb.Scripts, err = f.ScriptChecker(o.ScriptFlags); err != nil {
 		return err
 	}
+	if err := o.PatchFlags.Load(ctx, f); err != nil {
+		return err
+	}
 	policies, err := policyfiles.Read(o.Policies)
 	if err != nil {
 		return err
@@ -124,7 +129,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		req.ValueCheck = o.Check(ctx, f)
 		req.IgnoreUnused = len(paths) > 1 // the values are those of one of the charts
 		req.KubeVersion, req.SkipSchema, req.NoSchemaValidation = o.KubeVersion, o.SkipSchema, o.NoValidation
-		req.Policies = policies
+		req.Policies, req.PatchOptions = policies, o.PatchFlags.Options()
 		findings, err := verb.Run(ctx, req)
 		if err != nil {
 			return err

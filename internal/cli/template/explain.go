@@ -210,7 +210,7 @@ func (e *explained) details(b *strings.Builder, n int) {
 	fmt.Fprintf(b, "line %d: %s\n", n+1, l.text)
 	switch {
 	case l.Author != nil:
-		fmt.Fprintf(b, "  set by %s\n", authorText(l.Author))
+		fmt.Fprintf(b, "  %s %s\n", l.Author.Verb(), authorText(l.Author))
 		return
 	case l.file != "" || l.separator:
 		fmt.Fprintf(b, "  %s\n", orNone(l.place()))

@@ -42,6 +42,7 @@ type Options struct {
 	SourceMap    string
 	skippedFlags cmdutil.IgnoredInstallFlags
 	chartFlags   cmdutil.ChartFlags
+	patches      cmdutil.PatchFlags
 	postRender   cmdutil.PostRenderFlags
 }
 
@@ -70,6 +71,7 @@ those of a resource group between comments that name it (Helm's proposal 25).`,
 		Example: `  helm template blog ./mychart -f production.yaml
   helm template blog example/web --version ^1.2
   helm template blog ./mychart --show-only templates/deployment.yaml
+  helm template blog ./mychart --patch tolerations.yaml --explain=tolerations
   helm template blog ./mychart -f production.yaml --explain=image:
   helm template blog ./mychart --kube-version 1.35 --api-versions monitoring.coreos.com/v1`,
 		Args:              cmdutil.NameAndChart,
@@ -91,6 +93,7 @@ those of a resource group between comments that name it (Helm's proposal 25).`,
 	o.BindStrict(fs)
 	o.NameFlags.Bind(fs)
 	o.ScriptFlags.Bind(fs)
+	o.patches.Bind(fs)
 	o.postRender.Bind(fs)
 	o.skippedFlags.Bind(fs)
 	o.chartFlags.Bind(cmd, f)
@@ -134,6 +137,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err != nil {
 		return err
 	}
+	if err := o.patches.Load(ctx, f); err != nil {
+		return err
+	}
 	config, err := f.Offline(o.ScriptFlags)
 	if err != nil {
 		return err
@@ -153,7 +159,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
 		IsUpgrade: o.IsUpgrade, SkipSchema: o.SkipSchema, SubchartNotes: o.SubNotes,
 		Explain:    o.Explain != "" || o.SourceMap != "",
-		ValueCheck: o.Check(ctx, f),
+		ValueCheck: o.Check(ctx, f), PatchOptions: o.patches.Options(),
 	}
 	if o.EnableDNS {
 		req.LookupHost = f.LookupHost

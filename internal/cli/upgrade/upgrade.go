@@ -45,7 +45,7 @@ unless they have the annotation helm.sh/resource-policy: keep.
 
 Without new values the release keeps its values. With new values, only
 those are used, unless --reuse-values or --reset-then-reuse-values merges them into
-the old ones.`,
+the old ones. Its patches (--patch) are kept in the same way.`,
 		Example: `  # Preview the changes, then upgrade
   helm diff upgrade web ./mychart --set replicaCount=3
   helm upgrade web ./mychart --set replicaCount=3
@@ -55,6 +55,9 @@ the old ones.`,
 
   # Install the release if it does not exist, and wait until the objects are ready
   helm upgrade blog ./mychart --install -f production.yaml --wait
+
+  # Change a field that the chart has no value for; later upgrades keep the patch
+  helm upgrade web ./mychart --patch tolerations.yaml
 
   # Let the chart see which versions the release had
   helm upgrade web ./mychart --release-history-max 3
@@ -100,6 +103,7 @@ func upgrade(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart,
 	}
 	req := o.Request(ctx, f, c, vals, o.Name)
 	req.Reuse, req.MaxHistory, req.TemplateHistory = o.Reuse(), o.MaxHistory, o.History
+	req.ResetPatches = o.ResetPatches
 	view := o.view(f)
 	view.First = func() { o.printUpgraded(f) }
 	if view.DryRun != nil {

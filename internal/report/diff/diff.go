@@ -55,6 +55,8 @@ type Object struct {
 	Drift   []plan.Difference
 	// Conflicts are the fields that other managers have set to other values.
 	Conflicts []plan.Conflict
+	// Patched is what patches have changed in the rendered object.
+	Patched []action.Patched
 	// Renamed is the object's new name, or nil if it keeps its name.
 	Renamed *plan.Ref
 	// Moved says what the object was called or is called now, by "moved" in Chart.yaml, or is nil.
@@ -156,10 +158,24 @@ func Of(c *action.Change, o Options) Diff {
 			}
 		}
 	}
+	d.setPatched(c.Patched)
 	if c.From != nil && (c.From.Name != c.To.Name || c.From.Namespace != c.To.Namespace) {
 		d.betweenReleases(c.From, c.To, o)
 	}
 	return d.refine(o)
+}
+
+// setPatched sets what patches have changed in the objects.
+func (d Diff) setPatched(all []action.Patched) {
+	for _, list := range [][]Object{d.Objects, d.Hooks} {
+		for i, o := range list {
+			for _, p := range all {
+				if p.Kind == o.Kind && p.Name == o.Name && (p.Namespace == "" || p.Namespace == o.Namespace) {
+					list[i].Patched = append(list[i].Patched, p)
+				}
+			}
+		}
+	}
 }
 
 // refine returns d with the text differences and renamed objects that o requests.

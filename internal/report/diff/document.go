@@ -28,6 +28,8 @@ type documentEntry struct {
 	Drift []fieldChange `json:"drift,omitempty"`
 	// Conflicts are the fields that other managers have set to other values.
 	Conflicts []conflict `json:"conflicts,omitempty"`
+	// Patches are what patches have changed in the rendered object.
+	Patches []documentPatch `json:"patches,omitempty"`
 	// Moved says what the object was called, by "moved" in Chart.yaml.
 	Moved *plan.MovedObject `json:"moved,omitempty"`
 	// Renamed is the object's new name, absent if it keeps its name.
@@ -40,6 +42,13 @@ type documentEntry struct {
 	Changes []fieldChange `json:"changes"`
 	// Suppressed reports that the object's kind is suppressed. Its fields are omitted then.
 	Suppressed bool `json:"suppressed,omitempty"`
+}
+
+// documentPatch is what a patch has changed in an object.
+type documentPatch struct {
+	Patch   string   `json:"patch"` // "fix.yaml:3"
+	Fields  []string `json:"fields,omitempty"`
+	Deleted bool     `json:"deleted,omitempty"`
 }
 
 func (d Diff) document(o Options) document {
@@ -58,6 +67,9 @@ func (o Options) document(d Diff, objects []Object) []documentEntry {
 		e := documentEntry{
 			Ref: object.Ref, Source: object.Source, Action: object.Action, Reason: object.Reason,
 			Drifted: object.Drifted, Renamed: object.Renamed, Moved: object.Moved, Changes: []fieldChange{},
+		}
+		for _, p := range object.Patched {
+			e.Patches = append(e.Patches, documentPatch{p.Patch, p.Fields, p.Deleted})
 		}
 		if e.Suppressed = o.suppresses(object); e.Suppressed {
 			out = append(out, e)

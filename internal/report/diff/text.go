@@ -4,6 +4,7 @@ package diff
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 
@@ -128,6 +129,7 @@ func (t *textWriter) notes(e entry) []string {
 	if e.Note != "" {
 		out = append(out, e.Note)
 	}
+	out = append(out, patchNotes(e.Object)...)
 	out = append(out, t.o.conflictNotes(e.Object, e.sealed != "")...)
 	if e.sealed != "" {
 		return out
@@ -144,6 +146,25 @@ func (t *textWriter) notes(e entry) []string {
 			note += " is " + shorten(f.Have) + ", the release says " + shorten(f.Want)
 		}
 		out = append(out, note)
+	}
+	return out
+}
+
+// maxPatchNotes is how many patches of one object are listed.
+const maxPatchNotes = 10
+
+// patchNotes returns which fields of an object which patch has changed.
+func patchNotes(o Object) []string {
+	var out []string
+	for _, p := range o.Patched {
+		if len(out) == maxPatchNotes {
+			return append(out, fmt.Sprintf("and by %d more patches", len(o.Patched)-maxPatchNotes))
+		}
+		if p.Deleted {
+			out = append(out, "deleted by patch "+p.Patch)
+			continue
+		}
+		out = append(out, "changed by patch "+p.Patch+": "+strings.Join(p.Fields, ", "))
 	}
 	return out
 }
