@@ -107,7 +107,8 @@ func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
 	}
 	use := func(to *[]lint.Use) func(m *treeChart, file string, line int, b map[string]any) {
 		return func(m *treeChart, file string, line int, b map[string]any) {
-			*to = append(*to, lint.Use{Chart: m.path, File: file, Line: line, Name: truncate.Bytes(textOf(b, "name"), maxSource, "…")})
+			*to = append(*to, lint.Use{Chart: m.path, File: file, Line: line,
+				Name: truncate.Bytes(textOf(b, "name"), maxSource, "…")})
 		}
 	}
 	if err := each("problems", func(m *treeChart, file string, line int, b map[string]any) {

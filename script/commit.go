@@ -122,7 +122,8 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 			out[i] = made[f]
 		}
 		if name := out[i].Name; seen[name] {
-			return nil, &itemError{n, slices.Index(now, f), 0, fmt.Errorf("there are two with the name %q", truncate.Bytes(name, 80, "…"))}
+			return nil, &itemError{n, slices.Index(now, f), 0,
+				fmt.Errorf("there are two with the name %q", truncate.Bytes(name, 80, "…"))}
 		}
 		seen[out[i].Name] = true
 	}
@@ -169,7 +170,8 @@ func checkFileName(field, name string) error {
 	}
 	if name == "" || name == "." || strings.Contains(name, `\`) || path.IsAbs(name) || path.Clean(name) != name ||
 		name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, ":") {
-		return fmt.Errorf("the name %q must be a path inside the chart, such as %q", truncate.Bytes(name, 80, "…"), "config/app.conf")
+		return fmt.Errorf("the name %q must be a path inside the chart, such as %q",
+			truncate.Bytes(name, 80, "…"), "config/app.conf")
 	}
 	inTemplates := strings.HasPrefix(name, chart.DirTemplates+"/")
 	if inTemplates && field == "templates" {

@@ -59,7 +59,8 @@ const maxName = 200
 // a line end after the last.
 func (a Ask) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Chart %s is requesting the following additional permissions:", strconv.Quote(truncate.Bytes(a.Chart, maxName, "…")))
+	fmt.Fprintf(&b, "Chart %s is requesting the following additional permissions:",
+		strconv.Quote(truncate.Bytes(a.Chart, maxName, "…")))
 	for _, p := range a.Permissions {
 		fmt.Fprintf(&b, "\n- %s: %s", p, describePermission(p))
 	}

@@ -25,7 +25,8 @@ type PermissionError struct {
 func (e *PermissionError) Error() string {
 	wants := make([]string, len(e.Asks))
 	for i, a := range e.Asks {
-		wants[i] = fmt.Sprintf("chart %s (%s)", strconv.Quote(truncate.Bytes(a.Chart, maxName, "…")), strings.Join(a.Permissions, ", "))
+		wants[i] = fmt.Sprintf("chart %s (%s)", strconv.Quote(truncate.Bytes(a.Chart, maxName, "…")),
+			strings.Join(a.Permissions, ", "))
 	}
 	return fmt.Sprintf("permissions for the scripts of %s: %s", strings.Join(wants, ", "), e.Problem)
 }

@@ -130,7 +130,8 @@ func (o *objects) indent() {
 			continue
 		}
 		if line[0] == ' ' || line[0] == '\t' {
-			o.add(Warning, i+1, "document starts with an illegal indent: %q, which may cause parsing problems", truncate.Runes(line, 80, "…"))
+			o.add(Warning, i+1, "document starts with an illegal indent: %q, which may cause parsing problems",
+				truncate.Runes(line, 80, "…"))
 		}
 		return
 	}

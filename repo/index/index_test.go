@@ -143,6 +143,9 @@ func TestFindMetadataFields(t *testing.T) {
 			for i := range c.of.NumField() {
 				f := c.of.Field(i)
 				key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				if key == "moved" {
+					continue // for upgrades, which have the chart
+				}
 				value := map[reflect.Kind]string{reflect.String: "library", reflect.Bool: "true", reflect.Map: "{a: b}", reflect.Slice: "[{name: a}]"}[f.Type.Kind()]
 				if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String {
 					value = "[a]"

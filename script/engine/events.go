@@ -110,7 +110,8 @@ func (e *engine) eventName(name string) (string, error) {
 		func(s string) string { return fold.Replace(strings.ToLower(s)) }); is != "" {
 		meant = fmt.Sprintf(" (did you mean %q?)", is)
 	}
-	return "", fmt.Errorf("unknown event %q%s; the events are %s", truncate.Bytes(name, 60, "…"), meant, strings.Join(e.events, ", "))
+	return "", fmt.Errorf("unknown event %q%s; the events are %s",
+		truncate.Bytes(name, 60, "…"), meant, strings.Join(e.events, ", "))
 }
 
 // off is events.off{chart=, event=}: it removes handlers of the chart and of its subcharts.

@@ -120,7 +120,8 @@ func (e *engine) moduleNotFound(c *chart, name string) error {
 	} else if foreign {
 		missing = fmt.Sprintf("the chart has no dependency or library %q", truncate.Bytes(dep, 100, "…"))
 	} else {
-		missing = fmt.Sprintf("%s has no %s%s.lua", c.noun(), c.directory, strings.ReplaceAll(truncate.Bytes(name, 100, "…"), ".", "/"))
+		missing = fmt.Sprintf("%s has no %s%s.lua", c.noun(), c.directory,
+			strings.ReplaceAll(truncate.Bytes(name, 100, "…"), ".", "/"))
 	}
 	if meant := similarModule(can, name); meant != "" {
 		missing += fmt.Sprintf(" (did you mean %q?)", meant)
@@ -212,7 +213,8 @@ func (e *engine) compileText(source, text string, b *blocks, names *rewriter, en
 			panic(ended)
 		}
 		if p != nil {
-			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + truncate.Bytes(fmt.Sprint(p), 200, "…")}
+			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " +
+				truncate.Bytes(fmt.Sprint(p), 200, "…")}
 		}
 	}()
 	block, err := parsing.ParseChunk(newLoopScanner(source, text, b))

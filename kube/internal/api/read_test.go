@@ -29,7 +29,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := func(name string) string {
-		return fmt.Sprintf(`{"metadata":{"name":%q,"uid":"u-%s","managedFields":[{"manager":"x"}]},"data":{"n":1}}`, name, name)
+		return fmt.Sprintf(`{"metadata":{"namespace":"ns","name":%q,"uid":"u-%s","managedFields":[{"manager":"x"}]},"data":{"n":1}}`, name, name)
 	}
 	switch path := r.URL.Path; {
 	case path == "/api":
