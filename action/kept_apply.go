@@ -31,12 +31,13 @@ type Apply struct{ *Config }
 // opened ([planfile.Document.Open]).
 type ApplyRequest struct {
 	Plan *planfile.Document
-	// Chart, Values and ValueOrigins are those of the plan if its payload was left out: the chart
-	// is rendered again. They are ignored for other plans.
+	// Chart, Values, ValueOrigins and the patches are those of the plan if its payload was left out:
+	// the chart is rendered again. They are ignored for other plans, as is ResetPatches for all.
 	Chart        *chart.Chart
 	Values       map[string]any
 	ValueOrigins OriginsFunc
-	LookupHost   func(host string) string
+	PatchOptions
+	LookupHost func(host string) string
 }
 
 // Applied is the result of a plan: a new revision, or what was uninstalled.
@@ -170,6 +171,7 @@ func (a Apply) operation(req ApplyRequest) (*deployment, error) {
 		}
 		deploy.Chart, deploy.Values, deploy.ValueOrigins, deploy.LookupHost = req.Chart, req.Values, req.ValueOrigins,
 			req.LookupHost
+		deploy.Patches, deploy.AllowMissing = req.Patches, req.AllowMissing
 	} else {
 		var err error
 		if rel, err = readPayload(doc); err != nil {

@@ -112,6 +112,7 @@ type Options struct {
 	CreateNamespace  bool              `json:"createNamespace,omitempty"`
 	Replace          bool              `json:"replace,omitempty"`
 	Reuse            string            `json:"reuse,omitempty"`
+	ResetPatches     bool              `json:"resetPatches,omitempty"`
 	CRDs             string            `json:"crds,omitempty"`
 	SkipSchema       bool              `json:"skipSchemaValidation,omitempty"`
 	SubchartNotes    bool              `json:"renderSubchartNotes,omitempty"`

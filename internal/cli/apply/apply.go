@@ -24,9 +24,10 @@ import (
 // Options are the flags of `helm apply`.
 type Options struct {
 	cmdutil.ScriptFlags
-	Chart  cmdutil.ChartFlags
-	Values cmdutil.ValueFlags
-	Output output.Format
+	Chart   cmdutil.ChartFlags
+	Values  cmdutil.ValueFlags
+	Patches cmdutil.PatchFlags
+	Output  output.Format
 
 	Path, ChartRef string
 	Identity       string
@@ -56,8 +57,8 @@ and shows the difference. What does not matter does not: status, managed fields,
 fields that the plan leaves alone. An object that is changed later, while apply
 runs, is not written.
 
-A plan that was saved with --redact is rendered again from CHART and the same
-values, and compared with the plan's digests.`,
+A plan that was saved with --redact is rendered again from CHART, the same values
+and the same patches, and compared with the plan's digests.`,
 		Example: `  helm apply plan.json
 
   # Only check whether the plan still holds: exit code 2 if not
@@ -95,6 +96,7 @@ values, and compared with the plan's digests.`,
 	o.ScriptFlags.Bind(fs)
 	o.BindOff(fs)
 	o.Values.Bind(fs)
+	o.Patches.Bind(fs)
 	o.Chart.Bind(cmd, f)
 	fs.Lookup("verify").Usage = "verify the signature of the plan, FILE.prov, and the chart's provenance file"
 	cmdutil.CompleteChoices(cmd)
@@ -199,6 +201,10 @@ func (o Options) readChart(ctx context.Context, f *cmdutil.Factory, req *action.
 	if err != nil {
 		return err
 	}
+	if err := o.Patches.Load(ctx, f); err != nil {
+		return err
+	}
+	req.PatchOptions = o.Patches.Options()
 	req.Chart, req.ValueOrigins = c, o.Values.Origins(ctx, f)
 	req.Values, err = o.Values.Build(ctx, f, c)
 	return err
