@@ -26,7 +26,8 @@ func Target(n *Node) *Node {
 
 // KeyName returns the name of a key of a map as in [TextKeys]: that of the key off without quotes is "false".
 func KeyName(key *Node) string {
-	if key.Kind != ScalarNode || key.Style&(DoubleQuotedStyle|SingleQuotedStyle|LiteralStyle|FoldedStyle|TaggedStyle) != 0 {
+	const text = DoubleQuotedStyle | SingleQuotedStyle | LiteralStyle | FoldedStyle | TaggedStyle
+	if key.Kind != ScalarNode || key.Style&text != 0 {
 		return key.Value
 	}
 	if v, ok := Resolve(key.Value); ok {
