@@ -78,6 +78,12 @@ func (e *Explanation) Origins(v *engine.Value) []values.Origin {
 	return nil
 }
 
+// OfItems reports whether v is a list that merges by its schema. Its origins are then the places of its items,
+// of which none takes precedence over another.
+func (e *Explanation) OfItems(v *engine.Value) bool {
+	return v.Object == "Values" && e.origins.OfItems(v.Path...) != nil
+}
+
 // metadata returns the line of Chart.yaml that has a field.
 func (e *Explanation) metadata(v *engine.Value) (of []values.Origin) {
 	e.chart.Walk(func(c *chart.Chart) {

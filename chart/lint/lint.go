@@ -162,6 +162,7 @@ func Chart(in Input) []Finding {
 	}
 	l.requirements(m)
 	l.checkValues()
+	l.checkListTypes()
 	l.checkTemplates(m)
 	l.crds()
 	l.dependencies()

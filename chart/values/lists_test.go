@@ -191,6 +191,8 @@ func TestListErrors(t *testing.T) {
 		{"another key", "ports[id=a].x=1", `merge by name, not by "id"`},
 		{"a key is missing", "pairs[port=1].x=1", "has no protocol"},
 		{"no key", "ports[a].x=1", `merge by name, not by "a"`},
+		{"a key is changed", "ports[name=a].name=b", "other keys than those that it is found by, [name=a]"},
+		{"a key is removed", "ports[name=a].name=null", "other keys than those"},
 		{"a scalar", "ports[name=a]=1", "is a table"},
 		{"a set", "hosts[a=b]=1", "not a whole number"},
 	} {
@@ -200,6 +202,21 @@ func TestListErrors(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestSetItemKeys(t *testing.T) {
+	l := ListsOf(listChart(t, "ports: [{name: a}]\n", ""))
+	err := l.Apply(map[string]any{}, SetJSON, `ports[name=a]={"name":"b"}`, nil)
+	if err == nil || !strings.Contains(err.Error(), "other keys than those that it is found by, [name=a]") {
+		t.Errorf("another name in JSON: got %v", err)
+	}
+	vals := map[string]any{}
+	if err := l.Apply(vals, Set, "ports[name=a].name=a,ports[name=a].x=1", nil); err != nil {
+		t.Fatalf("the same name: %v", err)
+	}
+	if got, want := encodeItem(vals), `{"ports":[{"name":"a","x":1}]}`; got != want {
+		t.Errorf("the same name: got %s, want %s", got, want)
 	}
 }
 

@@ -381,7 +381,7 @@ func children(n *yaml.Node) map[string][2]*yaml.Node {
 	}
 	out := make(map[string][2]*yaml.Node, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		out[n.Content[i].Value] = [2]*yaml.Node{n.Content[i], n.Content[i+1]}
+		out[yaml.KeyName(n.Content[i])] = [2]*yaml.Node{n.Content[i], n.Content[i+1]}
 	}
 	return out
 }

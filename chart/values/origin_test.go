@@ -40,7 +40,8 @@ func TestExplain(t *testing.T) {
 		"image:", "  repository: web", `  tag: "1"`, // lines 1 to 3
 		"ports: [80, 443]", "global: {zone: a}", // 4, 5
 		"primary:", "  auth: {user: web}", "  enabled: true", // 6 to 8
-		"off: 1", "hosts:", "- name: a", "- port: 1", "  name: b", ""}, "\n"), // 9 to 13
+		"off: 1", "hosts:", "- name: a", "- port: 1", "  name: b", // 9 to 13
+		"on: 1", `"no": 2`, "0x10: 3", ""}, "\n"), // 14 to 16
 		[]*chart.Dependency{
 			{Name: "db", Alias: "primary", Version: "1.0.0", Condition: "primary.enabled", ImportValues: []any{"data"}},
 			{Name: "db", Alias: "second", Version: "1.0.0", Condition: "second.enabled"},
@@ -73,6 +74,10 @@ func TestExplain(t *testing.T) {
 		{"hosts.[7]", []string{"web/values.yaml:10"}},
 		{"new.key", []string{"--set new.key=x"}},
 		{"off", nil},
+		{"false", nil},
+		{"true", []string{"web/values.yaml:14"}},
+		{"no", []string{"web/values.yaml:15"}},
+		{"16", []string{"web/values.yaml:16"}},
 		{"image", nil},
 		{"missing.key", nil},
 		{"url", []string{"web/charts/db/values.yaml:8 (exports.data.url)"}},

@@ -222,7 +222,7 @@ func (p *setParser) item(list []any, depth int, r *listRule) ([]any, error) {
 	switch stop {
 	case '=':
 		if list[i], err = p.value(); err == nil && key != nil {
-			list[i], err = wholeItem(key, list[i])
+			list[i], err = r.wholeItem(key, list[i])
 		}
 	case '.':
 		inner, ok := list[i].(map[string]any)
@@ -231,6 +231,9 @@ func (p *setParser) item(list []any, depth int, r *listRule) ([]any, error) {
 		}
 		p.inList = true
 		err = p.table(inner, depth+1, r.itemLists())
+		if err == nil && key != nil {
+			err = r.checkKeys(key, inner)
+		}
 		list[i] = inner
 	case '[':
 		inner, ok := list[i].([]any)

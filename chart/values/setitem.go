@@ -60,8 +60,18 @@ func (r *listRule) parseKeys(text string) (map[string]any, error) {
 	return key, nil
 }
 
+// checkKeys returns an error if the item that was found by key has others: it would be another item.
+func (r *listRule) checkKeys(key map[string]any, item any) error {
+	if r.id(item) == r.id(key) {
+		return nil
+	}
+	step, _ := r.step(key)
+	return fmt.Errorf("an item cannot get other keys than those that it is found by, %s: delete it with null, and add "+
+		"another one", step)
+}
+
 // wholeItem returns the item for the value that replaces it: a table, or null, which deletes it.
-func wholeItem(key map[string]any, value any) (any, error) {
+func (r *listRule) wholeItem(key map[string]any, value any) (any, error) {
 	item := maps.Clone(key)
 	switch value := value.(type) {
 	case nil:
@@ -69,9 +79,10 @@ func wholeItem(key map[string]any, value any) (any, error) {
 	case map[string]any:
 		item[patchKey] = patchReplace
 		for k, v := range value {
-			if _, isKey := key[k]; !isKey {
-				item[k] = v
-			}
+			item[k] = v
+		}
+		if err := r.checkKeys(key, item); err != nil {
+			return nil, err
 		}
 	default:
 		return nil, errors.New("an item that is found by its keys is a table: set one of its fields, or null to delete it")

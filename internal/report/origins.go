@@ -57,17 +57,28 @@ func leaf(v any, origins *values.Origins, path []string, out []OriginValue) []Or
 
 // OriginText returns the origins of a value in one line, or "" if there are none.
 func OriginText(origins []values.Origin) string {
+	texts := originTexts(origins)
+	if len(texts) < 2 {
+		return strings.Join(texts, "")
+	}
+	return texts[0] + ", over " + strings.Join(texts[1:], ", ")
+}
+
+// ItemOriginText returns the places of the items of a list that merges in one line, or "" if there are
+// none.
+func ItemOriginText(origins []values.Origin) string {
+	if len(origins) == 0 {
+		return ""
+	}
+	return "items from " + strings.Join(originTexts(origins), ", ")
+}
+
+func originTexts(origins []values.Origin) []string {
 	texts := make([]string, len(origins))
 	for i, o := range origins {
 		texts[i] = term.SafeLine(o.String())
 	}
-	switch len(texts) {
-	case 0:
-		return ""
-	case 1:
-		return texts[0]
-	}
-	return texts[0] + ", over " + strings.Join(texts[1:], ", ")
+	return texts
 }
 
 // WriteOrigins prints vals as YAML with the origins as comments. origins may be nil.

@@ -21,7 +21,7 @@ func lineText(n *yaml.Node) string {
 		switch n.Kind {
 		case yaml.MappingNode:
 			for i := 0; i+1 < len(n.Content); i += 2 {
-				below := path + "." + n.Content[i].Value
+				below := path + "." + yaml.KeyName(n.Content[i])
 				fmt.Fprintf(&b, "%s %d\n", below, n.Content[i].Line)
 				walk(n.Content[i+1], below)
 			}
@@ -44,6 +44,7 @@ func TestRootLines(t *testing.T) {
 	texts := map[string]string{
 		"empty": "", "comment": "# a\n", "anchors": "a: &x {b: 1}\nc: *x\n", "invalid": "a: [\n", "scalar": "a\n",
 		"lists": "# c\na:\n- x\n- y: 1\n  z: 2\n\n-\n  q: 3\n- [1, 2]\n- |\n  t\n  u\n- - n\n  - m\n- \"long\"\nb: [p, {c: d}]\n",
+		"words": "off: 1\n\"on\": 2\n'y': 3\n7: 4\n1.50: 5\n~: 6\n",
 		"maps":  "a:\n  b: |\n    text\n\n    more\n  c: >-\n    x\n  \"d\": {e: {f: 1}}\n\n\n  # c\n  g:\nh: plain\n  goes on\ni: 1\n",
 	}
 	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "charts", "*", "values.yaml"))

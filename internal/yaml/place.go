@@ -24,6 +24,20 @@ func Target(n *Node) *Node {
 	return n
 }
 
+// KeyName returns the name of a key of a map as in [TextKeys]: that of the key off without quotes is "false".
+func KeyName(key *Node) string {
+	const text = DoubleQuotedStyle | SingleQuotedStyle | LiteralStyle | FoldedStyle | TaggedStyle
+	if key.Kind != ScalarNode || key.Style&text != 0 {
+		return key.Value
+	}
+	if v, ok := Resolve(key.Value); ok {
+		if name, ok := keyText(v); ok {
+			return name
+		}
+	}
+	return key.Value
+}
+
 // Find returns the index of a key in n.Content, which the value follows, or -1 if n is not a
 // map or has no such key. It returns the last of duplicate keys. same reports whether two
 // names are equal; nil compares them byte by byte.

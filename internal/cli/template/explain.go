@@ -299,8 +299,12 @@ func (d *detail) conditions(p *engine.Piece) {
 func (d *detail) write() {
 	for _, v := range d.values {
 		fmt.Fprintf(d.b, "  %s", v)
-		if text := report.OriginText(d.from.Origins(v)); text != "" {
-			fmt.Fprintf(d.b, "  %s", text)
+		text := report.OriginText
+		if d.from.OfItems(v) {
+			text = report.ItemOriginText
+		}
+		if of := text(d.from.Origins(v)); of != "" {
+			fmt.Fprintf(d.b, "  %s", of)
 		}
 		d.b.WriteByte('\n')
 	}

@@ -126,6 +126,9 @@ func printUnused(ctx context.Context, f *cmdutil.Factory, config *action.Config,
 	if format == output.JSON {
 		return output.WriteJSON(f.Out, append([]unused.Key{}, keys...))
 	}
+	if format == output.YAML {
+		return output.WriteYAML(f.Out, append([]unused.Key{}, keys...))
+	}
 	for _, k := range keys {
 		if _, err := fmt.Fprintln(f.Out, k); err != nil {
 			return err
