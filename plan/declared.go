@@ -38,6 +38,25 @@ func Declared(live map[string]any) (object map[string]any, removed []string) {
 	return d.object, removed
 }
 
+// withoutDefaults returns a live object of a built-in kind without the fields that have the server's
+// default, and those that the server chooses once and for all. The node ports of a Service stay:
+// a client may choose others.
+func withoutDefaults(live map[string]any) map[string]any {
+	d := declaring{object: cloneTree(live).(map[string]any), seen: map[string]bool{}}
+	kind, _ := live["kind"].(string)
+	switch kind {
+	case "Service":
+		d.drop("spec.clusterIPs", nil)
+		d.drop("spec.ipFamilies", nil)
+	case "PersistentVolumeClaim", "StatefulSet", "Job":
+		for _, path := range serverFieldsOf(kind) {
+			d.drop(path, nil)
+		}
+	}
+	d.dropDefaults(kind)
+	return d.object
+}
+
 // declaring is one call of [Declared].
 type declaring struct {
 	object  map[string]any
@@ -242,14 +261,17 @@ func dropAt(v any, keys []string, isDefault func(v any, parent map[string]any) b
 	return false
 }
 
+// sameDefault reports whether two decoded values are equal, integers whatever their type.
+func sameDefault(a, b any) bool { return reflect.DeepEqual(a, b) || equal(a, b) }
+
 // is returns a test for a value.
 func is(want any) func(any, map[string]any) bool {
-	return func(v any, _ map[string]any) bool { return reflect.DeepEqual(v, want) }
+	return func(v any, _ map[string]any) bool { return sameDefault(v, want) }
 }
 
 // equals returns a test for the value of another field of the same map.
 func equals(key string) func(any, map[string]any) bool {
-	return func(v any, parent map[string]any) bool { return reflect.DeepEqual(v, parent[key]) }
+	return func(v any, parent map[string]any) bool { return sameDefault(v, parent[key]) }
 }
 
 // dropDefaults removes the fields of a built-in kind that have the server's default.

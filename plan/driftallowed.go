@@ -26,6 +26,7 @@ func (a allowance) of(f DriftedField) string {
 	for _, rule := range []func(DriftedField) string{
 		func(f DriftedField) string { return a.ignored(f.steps, f.Manager) },
 		a.scaled, a.yielded, a.restarted, a.bound, a.injectedCA, a.aggregated, a.onAdmission, a.byController,
+		a.byDefault,
 	} {
 		if why := rule(f); why != "" {
 			return why
@@ -185,6 +186,37 @@ func (a allowance) byController(f DriftedField) string {
 		return "added by " + f.Manager.Name
 	}
 	return ""
+}
+
+// byDefault allows fields that the server has filled in when another client created the object: it
+// counts them as set by that client. They change nothing, and the server fills them in again.
+func (a allowance) byDefault(f DriftedField) string {
+	if f.Kind != DriftAdded || !builtIn(a.item.Live) || hasSteps(withoutDefaults(a.item.Live), f.steps) {
+		return ""
+	}
+	return "filled in by the server"
+}
+
+// hasSteps reports whether v has the field at a path whose items have their indices in v.
+func hasSteps(v any, path []pathStep) bool {
+	for _, s := range path {
+		switch in := v.(type) {
+		case map[string]any:
+			below, ok := in[s.name]
+			if !ok {
+				return false
+			}
+			v = below
+		case []any:
+			if !s.item || s.index >= len(in) {
+				return true
+			}
+			v = in[s.index]
+		default:
+			return true
+		}
+	}
+	return true
 }
 
 // missingObject returns the reason why the object may be missing, or "".

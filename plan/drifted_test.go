@@ -70,6 +70,18 @@ func driftCases() []driftCase {
 		theirs:    `{metadata: {annotations: {meta.helm.sh/release-name: b}}, data: {a: "2"}}`,
 		want:      []string{"changed data.a (helm)", "changed metadata.annotations[meta.helm.sh/release-name] (helm)"},
 	}, {
+		name: "defaults of an object that another client has created", kind: deployment, by: Manager{Name: "kubectl-create", Operation: "Update"}, installed: web,
+		live:    `{spec: {replicas: 3, revisionHistoryLimit: 10, strategy: {type: Recreate}, template: {spec: {dnsPolicy: ClusterFirst, containers: [{name: side, image: "b:1", imagePullPolicy: Always}, {name: web, image: "a:1", imagePullPolicy: IfNotPresent, resources: {}}]}}}}`,
+		theirs:  `{spec: {replicas: 3, revisionHistoryLimit: 10, strategy: {type: Recreate}, template: {spec: {dnsPolicy: ClusterFirst, containers: [{name: side, image: "b:1", imagePullPolicy: Always}, {name: web, image: "a:1", imagePullPolicy: IfNotPresent, resources: {}}]}}}}`,
+		want:    []string{"added spec.strategy (kubectl-create)", "added spec.template.spec.containers[side] (kubectl-create)"},
+		allowed: []string{"spec.revisionHistoryLimit: filled in by the server", "spec.template.spec.containers[web].imagePullPolicy: filled in by the server", "spec.template.spec.containers[web].resources: filled in by the server", "spec.template.spec.dnsPolicy: filled in by the server"},
+	}, {
+		name: "addresses of a Service that another client has created", kind: "v1 Service", by: Manager{Name: "kubectl-expose", Operation: "Update"}, installed: `{spec: {ports: [{port: 80}]}}`,
+		live:    `{spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], sessionAffinity: ClientIP, ports: [{port: 80, protocol: TCP, targetPort: 80, nodePort: 30080}]}}`,
+		theirs:  `{spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], sessionAffinity: ClientIP, ports: [{port: 80, protocol: TCP, targetPort: 80, nodePort: 30080}]}}`,
+		want:    []string{"added spec.ports[80/TCP].nodePort (kubectl-expose)", "added spec.sessionAffinity (kubectl-expose)"},
+		allowed: []string{"spec.clusterIP: filled in by the server", "spec.clusterIPs: filled in by the server", "spec.ports[80/TCP].protocol: filled in by the server", "spec.ports[80/TCP].targetPort: filled in by the server"},
+	}, {
 		name: "scaled by a person", kind: deployment, by: scale, installed: `{spec: {replicas: 3}}`,
 		live: `{spec: {replicas: 5}}`, theirs: `{spec: {replicas: 5}}`, want: []string{"changed spec.replicas (kubectl (scale))"},
 	}, {
