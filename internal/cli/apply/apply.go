@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
@@ -38,6 +39,8 @@ type Options struct {
 	HideNotes      bool
 	// Namespace reports whether the user has named a namespace.
 	Namespace bool
+	// Rendering is the first flag given that only matters where the chart is rendered, or "".
+	Rendering string
 }
 
 // New creates the command.
@@ -78,6 +81,7 @@ and the same patches, and compared with the plan's digests.`,
 				o.ChartRef = args[1]
 			}
 			o.Namespace = cmd.Flags().Changed("namespace")
+			o.Rendering = renderingFlag(cmd.Flags())
 			return o.exit(run(cmd.Context(), f, o))
 		},
 	}
@@ -101,6 +105,17 @@ and the same patches, and compared with the plan's digests.`,
 	fs.Lookup("verify").Usage = "verify the signature of the plan, FILE.prov, and the chart's provenance file"
 	cmdutil.CompleteChoices(cmd)
 	return cmd
+}
+
+// renderingFlag returns the first flag given with values or patches, as the user writes it, or "".
+func renderingFlag(fs *pflag.FlagSet) string {
+	for _, name := range []string{"values", "set", "set-file", "set-json", "set-literal", "set-string", "patch",
+		"patch-allow-missing"} {
+		if fs.Changed(name) {
+			return "--" + name
+		}
+	}
+	return ""
 }
 
 // exit returns err with the exit code for plans that no longer hold.
@@ -190,12 +205,16 @@ const maxIdentity = 1 << 20
 
 // readChart reads the chart and the values of a plan without payload.
 func (o Options) readChart(ctx context.Context, f *cmdutil.Factory, req *action.ApplyRequest) error {
+	if !req.Plan.Redacted && (o.ChartRef != "" || o.Rendering != "") {
+		needless := "chart"
+		if o.ChartRef == "" {
+			needless = o.Rendering
+		}
+		return hint.With(fmt.Errorf("%s has the objects to apply: it needs no %s", o.Path, needless),
+			"only a plan that was saved with --redact is rendered again")
+	}
 	if o.ChartRef == "" {
 		return nil
-	}
-	if !req.Plan.Redacted {
-		return hint.With(fmt.Errorf("%s has the objects to apply: it needs no chart", o.Path),
-			"only a plan that was saved with --redact is rendered again")
 	}
 	c, err := f.Chart(ctx, o.ChartRef, &o.Chart)
 	if err != nil {

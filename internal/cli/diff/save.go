@@ -18,6 +18,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/file"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/planfile"
@@ -74,6 +75,10 @@ func (s *save) prepare(f *cmdutil.Factory, fs *pflag.FlagSet) (err error) {
 			}
 		}
 		return nil
+	}
+	if s.path == "-" {
+		return hint.With(errors.New("--save - is standard output, where the differences are printed"),
+			"name a file: helm plan show FILE prints the plan that it has")
 	}
 	ways := 0
 	for _, on := range []bool{len(s.recipient) > 0, s.redact, s.plain} {
