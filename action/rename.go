@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/engine"
@@ -156,13 +157,23 @@ func (w *renameOperation) recreated(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
+// hasSubcharts reports whether an object is of a subchart. A chart need not list those in its
+// directory charts/.
+func (w *renameOperation) hasSubcharts() bool {
+	objects, err := manifest.ParseManifest(w.from.before.Manifest)
+	return err != nil || slices.ContainsFunc(objects, func(o *manifest.Object) bool {
+		_, file, _ := strings.Cut(o.Source, "/")
+		return strings.HasPrefix(file, "charts/")
+	})
+}
+
 // render returns the objects of the record's chart for a release of the given name.
 func (w *renameOperation) render(ctx context.Context, name string) ([]*manifest.Object, error) {
 	c, err := w.from.before.Chart()
 	if err != nil || c == nil {
 		return nil, err
 	}
-	if len(c.Metadata.Dependencies) > 0 {
+	if len(c.Metadata.Dependencies) > 0 || w.hasSubcharts() {
 		return nil, errors.New("it has subcharts, which are not recorded")
 	}
 	resolved, err := resolveValues(c, w.from.before.Config, nil)
