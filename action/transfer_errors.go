@@ -93,6 +93,9 @@ func (e *ObjectsError) Error() string {
 func (e *ObjectsError) Hint() string {
 	for _, p := range e.Problems {
 		if strings.HasPrefix(p.Reason, belongsTo) {
+			if e.Operation == release.TransferMove {
+				return "helm disown takes an object of another release out of the record, and leaves it as it is"
+			}
 			return "helm mv moves objects from one release to another"
 		}
 	}

@@ -95,7 +95,8 @@ func (a allowance) yielded(f DriftedField) string {
 }
 
 // restarted allows what kubectl adds to do its work: the time of kubectl rollout restart, and its
-// copy of what it has applied. Both change nothing that the release asks for.
+// copy of what it has applied; and the annotation that keeps an object, whose removal by a repair
+// would have the next operation delete it. None changes what the release asks for.
 func (a allowance) restarted(f DriftedField) string {
 	if f.Kind != DriftAdded {
 		return ""
@@ -105,6 +106,8 @@ func (a allowance) restarted(f DriftedField) string {
 		return "restarted by " + f.Manager.String()
 	case lastApplied:
 		return "a note of kubectl"
+	case policyAnnotation:
+		return "protects the object from being deleted"
 	}
 	return ""
 }

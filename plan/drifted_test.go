@@ -119,6 +119,11 @@ func driftCases() []driftCase {
 		theirs:  `{spec: {template: {metadata: {annotations: {kubectl.kubernetes.io/restartedAt: now}}}}}`,
 		allowed: []string{"spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]: restarted by kubectl-rollout"},
 	}, {
+		name: "kept by a person", kind: "v1 ConfigMap", by: label, installed: `{data: {a: "1"}}`,
+		live:    `{metadata: {annotations: {helm.sh/resource-policy: keep}}, data: {a: "1"}}`,
+		theirs:  `{metadata: {annotations: {helm.sh/resource-policy: keep}}}`,
+		allowed: []string{"metadata.annotations[helm.sh/resource-policy]: protects the object from being deleted"},
+	}, {
 		name: "the chart yields a field", kind: deployment, by: edit,
 		installed: `{metadata: {annotations: {helm.sh/field-ownership: "yield: [spec.replicas]"}}, spec: {replicas: 3}}`,
 		live:      `{metadata: {annotations: {helm.sh/field-ownership: "yield: [spec.replicas]"}}, spec: {replicas: 5}}`,
