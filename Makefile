@@ -102,7 +102,7 @@ race: ## the packages that run things concurrently, under the race detector
 
 cluster-tests: build cluster ## tests on the local control plane
 	@echo "== tests on the control plane"
-	test/with-cluster.sh go test -count=1 -p 1 -parallel 4 $(CLUSTERED) # they mostly wait
+	test/with-cluster.sh go test -count=1 -p 1 -parallel 4 -timeout 30m $(CLUSTERED) # they mostly wait
 	cd test/cluster && go vet ./... && go test -count=1 ./...
 
 faults: build cluster ## kill, crowd and spoil the program's work on the control plane (six minutes or so)
@@ -112,7 +112,7 @@ faults: build cluster ## kill, crowd and spoil the program's work on the control
 compat: build cluster ## side by side with Helm's binary; the corpus where it is there
 	@echo "== compatibility"
 	cd test/compat/helm4 && go vet ./...
-	cd test/compat && go vet ./... && ../with-cluster.sh go test -count=1 -timeout 30m ./...
+	cd test/compat && go vet ./... && ../with-cluster.sh go test -count=1 -timeout 60m ./...
 
 callers: build cluster ## helmfile, kustomize, Ansible, plugins and shells with our binary and Helm's
 	@echo "== callers"
