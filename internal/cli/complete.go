@@ -59,7 +59,7 @@ func acceptsMore(cmd *cobra.Command, args []string) bool {
 // isPath reports whether the value of a flag may be a path, or may contain one, as with --set-file.
 func isPath(f *pflag.Flag) bool {
 	switch f.Value.Type() {
-	case "bool", "count", "duration", "float32", "int", "stringToString", "uint":
+	case "bool", "count", "duration", "float32", "int", "regexp", "stringToString", "time", "uint":
 		return false
 	}
 	return !slices.Contains(strings.Fields(noPaths), f.Name)

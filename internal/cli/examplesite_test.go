@@ -35,7 +35,9 @@ func newExampleSite(t *testing.T) *exampleSite {
 		registry: exampleRegistry{login: true}}
 	s.hosts = serveHosts(t, dir, http.HandlerFunc(s.serve))
 	filetest.Write(t, s.files, map[string]string{
-		"production.yaml":       "replicaCount: 2\n",
+		"production.yaml": "replicaCount: 2\n",
+		"tolerations.yaml": "patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/template/spec/tolerations, " +
+			"value: [{operator: Exists}]}\n",
 		"charts/README.md":      "Charts of this directory.\n",
 		"secret.txt":            "hunter2\n",
 		"umbrella/Chart.yaml":   umbrellaChart,
