@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,12 +37,16 @@ func newExampleSite(t *testing.T) *exampleSite {
 		"production.yaml": "replicaCount: 2\n",
 		"tolerations.yaml": "patches:\n- target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: /spec/template/spec/tolerations, " +
 			"value: [{operator: Exists}]}\n",
-		"charts/README.md":      "Charts of this directory.\n",
-		"secret.txt":            "hunter2\n",
-		"umbrella/Chart.yaml":   umbrellaChart,
-		"my-plugin/plugin.yaml": pluginFile("my-plugin"),
-		"greet/plugin.yaml":     pluginFile("greet"),
-		"other/plugin.yaml":     pluginFile("other"),
+		"key.txt":                  "AGE-SECRET-KEY-1RJCWLZAXRW3QNJX9GCVYPMUJENEH48S2XWZ6TG6GGPT4TVRSUHNQDNWTX2\n",
+		"web.yaml":                 "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, labels: {app: web}}\n",
+		"loose/Chart.yaml":         "apiVersion: v2\nname: loose\nversion: 1.0.0\n",
+		"loose/templates/all.yaml": looseTemplates,
+		"charts/README.md":         "Charts of this directory.\n",
+		"secret.txt":               "hunter2\n",
+		"umbrella/Chart.yaml":      umbrellaChart,
+		"my-plugin/plugin.yaml":    pluginFile("my-plugin"),
+		"greet/plugin.yaml":        pluginFile("greet"),
+		"other/plugin.yaml":        pluginFile("other"),
 	})
 	writeKeys(t, s.files)
 	u := &exampleUser{dir: s.files, env: s.environment(s.files)}
@@ -68,6 +71,34 @@ func newExampleSite(t *testing.T) *exampleSite {
 	s.makeRepository(t)
 	return s
 }
+
+// looseTemplates are objects with the names that the examples give them.
+const looseTemplates = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: db}, spec: {ports: [{port: 5432}]}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: web, labels: {app: web}}, data: {a: b}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: token}, stringData: {a: b}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}}
+`
 
 const umbrellaChart = `apiVersion: v2
 name: umbrella
@@ -155,22 +186,19 @@ func exampleCluster(t *testing.T) string {
 			fmt.Fprintln(w, "it answers")
 			return
 		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		if r.Method == http.MethodPost || r.Method == http.MethodPut {
-			body = settled(body)
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
 		r.RequestURI = ""
 		answer, err := direct.RoundTrip(r)
 		if err != nil {
 			return
 		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return
+		}
 		w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
 		w.WriteHeader(answer.StatusCode)
-		_, _ = io.Copy(w, answer.Body)
+		_, _ = w.Write(settled(body))
 	}))
 	t.Cleanup(front.Close)
 	return fmt.Sprintf(`apiVersion: v1
@@ -182,12 +210,28 @@ users: [{name: ann, user: {}}]
 `, front.URL)
 }
 
-// settled returns an object with the status that it gets in the end.
+// settled returns an object, or a list of objects, with the status that each gets in the end.
 func settled(body []byte) []byte {
 	var o map[string]any
 	if json.Unmarshal(body, &o) != nil {
 		return body
 	}
+	settle(o)
+	items, _ := o["items"].([]any)
+	for _, item := range items {
+		if object, ok := item.(map[string]any); ok {
+			settle(object)
+		}
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return body
+	}
+	return text
+}
+
+// settle sets the status of o.
+func settle(o map[string]any) {
 	spec, _ := o["spec"].(map[string]any)
 	switch o["kind"] {
 	case "Pod":
@@ -202,12 +246,7 @@ func settled(body []byte) []byte {
 		n := spec["replicas"]
 		o["status"] = map[string]any{"replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n,
 			"conditions": []any{map[string]any{"type": "Available", "status": "True"}}}
-	default:
-		return body
+	case "PersistentVolumeClaim":
+		o["status"] = map[string]any{"phase": "Bound"}
 	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		return body
-	}
-	return text
 }

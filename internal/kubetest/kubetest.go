@@ -40,6 +40,8 @@ var kinds = []kind{
 	{"v1", "Service", "services", false},
 	{"v1", "ServiceAccount", "serviceaccounts", false},
 	{"v1", "Pod", "pods", false},
+	{"v1", "Event", "events", false},
+	{"v1", "PersistentVolumeClaim", "persistentvolumeclaims", false},
 	{"apps/v1", "Deployment", "deployments", false},
 	{"batch/v1", "Job", "jobs", false},
 	{"coordination.k8s.io/v1", "Lease", "leases", false},

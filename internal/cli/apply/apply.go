@@ -71,8 +71,8 @@ and the same patches, and compared with the plan's digests.`,
   helm apply plan.json --rebase
 
   # A sealed plan, and one that must be signed
-  helm apply plan.json --identity key.txt
-  helm apply plan.json --verify --keyring pubring.gpg`,
+  helm apply sealed.json --identity key.txt
+  helm apply signed.json --verify --keyring ann.asc`,
 		Args:        cmdutil.Args(1, 2, "the file of a plan, and optionally a chart"),
 		Annotations: map[string]string{cmdutil.NotInHelm: ""},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -35,7 +35,7 @@ does, and keep it with --save: helm apply does exactly that, or refuses.`
   helm apply plan.json
 
   # Seal the manifest and the values, and let the plan expire
-  helm plan upgrade web ./mychart --save plan.json --seal-for age1... --valid-for 24h`
+  helm plan upgrade web ./mychart --save plan.json --seal-for "$RECIPIENT" --valid-for 24h`
 	case ofInstall:
 		cmd.Use, cmd.Short = "install NAME CHART", "Plan an install"
 		cmd.Long = `Show what helm install would create with the same arguments, and keep it with

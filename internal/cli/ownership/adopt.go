@@ -44,11 +44,11 @@ with a chart that does not contain them deletes them, as it does all objects tha
 leave a chart.`,
 		Example: `  helm adopt web deployment/web service/web
 
-  # All objects of two kinds with a label, without asking
-  helm adopt web deployment,configmap -l app=web --yes
+  # What adopting the objects of a file that was applied with kubectl would change
+  helm adopt web -f web.yaml --dry-run
 
-  # The objects of a file that was applied with kubectl
-  helm adopt web -f web.yaml --dry-run`,
+  # All objects of two kinds with a label, without asking
+  helm adopt web deployment,configmap -l app=web --yes`,
 		Args:              cmdutil.Args(1, -1, "the name of a release, and objects"),
 		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,10 +30,10 @@ keeps their names in many charts.
 The change is shown first, and made when it is confirmed, or with --yes. If it is
 interrupted, the next helm command that changes one of the two releases finishes or
 undoes it.`,
-		Example: `  helm rename web shop
+		Example: `  # Show which objects the next upgrade would create under other names
+  helm rename web shop --dry-run
 
-  # Show which objects the next upgrade would create under other names
-  helm rename web shop --dry-run`,
+  helm rename web shop`,
 		Args:              cmdutil.Args(2, 2, "the name of a release, and its new name"),
 		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
