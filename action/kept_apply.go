@@ -95,7 +95,7 @@ func (a Apply) Check(ctx context.Context, req ApplyRequest) error {
 	if err != nil {
 		return err
 	}
-	d.applyOptions.ReportConflicts = true // whoever may only read can check too
+	d.applyOptions.ReportConflicts = true // a user who may only read can check too
 	return d.runDry(ctx)
 }
 

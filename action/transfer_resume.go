@@ -241,7 +241,7 @@ func (t *transfer) decide(ctx context.Context, self, peer *transferSide, journal
 }
 
 // findPeer sets the revision of the peer that the journal names, or nil if it does not exist or has
-// no such journal.
+// not that journal.
 func (t *transfer) findPeer(ctx context.Context, peer *transferSide, journal release.Transfer) error {
 	rel, err := peer.Releases.Get(ctx, peer.name, journal.Peer.Revision)
 	if errors.Is(err, storage.ErrNotFound) {

@@ -21,7 +21,7 @@ type allowance struct {
 	installed map[string]any // the manifest
 }
 
-// of returns the reason why a difference is no drift, or "".
+// of returns the reason why a difference is not drift, or "".
 func (a allowance) of(f DriftedField) string {
 	for _, rule := range []func(DriftedField) string{
 		func(f DriftedField) string { return a.ignored(f.steps, f.Manager) },

@@ -25,7 +25,7 @@ type DriftedField struct {
 	// Manager has set the live value. It is the zero value if managedFields does not say, as
 	// for fields that were removed.
 	Manager Manager
-	// Allowed is the reason why the difference is no drift ("scaled by
+	// Allowed is the reason why the difference is not drift ("scaled by
 	// HorizontalPodAutoscaler/web"), or "" if it is drift.
 	Allowed string
 }

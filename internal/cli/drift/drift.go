@@ -66,7 +66,7 @@ needed. Fields that were changed, removed or added are shown, with the client th
 did it and when, as far as the cluster knows. The exit code is 2 if anything has
 drifted, 1 after an error, and else 0.
 
-What the owner of a field may change is no drift: replicas that an autoscaler sets,
+What the owner of a field may change is not drift: replicas that an autoscaler sets,
 what controllers and admission webhooks add, defaults of the API server.
 --show-allowed lists these differences too. --ignore and the annotation
 ` + plan.IgnoreDriftAnnotation + ` of an object exclude more: "true", or paths.

@@ -144,7 +144,7 @@ type fieldDocument struct {
 	Live      any            `json:"live,omitempty"`
 	Sensitive bool           `json:"sensitive,omitempty"` // the values are left out
 	Manager   *plan.Manager  `json:"manager,omitempty"`   // who has set the live value, if known
-	Allowed   string         `json:"allowed,omitempty"`   // why the difference is no drift
+	Allowed   string         `json:"allowed,omitempty"`   // why the difference is not drift
 }
 
 func newDocument(reports []Report) document {
