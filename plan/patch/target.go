@@ -103,6 +103,10 @@ func newCriterion(field, text string) (criterion, error) {
 	c := criterion{field: field, text: text}
 	for _, f := range patterns {
 		if f.field == field {
+			if regexp.QuoteMeta(text) == text {
+				c.matches = func(o *manifest.Object, namespace string) bool { return f.of(o, namespace) == text }
+				return c, nil
+			}
 			re, err := regexp.Compile("^(?:" + text + ")$")
 			c.matches = func(o *manifest.Object, namespace string) bool { return re.MatchString(f.of(o, namespace)) }
 			return c, err
