@@ -211,9 +211,18 @@ func (it *item) apply(p *Patch) (Change, error) {
 	if change.Fields = fields(before, after); len(change.Fields) == 0 {
 		return change, nil
 	}
-	it.data, it.by, it.head = after, p, headOf(it.head.Source, after)
+	if it.data, it.by = after, p; !sameHead(before, after) {
+		it.head = headOf(it.head.Source, after)
+	}
 	change.Kind, change.Namespace, change.Name = it.head.Kind, it.head.Namespace, it.head.Name
 	return change, nil
+}
+
+// sameHead reports whether two contents have the same for targets to select by.
+func sameHead(before, after map[string]any) bool {
+	old, _ := before["metadata"].(map[string]any)
+	meta, _ := after["metadata"].(map[string]any)
+	return sameMap(old, meta) && equal(before["kind"], after["kind"]) && equal(before["apiVersion"], after["apiVersion"])
 }
 
 // headOf returns an object with what targets select by.
@@ -264,8 +273,20 @@ func (p *Patch) result(before map[string]any) (map[string]any, error) {
 			after[key] = before[key]
 		}
 	}
+	if p.kind != "" {
+		after["kind"] = p.kind
+	}
 	old, _ := before["metadata"].(map[string]any)
 	meta, _ := after["metadata"].(map[string]any)
+	if p.name == "" && meta != nil && sameMap(old, meta) {
+		return after, nil
+	}
+	after["metadata"] = p.named(old, meta)
+	return after, nil
+}
+
+// named returns the metadata of a patched object with the name and the namespace that it has or gets.
+func (p *Patch) named(old, meta map[string]any) map[string]any {
 	meta = maps.Clone(meta)
 	if meta == nil {
 		meta = map[string]any{}
@@ -278,11 +299,7 @@ func (p *Patch) result(before map[string]any) (map[string]any, error) {
 	if p.name != "" {
 		meta["name"] = p.name
 	}
-	if p.kind != "" {
-		after["kind"] = p.kind
-	}
-	after["metadata"] = meta
-	return after, nil
+	return meta
 }
 
 func (p *Patch) noTarget(objects []*manifest.Object, namespace string) error {

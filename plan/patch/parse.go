@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -238,7 +238,7 @@ func (p *parser) entry(e entry, node *yaml.Node, item any, field string) error {
 }
 
 // blockScalar matches the line of a key whose value is a block scalar.
-var blockScalar = regexp.MustCompile(`[|>][-+0-9]*\s*(#.*)?$`)
+var blockScalar = lazy.Regexp(`[|>][-+0-9]*\s*(#.*)?$`)
 
 // inline reads the patches in a string of the file.
 func (p *parser) inline(e entry, node *yaml.Node, text string) error {
@@ -246,7 +246,7 @@ func (p *parser) inline(e entry, node *yaml.Node, text string) error {
 	if node != nil && node.Line > 0 {
 		first = node.Line
 	}
-	if first <= len(p.lines) && blockScalar.MatchString(p.lines[first-1]) { // it begins below its key
+	if first <= len(p.lines) && blockScalar().MatchString(p.lines[first-1]) { // it begins below its key
 		first++
 	}
 	docs := documents(text)
