@@ -16,7 +16,7 @@ func planWorkloads(dir, chart string, objects int) []workload {
 	cmd := func(text string) []string { return strings.Fields(text + " --namespace NS") }
 	install := cmd("install bench " + chart + " --create-namespace --timeout 5m")
 	upgrade := cmd("upgrade bench " + chart + " --timeout 5m --set v=RUN")
-	save := cmd("plan upgrade bench " + chart + " --timeout 5m --set v=RUN --save " + plan)
+	save := cmd("plan upgrade bench " + chart + " --timeout 5m --set v=RUN --plain --save " + plan)
 	uninstall := cmd("uninstall bench --timeout 5m")
 	of := fmt.Sprintf("%d of %d objects", objects*5/8, objects)
 	return []workload{
