@@ -49,7 +49,7 @@ func (s *still[T]) look(value T) time.Duration {
 func (w *Watcher) Check(ctx context.Context) error {
 	// The lease is read first: a client that ends writes the record before it releases the lease.
 	held, err := w.locker.read(ctx, w.name)
-	if err != nil && !apierrors.IsNotFound(err) && !unavailable(err) {
+	if err != nil && !unavailable(err) { // which a lease that does not exist is, too
 		return err
 	}
 	readable := err == nil || apierrors.IsNotFound(err)
@@ -117,7 +117,8 @@ func (e *AbandonedError) Error() string {
 func (e *AbandonedError) Hint() string {
 	switch e.Status {
 	case release.PendingInstall:
-		return fmt.Sprintf("helm upgrade --install %[1]s goes on from what is there; helm uninstall %[1]s removes it", e.Release)
+		return fmt.Sprintf("helm upgrade --install %[1]s goes on from what is there; helm uninstall %[1]s removes it",
+			e.Release)
 	case release.Uninstalling:
 		return fmt.Sprintf("helm uninstall %s goes on", e.Release)
 	}
