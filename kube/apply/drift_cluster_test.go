@@ -98,18 +98,7 @@ apiVersion: v1
 kind: ServiceAccount
 metadata: {name: web}
 automountServiceAccountToken: false
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: web}
-rules: [{apiGroups: [""], resources: [pods], verbs: [get, list]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: web}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web}
-subjects: [{kind: ServiceAccount, name: web, namespace: default}]
----
+` + webRole + `---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: NAME}
