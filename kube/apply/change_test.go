@@ -485,8 +485,8 @@ spec:
 
 func TestPlanManyObjects(t *testing.T) {
 	s := newReleaseCase(t)
-	first := many(800, "1")
-	for _, step := range []struct{ name, text string }{{"install", first}, {"unchanged", first}, {"unchanged", first}, {"changed", many(800, "2")}, {"gone", configMapsText("a")}} {
+	first := many(240, "1")
+	for _, step := range []struct{ name, text string }{{"install", first}, {"unchanged", first}, {"unchanged", first}, {"changed", many(240, "2")}, {"gone", configMapsText("a")}} {
 		s.New = manifest.ApplyOrder(apitest.Parse(t, step.text))
 		for _, o := range s.New {
 			if _, err := o.Map(); err != nil {
