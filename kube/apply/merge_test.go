@@ -122,6 +122,7 @@ func (k keyed) list(object map[string]any) map[string]any {
 // For generated charts and edits, an upgrade merges lists whose items have two keys like
 // server-side apply.
 func TestMergeListsWithTwoKeys(t *testing.T) {
+	t.Parallel() // it mostly waits for the server
 	s := newReleaseCase(t)
 	for _, k := range keyedKinds {
 		t.Run(k.name, func(t *testing.T) {
