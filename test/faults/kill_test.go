@@ -137,9 +137,10 @@ func (h *helm) undisturbed(t *testing.T, op operation) []string {
 	return kinds
 }
 
-// disturb calls test for each point of each operation that choose returns. Its second argument are the
-// kinds of the writes of the operation that is named by [operation.like].
-func disturb(t *testing.T, operations []operation, choose func(kinds, known []string) []point, test func(*testing.T, *helm, operation, point)) {
+// disturb calls test for each point of each operation that choose returns. The second argument of choose
+// are the kinds of the writes of the operation that [operation.like] names.
+func disturb(t *testing.T, operations []operation, choose func(kinds, known []string) []point,
+	test func(*testing.T, *helm, operation, point)) {
 	t.Helper()
 	c := connect(t)
 	for _, op := range operations {
@@ -152,7 +153,7 @@ func disturb(t *testing.T, operations []operation, choose func(kinds, known []st
 			}
 			kinds := h.undisturbed(t, op)
 			points := choose(kinds, known)
-			t.Logf("%d writes:\n    %s\n%d points:\n    %s", len(kinds), strings.Join(kinds, "\n    "), len(points), text(points))
+			t.Logf("the writes:\n    %s\n%d points:\n    %s", strings.Join(kinds, "\n    "), len(points), text(points))
 			for _, p := range points {
 				if test(t, h, op, p); t.Failed() {
 					t.Fatalf("%s: the writes were\n    %s", p, h.gate.kept())

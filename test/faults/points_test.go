@@ -20,8 +20,10 @@ type point struct {
 }
 
 func (p point) String() string {
-	what := map[fate]string{killBefore: "killed before", killAfter: "killed after", drop: "no answer to", cut: "cut off at",
-		refuse: "refused at", mishap: "an error at"}[p.fate]
+	what := map[fate]string{
+		killBefore: "killed before", killAfter: "killed after", drop: "no answer to", cut: "cut off at",
+		refuse: "refused at", mishap: "an error at",
+	}[p.fate]
 	if p.nth == 1 {
 		return what + " " + p.kind
 	}
@@ -129,14 +131,16 @@ func resourceOf(path string) (resource, name string) {
 }
 
 func TestKindOf(t *testing.T) {
-	record := `{"metadata":{"name":"sh.helm.release.v1.web.v2","labels":{"status":"pending-upgrade"}},"type":"helm.sh/release.v1"}`
+	const core, leases = "/api/v1/namespaces/n", "/apis/coordination.k8s.io/v1/namespaces/n/leases"
+	const apply, record = "application/apply-patch+yaml", "sh.helm.release.v1.web.v2"
+	pending := `{"metadata":{"name":"` + record + `","labels":{"status":"pending-upgrade"}},"type":"helm.sh/release.v1"}`
 	for _, test := range []struct{ method, contentType, path, body, want string }{
-		{"POST", "", "/apis/coordination.k8s.io/v1/namespaces/n/leases", `{"metadata":{"name":"moonhelm.v1.web"}}`, "POST leases/moonhelm.v1.web"},
-		{"POST", "", "/api/v1/namespaces/n/secrets", record, "POST record of web pending-upgrade"},
-		{"DELETE", "", "/api/v1/namespaces/n/secrets/sh.helm.release.v1.web.v1", "", "DELETE record of web"},
-		{"POST", "", "/api/v1/namespaces/n/secrets", `{"metadata":{"name":"p"}}`, "POST secrets"},
-		{"PATCH", "application/apply-patch+yaml", "/apis/apps/v1/namespaces/n/deployments/w", "x: y", "PATCH (apply-patch+yaml) deployments"},
-		{"DELETE", "", "/api/v1/namespaces/n/configmaps/hook-before", "", "DELETE configmaps/hook-before"},
+		{"POST", "", leases, `{"metadata":{"name":"moonhelm.v1.web"}}`, "POST leases/moonhelm.v1.web"},
+		{"POST", "", core + "/secrets", pending, "POST record of web pending-upgrade"},
+		{"DELETE", "", core + "/secrets/" + record, "", "DELETE record of web"},
+		{"POST", "", core + "/secrets", `{"metadata":{"name":"p"}}`, "POST secrets"},
+		{"PATCH", apply, "/apis/apps/v1/namespaces/n/deployments/w", "x: y", "PATCH (apply-patch+yaml) deployments"},
+		{"DELETE", "", core + "/configmaps/hook-before", "", "DELETE configmaps/hook-before"},
 		{"PUT", "", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/a.b", "", "PUT customresourcedefinitions"},
 		{"POST", "", "/api/v1/namespaces", "", "POST namespaces"},
 	} {
@@ -159,7 +163,8 @@ func TestKills(t *testing.T) {
 		want         string
 	}{
 		{"each kind is new", []string{"a", "b"}, nil, "[killed before a killed after a killed after b]"},
-		{"a kind is repeated", []string{"a", "a", "b"}, nil, "[killed before a killed after a killed before b killed after b]"},
+		{"a kind is repeated", []string{"a", "a", "b"}, nil,
+			"[killed before a killed after a killed before b killed after b]"},
 		{"another operation has one", []string{"a", "b", "c"}, []string{"a", "c"}, "[killed before b killed after b]"},
 		{"another operation has all", []string{"a", "b"}, []string{"a", "b"}, "[]"},
 	} {
