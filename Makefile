@@ -103,7 +103,7 @@ race: ## the packages that run things concurrently, under the race detector
 
 cluster-tests: build cluster ## tests on the local control plane
 	@echo "== tests on the control plane"
-	test/with-cluster.sh go test -count=1 -p 1 -parallel 4 -timeout 30m $(CLUSTERED) # they mostly wait
+	test/with-cluster.sh go test -count=1 -p 1 -parallel 6 -timeout 30m $(CLUSTERED) # they mostly wait
 	cd test/cluster && go vet ./... && go test -count=1 ./...
 
 faults: build cluster ## kill, crowd and spoil the program's work on the control plane (minutes)
