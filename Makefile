@@ -53,8 +53,9 @@ site-deps: ## install the browser of make site-tests (as root)
 
 # The lanes of make test: the parts on the control plane, which mostly wait, and the others. The
 # control plane starts before both, as its API server ends if it cannot create its first objects
-# within half a minute. LANES=1 runs one part at a time. The output of a part is printed when it
-# ends.
+# within half a minute. When one lane has ended, the other runs two parts at a time: the longest come
+# first. LANES=1 runs one part at a time. The output of a part is printed when it ends, with the time
+# that it took.
 CLUSTERED_PARTS = faults compat cluster-tests sdk policy-tests
 OTHER_PARTS = check tests race registry release-tests
 LANES ?= 2
@@ -64,10 +65,13 @@ test: build cluster ## run everything but callers and the site: what CI runs
 
 .PHONY: clustered-lane other-lane
 clustered-lane:
-	@$(MAKE) $(CLUSTERED_PARTS)
+	@$(MAKE) $(CLUSTERED_PARTS:%=timed-%)
 
 other-lane:
-	@env -u MOONHELM_TEST_KUBECONFIG -u MOONHELM_TEST_RESTRICTED_KUBECONFIG $(MAKE) $(OTHER_PARTS)
+	@env -u MOONHELM_TEST_KUBECONFIG -u MOONHELM_TEST_RESTRICTED_KUBECONFIG $(MAKE) $(OTHER_PARTS:%=timed-%)
+
+timed-%:
+	@$(MAKE) $*; code=$$?; echo "== $* took $$SECONDS seconds"; exit $$code
 
 check: ## formatting, vet, golangci-lint, actionlint, the exported API
 	@echo "== formatting, vet, golangci-lint, actionlint, the exported API"
