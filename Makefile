@@ -112,7 +112,7 @@ cluster-tests: build cluster ## tests on the local control plane
 
 faults: build cluster ## kill, crowd and spoil the program's work on the control plane (minutes)
 	@echo "== faults"
-	cd test/faults && go vet ./... && ../with-cluster.sh go test -count=1 -parallel 6 -timeout 60m ./... # they mostly wait
+	cd test/faults && go vet ./... && ../with-cluster.sh go test -count=1 -parallel 8 -timeout 60m ./... # they mostly wait
 
 compat: build cluster ## side by side with Helm's binary; the corpus where it is there
 	@echo "== compatibility"
