@@ -11,11 +11,12 @@
 // record, and so on. A variant of an operation is disturbed only at the kinds that the plain one does
 // not have. What is left out by default:
 //
-//   - further writes of a kind. MOONHELM_KILLS=all disturbs all writes, before and after each.
+//   - further writes of a kind. The renewals of a lock are heartbeats: only the first counts.
 //   - a kill before a write if helm was killed after the preceding one, as both leave the same cluster.
 //   - every second point of a transfer between releases (adopt, disown, mv, rename), which another
-//     transfer with the same writes has. MOONHELM_TRANSFERS=1 tries all, and everything at each.
-//   - every second operation on a bad connection. MOONHELM_KILLS=all tries all.
+//     transfer with the same writes has.
+//   - every second operation on a bad connection.
 //
-// Choose all of them after a change of the order of writes, of locks or of records.
+// MOONHELM_TRANSFERS=1 leaves nothing out of the transfers, and MOONHELM_KILLS=all nothing at all. Set
+// them after a change of the order of writes, of locks or of records.
 package faults

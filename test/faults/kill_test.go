@@ -131,7 +131,7 @@ func (h *helm) undisturbed(t *testing.T, op operation) []string {
 	if r := h.runGated(t, nil, args...); r.err != nil {
 		t.Fatalf("undisturbed: %s", r)
 	}
-	kinds := h.gate.made()
+	kinds := withoutHeartbeats(h.gate.made())
 	h.checkResult(t, op, "undisturbed")
 	h.remove(t)
 	return kinds
@@ -139,7 +139,7 @@ func (h *helm) undisturbed(t *testing.T, op operation) []string {
 
 // disturb calls test for each point of each operation that choose returns. The second argument of choose
 // are the kinds of the writes of the operation that [operation.like] names.
-func disturb(t *testing.T, operations []operation, choose func(kinds, known []string) []point,
+func disturb(t *testing.T, operations []operation, choose func(kinds, known []string, every bool) []point,
 	test func(*testing.T, *helm, operation, point)) {
 	t.Helper()
 	c := connect(t)
@@ -152,7 +152,7 @@ func disturb(t *testing.T, operations []operation, choose func(kinds, known []st
 				known = h.undisturbed(t, operations[i])
 			}
 			kinds := h.undisturbed(t, op)
-			points := choose(kinds, known)
+			points := choose(kinds, known, all())
 			t.Logf("the writes:\n    %s\n%d points:\n    %s", strings.Join(kinds, "\n    "), len(points), text(points))
 			for _, p := range points {
 				if test(t, h, op, p); t.Failed() {

@@ -43,12 +43,23 @@ func (p point) rule() rule {
 // all reports whether the tests disturb every write.
 func all() bool { return os.Getenv("MOONHELM_KILLS") != "" }
 
-// fresh reports for each write, given by its kind, whether to disturb it: by default the first of each
-// kind that is not in known.
-func fresh(kinds, known []string) []bool {
+// withoutHeartbeats returns the kinds without the renewals of locks after the first: how many there are
+// depends on the time that an operation takes.
+func withoutHeartbeats(kinds []string) (out []string) {
+	for i, kind := range kinds {
+		if !strings.HasPrefix(kind, "PUT leases/") || !slices.Contains(kinds[:i], kind) {
+			out = append(out, kind)
+		}
+	}
+	return out
+}
+
+// fresh reports for each write, given by its kind, whether to disturb it: the first of each kind that is
+// not in known, or every one.
+func fresh(kinds, known []string, every bool) []bool {
 	out := make([]bool, len(kinds))
 	for i, kind := range kinds {
-		out[i] = all() || !slices.Contains(kinds[:i], kind) && !slices.Contains(known, kind)
+		out[i] = every || !slices.Contains(kinds[:i], kind) && !slices.Contains(known, kind)
 	}
 	return out
 }
@@ -65,14 +76,14 @@ func count(kinds []string, kind string) (n int) {
 
 // kills returns the points at which to kill helm: before and after each fresh write. As a kill after a
 // write leaves the same cluster as a kill before the next one, the second of them is left out, unless
-// all writes are disturbed.
-func kills(kinds, known []string) (out []point) {
-	chosen := fresh(kinds, known)
+// every write is disturbed.
+func kills(kinds, known []string, every bool) (out []point) {
+	chosen := fresh(kinds, known, every)
 	for i, kind := range kinds {
 		if !chosen[i] {
 			continue
 		}
-		if all() || i == 0 || !chosen[i-1] {
+		if every || i == 0 || !chosen[i-1] {
 			out = append(out, point{kind, count(kinds[:i+1], kind), killBefore})
 		}
 		out = append(out, point{kind, count(kinds[:i+1], kind), killAfter})
@@ -82,8 +93,8 @@ func kills(kinds, known []string) (out []point) {
 
 // losses returns the points at which to break a connection: at each fresh write, once before it reaches
 // the server and once before its answer reaches helm.
-func losses(kinds, known []string) (out []point) {
-	for i, chosen := range fresh(kinds, known) {
+func losses(kinds, known []string, every bool) (out []point) {
+	for i, chosen := range fresh(kinds, known, every) {
 		if chosen {
 			nth := count(kinds[:i+1], kinds[i])
 			out = append(out, point{kinds[i], nth, drop}, point{kinds[i], nth, cut})
@@ -156,7 +167,6 @@ func TestKindOf(t *testing.T) {
 }
 
 func TestKills(t *testing.T) {
-	t.Setenv("MOONHELM_KILLS", "")
 	for _, test := range []struct {
 		name         string
 		kinds, known []string
@@ -169,15 +179,14 @@ func TestKills(t *testing.T) {
 		{"another operation has all", []string{"a", "b"}, []string{"a", "b"}, "[]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := fmt.Sprint(kills(test.kinds, test.known)); got != test.want {
+			if got := fmt.Sprint(kills(test.kinds, test.known, false)); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
 	}
-	t.Run("all", func(t *testing.T) {
-		t.Setenv("MOONHELM_KILLS", "all")
+	t.Run("every write", func(t *testing.T) {
 		want := "[killed before a killed after a killed before a, number 2 killed after a, number 2]"
-		if got := fmt.Sprint(kills([]string{"a", "a"}, []string{"a"})); got != want {
+		if got := fmt.Sprint(kills([]string{"a", "a"}, []string{"a"}, true)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})

@@ -275,7 +275,7 @@ func (m *mover) end(t *testing.T, when string) {
 }
 
 // every reports whether the tests disturb every write of the transfers.
-func every() bool { return os.Getenv("MOONHELM_TRANSFERS") != "" }
+func every() bool { return all() || os.Getenv("MOONHELM_TRANSFERS") != "" }
 
 // undisturbed runs the transfer without faults, and returns the kinds of its writes.
 func (m *mover) undisturbed(t *testing.T) []string {
@@ -284,15 +284,14 @@ func (m *mover) undisturbed(t *testing.T) []string {
 	if r := m.runGated(t, nil, m.op.args...); r.err != nil {
 		t.Fatalf("undisturbed: %s", r)
 	}
-	kinds := m.gate.made()
+	kinds := withoutHeartbeats(m.gate.made())
 	m.check(t, "undisturbed", m.op.after)
 	m.end(t, "undisturbed")
 	return kinds
 }
 
 // turns returns every second of n indices, beginning with the first for every second transfer: adopt
-// and disown make the same writes, and so do both kinds of mv. It returns all if MOONHELM_TRANSFERS is
-// set.
+// and disown make the same writes, and so do both kinds of mv. It returns all if every write is disturbed.
 func turns(op, n int) (out []int) {
 	for i := range n {
 		if every() || (i+op)%2 == 0 {
@@ -311,7 +310,7 @@ func TestTransferKilled(t *testing.T) {
 		t.Run(transfer.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMover(t, c, transfer)
-			points := kills(m.undisturbed(t), nil)
+			points := kills(m.undisturbed(t), nil, every())
 			t.Logf("%d points:\n    %s", len(points), text(points))
 			for _, i := range turns(op, len(points)) {
 				if every() || i/2%2 == 0 {
