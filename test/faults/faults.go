@@ -11,7 +11,7 @@
 // record, and so on. A variant of an operation is disturbed only at the kinds that the plain one does
 // not have. What is left out by default:
 //
-//   - further writes of a kind. The renewals of a lock are heartbeats: only the first counts.
+//   - further writes of a kind. Heartbeats do not count: further renewals of a lock, patches of a record.
 //   - a kill before a write if helm was killed after the preceding one, as both leave the same cluster.
 //   - every second point of a transfer between releases (adopt, disown, mv, rename), which another
 //     transfer with the same writes has.
