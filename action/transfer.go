@@ -171,6 +171,9 @@ func (c *Config) inNamespace(namespace string) (*Config, error) {
 	if namespace == "" || namespace == c.namespace() {
 		return c, nil
 	}
+	if err := checkNamespaceName(namespace); err != nil {
+		return nil, err
+	}
 	records, ok := c.Releases.(*storage.Storage)
 	if !ok {
 		return nil, c.checkNamespace(namespace, "move")
