@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -124,8 +125,8 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 	}
 	problems := &ObjectsError{Operation: w.verb}
 	if len(w.req.Kinds) > 0 && selected == 0 {
-		problems.Problems = append(problems.Problems, ObjectProblem{strings.Join(w.req.Kinds, ", "),
-			fmt.Sprintf("the selector %q selects none in namespace %q", w.req.Selector, namespace)})
+		problems.add(strings.Join(w.req.Kinds, ", "),
+			fmt.Sprintf("the selector %q selects none in namespace %q", w.req.Selector, namespace))
 	}
 	seen := map[inventoryKey]bool{}
 	var out []*apply.FoundObject
@@ -135,8 +136,8 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		}
 		seen[inventoryKeyOf(f.Ref)] = true
 		if why := w.refusal(f); why != "" {
-			problems.Problems = append(problems.Problems,
-				ObjectProblem{kube.ObjectName(f.Kind, f.Namespace, f.Name), why})
+			problems.add(kube.ObjectName(f.Kind, f.Namespace, f.Name), why)
+			problems.Similar = append(problems.Similar, w.similar(ctx, f)...)
 		}
 		out = append(out, f)
 	}
@@ -144,6 +145,27 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		return nil, problems
 	}
 	return out, nil
+}
+
+// similar returns the names of existing objects that are similar to one that does not exist. It ignores
+// errors: the user may not be permitted to list objects.
+func (w *adoptOperation) similar(ctx context.Context, f *apply.FoundObject) []string {
+	if f.Live != nil {
+		return nil
+	}
+	kind := f.Kind
+	if group := kube.GroupOf(f.APIVersion); group != "" {
+		kind += "." + group
+	}
+	names, err := w.Cluster.FindNames(ctx, kind, f.Namespace)
+	if err != nil {
+		return nil
+	}
+	out := suggest.Nearest(names, f.Name)
+	for i, name := range out {
+		out[i] = plan.Ref{Kind: f.Kind, Name: name}.String()
+	}
+	return out
 }
 
 // refusal returns why an object cannot be adopted, or "".

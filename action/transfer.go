@@ -27,6 +27,7 @@ type OwnershipChanger interface {
 	FindKind(ctx context.Context, word string) (*kube.Resource, error)
 	FindNamed(ctx context.Context, kind, namespace, name string) (*apply.FoundObject, error)
 	FindSelected(ctx context.Context, kind, namespace, selector string) ([]*apply.FoundObject, error)
+	FindNames(ctx context.Context, kind, namespace string) ([]string, error)
 	ChangeOwnership(ctx context.Context, changes []apply.OwnershipChange) error
 }
 

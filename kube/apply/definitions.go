@@ -368,7 +368,7 @@ func (d *definitionChange) eachObject(ctx context.Context, version string, metad
 	query := url.Values{"limit": {strconv.Itoa(api.ListPage)}}
 	var header http.Header
 	if metadata {
-		header = http.Header{"Accept": {"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"}}
+		header = http.Header{"Accept": {api.AcceptMetaList}}
 	}
 	for {
 		body, err := d.api.Call(ctx, http.MethodGet, path, query, header, nil)
