@@ -36,8 +36,7 @@ type AdoptRequest struct {
 // Plan returns what Run would change, and writes nothing. Errors are those of Run before anything is
 // written.
 func (a Adopt) Plan(ctx context.Context, req AdoptRequest) (*Transfer, error) {
-	w := a.operation(req)
-	return planTransfer(ctx, w.transfer, w.prepare)
+	return a.operation(req).plan(ctx)
 }
 
 // Run adopts the objects, as a new revision of the release. If it fails, the objects are as before.
@@ -45,8 +44,7 @@ func (a Adopt) Plan(ctx context.Context, req AdoptRequest) (*Transfer, error) {
 // Errors are those of [Disown.Run] except [*NotInReleaseError]; [*ObjectsError] for objects that do
 // not exist or belong to someone else, and [*kube.KindError].
 func (a Adopt) Run(ctx context.Context, req AdoptRequest) (*Transfer, error) {
-	w := a.operation(req)
-	return runTransfer(ctx, w.transfer, w.prepare)
+	return a.operation(req).run(ctx)
 }
 
 type adoptOperation struct {
@@ -55,10 +53,12 @@ type adoptOperation struct {
 }
 
 func (a Adopt) operation(req AdoptRequest) *adoptOperation {
-	return &adoptOperation{a.newTransfer(release.TransferAdopt, "", req.Name, req.TransferOptions), req}
+	w := &adoptOperation{a.newTransfer(release.TransferAdopt, "", req.Name, req.TransferOptions), req}
+	w.prepare = w.planChange
+	return w
 }
 
-func (w *adoptOperation) prepare(ctx context.Context) error {
+func (w *adoptOperation) planChange(ctx context.Context) error {
 	to := w.to
 	if err := to.requireDeployed(ctx, w.verb); err != nil {
 		return err

@@ -27,47 +27,37 @@ type RenameRequest struct {
 // Plan returns what Run would change, and writes nothing. Errors are those of Run before anything is
 // written.
 func (r Rename) Plan(ctx context.Context, req RenameRequest) (*Transfer, error) {
-	w, err := r.operation(req)
-	if err != nil {
-		return nil, err
-	}
-	return planTransfer(ctx, w.transfer, w.prepare)
+	return r.operation(req).plan(ctx)
 }
 
 // Run renames the release, as a new revision, and takes its history along. If it fails, the release
 // has its old name. Errors are those of [Disown.Run] except [*NotInReleaseError], and
 // [*NameInUseError].
 func (r Rename) Run(ctx context.Context, req RenameRequest) (*Transfer, error) {
-	w, err := r.operation(req)
-	if err != nil {
-		return nil, err
-	}
-	return runTransfer(ctx, w.transfer, w.prepare)
+	return r.operation(req).run(ctx)
 }
 
 type renameOperation struct{ *transfer }
 
-func (r Rename) operation(req RenameRequest) (*renameOperation, error) {
+func (r Rename) operation(req RenameRequest) *renameOperation {
 	w := &renameOperation{r.newTransfer(release.TransferRename, req.Name, req.NewName, req.TransferOptions)}
-	if w.to == nil || w.from == nil {
-		return nil, ErrNoName
-	}
-	return w, nil
+	w.prepare = w.planChange
+	return w
 }
 
-func (w *renameOperation) prepare(ctx context.Context) error {
+func (w *renameOperation) planChange(ctx context.Context) error {
 	from, to := w.from, w.to
 	if err := from.requireDeployed(ctx, w.verb); err != nil {
 		return err
 	}
 	if last := to.history.last; last != nil {
-		return &NameInUseError{Name: to.name, Status: last.Info.Status, Deployed: to.history.deployed != nil}
+		return &NameInUseError{Name: to.name, Status: last.Info.Status, Deployed: to.history.deployed != nil, Renaming: true}
 	}
 	record, err := from.readRecord(ctx)
 	if err != nil {
 		return err
 	}
-	if err := w.leave(record.items, to.owner()); err != nil {
+	if err := w.leave(record.items); err != nil {
 		return err
 	}
 	for _, o := range w.out.Objects {

@@ -216,16 +216,37 @@ func (t *transfer) journal(f *apply.FoundObject, will release.Ownership, omitted
 	}
 }
 
+// takeOut takes the objects that names name out of the release which they leave.
+func (t *transfer) takeOut(ctx context.Context, names []ObjectName) ([]*recordItem, error) {
+	from := t.from
+	if err := from.requireDeployed(ctx, t.verb); err != nil {
+		return nil, err
+	}
+	record, err := from.readRecord(ctx)
+	if err != nil {
+		return nil, err
+	}
+	items, err := from.pick(ctx, t.verb, record, names)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.leave(items); err != nil {
+		return nil, err
+	}
+	from.newRevision(from.before, t.verb, manifest.Format(record.without(items)))
+	return items, nil
+}
+
 // leave journals items of the record that leave the release. Objects that do not exist, or do not
 // belong to the release, are only taken out of the record.
-func (t *transfer) leave(items []*recordItem, will release.Ownership) error {
+func (t *transfer) leave(items []*recordItem) error {
 	problems := &ObjectsError{Operation: t.verb}
 	for _, i := range items {
 		switch {
 		case !i.live():
 			t.out.Objects = append(t.out.Objects, TransferObject{Ref: i.Ref})
 		case i.found.Ownership == t.from.owner():
-			t.journal(i.found, will, nil)
+			t.journal(i.found, t.newOwner(), nil)
 		case t.verb == release.TransferMove:
 			problems.add(kube.ObjectName(i.Kind, i.Namespace, i.Name), foreignReason(i.found.Ownership, t.from))
 		default:

@@ -94,15 +94,9 @@ func (o *adoptOptions) adopt(cmd *cobra.Command, f *cmdutil.Factory, name string
 		return err
 	}
 	a := action.Adopt{Config: config}
-	return o.run(cmd.Context(), f, verb{
-		plan: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return a.Plan(ctx, req)
-		},
-		run: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return a.Run(ctx, req)
-		},
+	req.TransferOptions = o.options(f)
+	return run(cmd.Context(), f, &o.Options, req, verb[action.AdoptRequest]{
+		plan: a.Plan, run: a.Run,
 		done: func(t *action.Transfer) string {
 			return fmt.Sprintf("adopted %s into release %s, revision %d", count(t), name, t.To.To.Revision)
 		},

@@ -3,7 +3,6 @@
 package ownership
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -50,15 +49,9 @@ func (o *Options) rename(cmd *cobra.Command, f *cmdutil.Factory, name, newName s
 		return err
 	}
 	r, req := action.Rename{Config: config}, action.RenameRequest{Name: name, NewName: newName}
-	return o.run(cmd.Context(), f, verb{
-		plan: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return r.Plan(ctx, req)
-		},
-		run: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return r.Run(ctx, req)
-		},
+	req.TransferOptions = o.options(f)
+	return run(cmd.Context(), f, o, req, verb[action.RenameRequest]{
+		plan: r.Plan, run: r.Run,
 		done: func(t *action.Transfer) string {
 			return fmt.Sprintf("renamed release %s to %s, revision %d", name, newName, t.To.To.Revision)
 		},
