@@ -123,6 +123,7 @@ func (d *deployment) applyMoves(objects []*manifest.Object) ([]*manifest.Object,
 	for _, text := range d.moves.Warnings {
 		d.config.warn(text)
 	}
+	plan.MarkKnown(d.moves.Moved, movesOf(d.history.deployed))
 	if err := d.reverseMoves(old); err != nil {
 		return nil, err
 	}
