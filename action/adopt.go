@@ -231,6 +231,6 @@ func (w *adoptOperation) warnOfDeletion(f *apply.FoundObject, o *manifest.Object
 	if isKept(o) {
 		return
 	}
-	w.out.Warnings = append(w.out.Warnings, fmt.Sprintf("the chart of release %s does not contain %s/%s now: the next "+
-		"upgrade deletes the object unless its chart contains it", w.to.name, f.Kind, f.Name))
+	w.out.Warnings = append(w.out.Warnings, fmt.Sprintf("the next upgrade of release %s deletes %s/%s%s unless its chart "+
+		"contains it", w.to.name, f.Kind, f.Name, losses(o)))
 }

@@ -118,7 +118,7 @@ func (s *transferSide) pick(ctx context.Context, verb release.TransferVerb, r *t
 			return nil, err
 		}
 		switch {
-		case len(found) == 0 && s.isHook(n):
+		case len(found) == 0 && s.isHook(kind, n.Name):
 			missing.Hooks = append(missing.Hooks, n.String())
 		case len(found) == 0:
 			missing.Objects = append(missing.Objects, n.String())
@@ -172,9 +172,9 @@ func (s *transferSide) matching(ctx context.Context, r *transferRecord, n Object
 	return found, kind, nil
 }
 
-func (s *transferSide) isHook(n ObjectName) bool {
+func (s *transferSide) isHook(kind, name string) bool {
 	for _, h := range s.before.Hooks {
-		if strings.EqualFold(h.Kind, n.Kind) && h.Name == n.Name {
+		if h.Kind == kind && h.Name == name {
 			return true
 		}
 	}
