@@ -5,6 +5,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
@@ -103,7 +104,8 @@ func (w *adoptOperation) planChange(ctx context.Context) error {
 // adopted.
 func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error) {
 	namespace := w.to.namespace()
-	all, err := w.Cluster.Find(ctx, w.req.Manifests, namespace)
+	problems := &ObjectsError{Operation: w.verb}
+	all, err := w.findManifests(ctx, problems)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,6 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		selected += len(found)
 		all = append(all, found...)
 	}
-	problems := &ObjectsError{Operation: w.verb}
 	if len(w.req.Kinds) > 0 && selected == 0 {
 		problems.add(strings.Join(w.req.Kinds, ", "),
 			fmt.Sprintf("the selector %q selects none in namespace %q", w.req.Selector, namespace))
@@ -145,6 +146,34 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		return nil, problems
 	}
 	return out, nil
+}
+
+// findManifests returns the live objects of the manifests, and adds those that have none to problems.
+func (w *adoptOperation) findManifests(ctx context.Context, problems *ObjectsError) ([]*apply.FoundObject, error) {
+	items, err := manifest.Flatten(w.req.Manifests)
+	if err != nil {
+		return nil, err
+	}
+	var complete []*manifest.Object
+	for _, o := range items {
+		switch {
+		case o.Empty:
+		case o.Kind == "" || o.APIVersion == "" || o.Name == "":
+			problems.add(fmt.Sprintf("an object in %s", o.Source), "it lacks apiVersion, kind or metadata.name")
+		default:
+			complete = append(complete, o)
+		}
+	}
+	found, err := w.Cluster.Find(ctx, complete, w.to.namespace())
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range complete {
+		if !slices.ContainsFunc(found, func(f *apply.FoundObject) bool { return f.Object == o }) {
+			problems.add(o.String(), "the cluster serves no "+o.Kind+" of "+o.APIVersion)
+		}
+	}
+	return found, nil
 }
 
 // similar returns the names of existing objects that are similar to one that does not exist. It ignores
@@ -194,16 +223,8 @@ func (w *adoptOperation) refusal(f *apply.FoundObject) string {
 // fields that it does not have.
 func (w *adoptOperation) manifestOf(f *apply.FoundObject) (*manifest.Object, []string, error) {
 	if f.Object != nil {
-		items, err := manifest.Flatten([]*manifest.Object{f.Object})
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, o := range items {
-			if o.Kind == f.Kind && o.Name == f.Name {
-				o, err = parseOne(w.source(f), o.Raw)
-				return o, nil, err
-			}
-		}
+		o, err := parseOne(w.source(f), f.Object.Raw)
+		return o, nil, err
 	}
 	object, omitted := plan.Declared(f.Live)
 	if meta, _ := object["metadata"].(map[string]any); f.Namespace == w.to.namespace() {

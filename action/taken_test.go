@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -180,5 +181,24 @@ func TestSimilarObjects(t *testing.T) {
 		if missing == nil || !slices.Equal(missing.Similar, test.want) {
 			t.Errorf("%s: %v, similar %q, want %q", test.object, err, missing.Similar, test.want)
 		}
+	}
+}
+
+// What a manifest says must be objects that the cluster has.
+func TestAdoptManifests(t *testing.T) {
+	f := newTransferFixture(t)
+	objects, err := manifest.Parse("objects.yaml", "version: 1\n---\napiVersion: v1\nkind: List\nitems:\n"+
+		"- {apiVersion: v1, kind: ConfigMap, metadata: {name: free}}\n- {apiVersion: none.example.com/v1, kind: None, metadata: {name: x}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Adopt{f.Config}.Run(t.Context(), AdoptRequest{Name: "web", Manifests: objects})
+	refused, _ := errors.AsType[*ObjectsError](err)
+	if refused == nil || len(refused.Problems) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	_, err = Adopt{f.Config}.Run(t.Context(), AdoptRequest{Name: "web", Manifests: objects[1:2]})
+	if !errors.As(err, &refused) || len(refused.Problems) != 1 || f.owner("free") != "" {
+		t.Errorf("got %v", err)
 	}
 }
