@@ -41,7 +41,11 @@ The change is shown first, and made when it is confirmed, or with --yes.
 
 An upgrade with a chart that contains the objects changes them as usual. An upgrade
 with a chart that does not contain them deletes them, as it does all objects that
-leave a chart.`,
+leave a chart.
+
+The release must exist. To make a new one of objects that exist, use
+helm install --take-ownership; helm diff upgrade --install --take-ownership shows
+the changes first.`,
 		Example: `  helm adopt web deployment/web service/web
 
   # What adopting the objects of a file that was applied with kubectl would change

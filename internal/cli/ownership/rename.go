@@ -23,8 +23,9 @@ neither deleted nor restarted, and keep their names.
 
 Most charts make the names of objects of the name of the release. With the next
 upgrade such objects are created under other names, and the ones of today are
-deleted; they are listed before the change is made. A value like fullnameOverride
-keeps their names in many charts.
+deleted; they are listed before the change is made, and so are those whose selectors
+have the name, which no upgrade can change. A value like fullnameOverride keeps the
+names in many charts.
 
 The change is shown first, and made when it is confirmed, or with --yes. If it is
 interrupted, the next helm command that changes one of the two releases finishes or
