@@ -46,8 +46,8 @@ func CheckName(name string) error {
 func checkNamespaceName(name string) error {
 	const most = 63
 	if len(name) > most || strings.Contains(name, ".") || !namePattern().MatchString(name) {
-		return fmt.Errorf("namespace %q: use at most %d lower-case letters, digits and '-', beginning and ending with a letter "+
-			"or digit", name, most)
+		return fmt.Errorf("namespace %q: use at most %d lower-case letters, digits and '-', beginning and ending with a "+
+			"letter or digit", name, most)
 	}
 	return nil
 }

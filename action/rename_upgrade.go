@@ -74,8 +74,8 @@ func (w *renameOperation) nextUpgradeByName(err error) []string {
 			"contain %q %s: %s", nextUpgrade, w.from.name, why, strings.Join(named, ", ")), advisedMove)
 	}
 	if len(fixed) > 0 {
-		out = append(out, fmt.Sprintf("the next upgrade may fail, because selectors that cannot be changed have the value %q "+
-			"%s: %s%s", w.from.name, why, strings.Join(fixed, ", "), advisedPatch))
+		out = append(out, fmt.Sprintf("the next upgrade may fail, because selectors that cannot be changed have the value "+
+			"%q %s: %s%s", w.from.name, why, strings.Join(fixed, ", "), advisedPatch))
 	}
 	return out
 }

@@ -248,8 +248,8 @@ func (s *transferSide) requireDeployed(ctx context.Context, verb release.Transfe
 	case h.last == nil:
 		_, err := s.Releases.Get(ctx, s.name, 0) // returns storage.ErrNotFound with the namespace
 		if s.role == release.TransferTo && errors.Is(err, storage.ErrNotFound) {
-			err = hint.With(err, fmt.Sprintf("helm install %[1]s CHART --take-ownership makes a new release, which takes over the "+
-				"objects that its chart has; helm diff upgrade --install %[1]s CHART --take-ownership shows the changes first",
+			err = hint.With(err, fmt.Sprintf("helm install %[1]s CHART --take-ownership makes a new release, which takes over "+
+				"the objects that its chart has; helm diff upgrade --install %[1]s CHART --take-ownership shows the changes first",
 				s.name))
 		}
 		return err
