@@ -5,8 +5,10 @@ package action
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -35,8 +37,7 @@ type AdoptRequest struct {
 // Plan returns what Run would change, and writes nothing. Errors are those of Run before anything is
 // written.
 func (a Adopt) Plan(ctx context.Context, req AdoptRequest) (*Transfer, error) {
-	w := a.operation(req)
-	return planTransfer(ctx, w.transfer, w.prepare)
+	return a.operation(req).plan(ctx)
 }
 
 // Run adopts the objects, as a new revision of the release. If it fails, the objects are as before.
@@ -44,8 +45,7 @@ func (a Adopt) Plan(ctx context.Context, req AdoptRequest) (*Transfer, error) {
 // Errors are those of [Disown.Run] except [*NotInReleaseError]; [*ObjectsError] for objects that do
 // not exist or belong to someone else, and [*kube.KindError].
 func (a Adopt) Run(ctx context.Context, req AdoptRequest) (*Transfer, error) {
-	w := a.operation(req)
-	return runTransfer(ctx, w.transfer, w.prepare)
+	return a.operation(req).run(ctx)
 }
 
 type adoptOperation struct {
@@ -54,10 +54,12 @@ type adoptOperation struct {
 }
 
 func (a Adopt) operation(req AdoptRequest) *adoptOperation {
-	return &adoptOperation{a.newTransfer(release.TransferAdopt, "", req.Name, req.TransferOptions), req}
+	w := &adoptOperation{a.newTransfer(release.TransferAdopt, "", req.Name, req.TransferOptions), req}
+	w.prepare = w.planChange
+	return w
 }
 
-func (w *adoptOperation) prepare(ctx context.Context) error {
+func (w *adoptOperation) planChange(ctx context.Context) error {
 	to := w.to
 	if err := to.requireDeployed(ctx, w.verb); err != nil {
 		return err
@@ -102,7 +104,8 @@ func (w *adoptOperation) prepare(ctx context.Context) error {
 // adopted.
 func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error) {
 	namespace := w.to.namespace()
-	all, err := w.Cluster.Find(ctx, w.req.Manifests, namespace)
+	problems := &ObjectsError{Operation: w.verb}
+	all, err := w.findManifests(ctx, problems)
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +125,9 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		selected += len(found)
 		all = append(all, found...)
 	}
-	problems := &ObjectsError{Operation: w.verb}
 	if len(w.req.Kinds) > 0 && selected == 0 {
-		problems.Problems = append(problems.Problems, ObjectProblem{strings.Join(w.req.Kinds, ", "),
-			fmt.Sprintf("the selector %q selects none in namespace %q", w.req.Selector, namespace)})
+		problems.add(strings.Join(w.req.Kinds, ", "),
+			fmt.Sprintf("the selector %q selects none in namespace %q", w.req.Selector, namespace))
 	}
 	seen := map[inventoryKey]bool{}
 	var out []*apply.FoundObject
@@ -135,8 +137,8 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		}
 		seen[inventoryKeyOf(f.Ref)] = true
 		if why := w.refusal(f); why != "" {
-			problems.Problems = append(problems.Problems,
-				ObjectProblem{kube.ObjectName(f.Kind, f.Namespace, f.Name), why})
+			problems.add(kube.ObjectName(f.Kind, f.Namespace, f.Name), why)
+			problems.Similar = append(problems.Similar, w.similar(ctx, f)...)
 		}
 		out = append(out, f)
 	}
@@ -144,6 +146,55 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		return nil, problems
 	}
 	return out, nil
+}
+
+// findManifests returns the live objects of the manifests, and adds those that have none to problems.
+func (w *adoptOperation) findManifests(ctx context.Context, problems *ObjectsError) ([]*apply.FoundObject, error) {
+	items, err := manifest.Flatten(w.req.Manifests)
+	if err != nil {
+		return nil, err
+	}
+	var complete []*manifest.Object
+	for _, o := range items {
+		switch {
+		case o.Empty:
+		case o.Kind == "" || o.APIVersion == "" || o.Name == "":
+			problems.add(fmt.Sprintf("an object in %s", o.Source), "it lacks apiVersion, kind or metadata.name")
+		default:
+			complete = append(complete, o)
+		}
+	}
+	found, err := w.Cluster.Find(ctx, complete, w.to.namespace())
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range complete {
+		if !slices.ContainsFunc(found, func(f *apply.FoundObject) bool { return f.Object == o }) {
+			problems.add(o.String(), "the cluster serves no "+o.Kind+" of "+o.APIVersion)
+		}
+	}
+	return found, nil
+}
+
+// similar returns the names of existing objects that are similar to one that does not exist. It ignores
+// errors: the user may not be permitted to list objects.
+func (w *adoptOperation) similar(ctx context.Context, f *apply.FoundObject) []string {
+	if f.Live != nil {
+		return nil
+	}
+	kind := f.Kind
+	if group := kube.GroupOf(f.APIVersion); group != "" {
+		kind += "." + group
+	}
+	names, err := w.Cluster.FindNames(ctx, kind, f.Namespace)
+	if err != nil {
+		return nil
+	}
+	out := suggest.Nearest(names, f.Name)
+	for i, name := range out {
+		out[i] = plan.Ref{Kind: f.Kind, Name: name}.String()
+	}
+	return out
 }
 
 // refusal returns why an object cannot be adopted, or "".
@@ -172,16 +223,8 @@ func (w *adoptOperation) refusal(f *apply.FoundObject) string {
 // fields that it does not have.
 func (w *adoptOperation) manifestOf(f *apply.FoundObject) (*manifest.Object, []string, error) {
 	if f.Object != nil {
-		items, err := manifest.Flatten([]*manifest.Object{f.Object})
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, o := range items {
-			if o.Kind == f.Kind && o.Name == f.Name {
-				o, err = parseOne(w.source(f), o.Raw)
-				return o, nil, err
-			}
-		}
+		o, err := parseOne(w.source(f), f.Object.Raw)
+		return o, nil, err
 	}
 	object, omitted := plan.Declared(f.Live)
 	if meta, _ := object["metadata"].(map[string]any); f.Namespace == w.to.namespace() {
@@ -209,6 +252,6 @@ func (w *adoptOperation) warnOfDeletion(f *apply.FoundObject, o *manifest.Object
 	if isKept(o) {
 		return
 	}
-	w.out.Warnings = append(w.out.Warnings, fmt.Sprintf("the chart of release %s does not contain %s/%s now: the next "+
-		"upgrade deletes the object unless its chart contains it", w.to.name, f.Kind, f.Name))
+	w.out.Warnings = append(w.out.Warnings, fmt.Sprintf("the next upgrade of release %s deletes %s/%s%s unless its chart "+
+		"contains it", w.to.name, f.Kind, f.Name, losses(o)))
 }

@@ -331,6 +331,38 @@ func chartPolicy(c *chart.Chart) (CRDPolicy, error) {
 	return CRDCreate, nil
 }
 
+// protectedDefinitions returns the CRDs among the objects whose charts ask for upgrades of definitions, or
+// all of them if the request does.
+func (d *deployment) protectedDefinitions() []*manifest.Object {
+	var out []*manifest.Object
+	for _, o := range d.objects {
+		if isDefinition(o) && d.definitionPolicy(o) == CRDUpgrade {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// definitionPolicy returns the policy for a CRD among the objects: that of the request, or of the chart whose
+// template it is from.
+func (d *deployment) definitionPolicy(o *manifest.Object) CRDPolicy {
+	root := d.chart()
+	if d.crds.policy != CRDDefault || root == nil {
+		return d.crds.policy
+	}
+	of := root
+	root.Walk(func(c *chart.Chart) {
+		if strings.HasPrefix(o.Source, c.FullPath()+"/") && len(c.FullPath()) > len(of.FullPath()) {
+			of = c
+		}
+	})
+	policy, err := chartPolicy(of)
+	if err != nil {
+		return CRDUpgrade // an invalid one is no reason to lose objects
+	}
+	return policy
+}
+
 // servedVersions returns "group/version" and "group/version/Kind" of every version that
 // crds serve, the form of .Capabilities.APIVersions.
 func servedVersions(crds []*manifest.Object) []string {

@@ -178,7 +178,7 @@ func (d *deployment) execute(ctx context.Context) error {
 	err := runSteps(ctx,
 		d.events.emitStep(before),
 		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
-		d.checkHeld(),
+		d.checkHeld(), d.warnOfTaken,
 		d.events.handleStep(before, event.Permissions, d.checkHooks()),
 		d.events.handleStep(before, event.Namespace, d.createNamespace()),
 		d.events.handleStep(before, event.CRDs, d.writeCRDs()),
@@ -210,7 +210,7 @@ func (d *deployment) runDry(ctx context.Context) error {
 	err := runSteps(ctx,
 		d.events.emitStep(before),
 		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
-		d.checkHeld(),
+		d.checkHeld(), d.warnOfTaken,
 	)
 	d.locate(err)
 	d.release.Info.Description = "Dry run complete"

@@ -195,7 +195,9 @@ func Compare(from, to *release.Release) (*Change, error) {
 		return nil, err
 	}
 	if from != nil {
-		markMoved(steps, movesOf(to))
+		moved := movesOf(to)
+		plan.MarkKnown(moved, movesOf(from))
+		markMoved(steps, moved)
 	}
 	change, err := newChange(from, to, &plan.Plan{Steps: steps}, nil)
 	change.Stored = true

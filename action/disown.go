@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -24,8 +23,7 @@ type DisownRequest struct {
 // Plan returns what Run would change, and writes nothing. Errors are those of Run before anything is
 // written.
 func (d Disown) Plan(ctx context.Context, req DisownRequest) (*Transfer, error) {
-	w := d.operation(req)
-	return planTransfer(ctx, w.transfer, w.prepare)
+	return d.operation(req).plan(ctx)
 }
 
 // Run takes the objects out of the release, as a new revision. If it fails, the objects belong to the
@@ -35,8 +33,7 @@ func (d Disown) Plan(ctx context.Context, req DisownRequest) (*Transfer, error) 
 // it has failed after it had begun to write, and those of [Upgrade.Run] about records, locks and
 // permissions.
 func (d Disown) Run(ctx context.Context, req DisownRequest) (*Transfer, error) {
-	w := d.operation(req)
-	return runTransfer(ctx, w.transfer, w.prepare)
+	return d.operation(req).run(ctx)
 }
 
 type disownOperation struct {
@@ -45,28 +42,19 @@ type disownOperation struct {
 }
 
 func (d Disown) operation(req DisownRequest) *disownOperation {
-	return &disownOperation{d.newTransfer(release.TransferDisown, req.Name, "", req.TransferOptions), req}
+	w := &disownOperation{d.newTransfer(release.TransferDisown, req.Name, "", req.TransferOptions), req}
+	w.prepare = w.planChange
+	return w
 }
 
-func (w *disownOperation) prepare(ctx context.Context) error {
+func (w *disownOperation) planChange(ctx context.Context) error {
 	from := w.from
-	if err := from.requireDeployed(ctx, w.verb); err != nil {
+	if _, err := w.takeOut(ctx, w.req.Objects); err != nil {
 		return err
 	}
-	record, err := from.readRecord(ctx)
-	if err != nil {
-		return err
-	}
-	items, err := from.pick(ctx, w.verb, record, w.req.Objects)
-	if err != nil {
-		return err
-	}
-	if err := w.leave(items, release.Ownership{}); err != nil {
-		return err
-	}
-	from.newRevision(from.before, w.verb, manifest.Format(record.without(items)))
 	w.out.Warnings = append(w.out.Warnings, fmt.Sprintf("if the chart of release %s still contains %s, its next upgrade "+
 		"stops, because of objects that are not its own", from.name, subjectOf(w.out.Objects)))
+	var err error
 	w.out.From, err = from.change()
 	return err
 }

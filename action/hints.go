@@ -40,6 +40,12 @@ func (e *RevisionsError) Hint() string {
 func (e *NameInUseError) Hint() string {
 	const inUse = "helm cannot reuse a name that is still in use: " // Helm 4's words
 	switch {
+	case e.Renaming && !e.Deployed:
+		return fmt.Sprintf("helm uninstall %s removes what is left of that release, its history too; or choose another name",
+			e.Name)
+	case e.Renaming:
+		return fmt.Sprintf("choose another name; helm status %[1]s shows the release that has it, and helm mv moves objects "+
+			"to that release", e.Name)
 	case e.Deployed && !e.Status.Pending(): // an upgrade goes on from the deployed revision
 	case e.Status == release.Failed:
 		return inUse + fmt.Sprintf("helm upgrade --install %[1]s CHART tries again, helm uninstall %[1]s removes what is "+

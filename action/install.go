@@ -284,6 +284,8 @@ type NameInUseError struct {
 	Status release.Status // "" if another client has just created the record
 	// Deployed is set if a revision of the release is deployed, whatever the last one's status.
 	Deployed bool
+	// Renaming is set if the name is the new one of a rename.
+	Renaming bool
 }
 
 func (e *NameInUseError) Error() string {

@@ -27,21 +27,13 @@ type MoveRequest struct {
 // Plan returns what Run would change, and writes nothing. Errors are those of Run before anything is
 // written.
 func (m Move) Plan(ctx context.Context, req MoveRequest) (*Transfer, error) {
-	w, err := m.operation(req)
-	if err != nil {
-		return nil, err
-	}
-	return planTransfer(ctx, w.transfer, w.prepare)
+	return m.operation(req).plan(ctx)
 }
 
 // Run moves the objects. Both releases get a new revision. If it fails, the objects belong to the
 // release as before. Errors are those of [Disown.Run], and [*ObjectsError].
 func (m Move) Run(ctx context.Context, req MoveRequest) (*Transfer, error) {
-	w, err := m.operation(req)
-	if err != nil {
-		return nil, err
-	}
-	return runTransfer(ctx, w.transfer, w.prepare)
+	return m.operation(req).run(ctx)
 }
 
 type moveOperation struct {
@@ -49,39 +41,28 @@ type moveOperation struct {
 	req MoveRequest
 }
 
-func (m Move) operation(req MoveRequest) (*moveOperation, error) {
+func (m Move) operation(req MoveRequest) *moveOperation {
 	w := &moveOperation{m.newTransfer(release.TransferMove, req.Name, req.To, req.TransferOptions), req}
-	if w.to == nil {
-		return nil, ErrNoName
+	w.prepare = w.planChange
+	if w.to != nil {
+		w.to.Config, w.invalid = w.inNamespace(req.ToNamespace)
 	}
-	var err error
-	w.to.Config, err = w.inNamespace(req.ToNamespace)
-	return w, err
+	return w
 }
 
-func (w *moveOperation) prepare(ctx context.Context) error {
+func (w *moveOperation) planChange(ctx context.Context) error {
 	from, to := w.from, w.to
-	for _, s := range w.sides() {
-		if err := s.requireDeployed(ctx, w.verb); err != nil {
-			return err
-		}
-	}
-	record, err := from.readRecord(ctx)
-	if err != nil {
+	if err := to.requireDeployed(ctx, w.verb); err != nil {
 		return err
 	}
-	items, err := from.pick(ctx, w.verb, record, w.req.Objects)
+	items, err := w.takeOut(ctx, w.req.Objects)
 	if err != nil {
-		return err
-	}
-	if err := w.leave(items, to.owner()); err != nil {
 		return err
 	}
 	joined, err := w.join(ctx, items)
 	if err != nil {
 		return err
 	}
-	from.newRevision(from.before, w.verb, manifest.Format(record.without(items)))
 	to.newRevision(to.before, w.verb, joined)
 	subject := subjectOf(w.out.Objects)
 	w.out.Warnings = append(w.out.Warnings,

@@ -123,6 +123,7 @@ func (d *deployment) applyMoves(objects []*manifest.Object) ([]*manifest.Object,
 	for _, text := range d.moves.Warnings {
 		d.config.warn(text)
 	}
+	plan.MarkKnown(d.moves.Moved, movesOf(d.history.deployed))
 	if err := d.reverseMoves(old); err != nil {
 		return nil, err
 	}
@@ -148,16 +149,24 @@ func (d *deployment) definitions(old [][]*manifest.Object) ([]*manifest.Object, 
 		}
 		return out, nil
 	}
-	var c *chart.Chart
-	if d.rendered != nil {
-		c = d.rendered.Chart
-	} else if recorded, err := d.release.Chart(); err == nil {
-		c = recorded
-	}
+	c := d.chart()
 	if c == nil {
 		return nil, nil
 	}
 	return parseCRDs(c)
+}
+
+// chart returns the chart of the revision: that which was rendered, or that of the record, which has no
+// subcharts. It may be nil.
+func (d *deployment) chart() *chart.Chart {
+	if d.rendered != nil {
+		return d.rendered.Chart
+	}
+	recorded, err := d.release.Chart()
+	if err != nil {
+		return nil
+	}
+	return recorded
 }
 
 func isDefinition(o *manifest.Object) bool {

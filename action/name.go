@@ -41,6 +41,17 @@ func CheckName(name string) error {
 	return nil
 }
 
+// checkNamespaceName returns an error if name is not a valid name of a namespace. The names that objects
+// and records say are untrusted.
+func checkNamespaceName(name string) error {
+	const most = 63
+	if len(name) > most || strings.Contains(name, ".") || !namePattern().MatchString(name) {
+		return fmt.Errorf("namespace %q: use at most %d lower-case letters, digits and '-', beginning and ending with a "+
+			"letter or digit", name, most)
+	}
+	return nil
+}
+
 // nameProblem returns the message that Helm returns for an invalid release name.
 func nameProblem(name string) string {
 	return fmt.Sprintf("release name %q: invalid release name, must match regex %s and the length must not be longer "+

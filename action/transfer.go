@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -27,6 +28,7 @@ type OwnershipChanger interface {
 	FindKind(ctx context.Context, word string) (*kube.Resource, error)
 	FindNamed(ctx context.Context, kind, namespace, name string) (*apply.FoundObject, error)
 	FindSelected(ctx context.Context, kind, namespace, selector string) ([]*apply.FoundObject, error)
+	FindNames(ctx context.Context, kind, namespace string) ([]string, error)
 	ChangeOwnership(ctx context.Context, changes []apply.OwnershipChange) error
 }
 
@@ -126,6 +128,10 @@ type transfer struct {
 	TransferOptions
 	verb     release.TransferVerb
 	from, to *transferSide // one of them may be nil
+	// prepare plans the change: it sets objects, out, and the new revisions of both sides. It is called
+	// with the histories read.
+	prepare func(context.Context) error
+	invalid error // of the request
 	// objects are those whose ownership metadata changes.
 	objects []release.TransferObject
 	out     *Transfer
@@ -150,6 +156,18 @@ func (t *transfer) sides() []*transferSide {
 	return slices.DeleteFunc([]*transferSide{t.from, t.to}, func(s *transferSide) bool { return s == nil })
 }
 
+// checkRequest returns an error if the request or the configuration is invalid.
+func (t *transfer) checkRequest() error {
+	needed := 1
+	if t.verb == release.TransferMove || t.verb == release.TransferRename {
+		needed = 2
+	}
+	if len(t.sides()) < needed {
+		return ErrNoName
+	}
+	return cmp.Or(t.invalid, t.check())
+}
+
 // check returns an error if the configuration or a name is invalid.
 func (t *transfer) check() error {
 	if err := t.require(string(t.verb)); err != nil {
@@ -170,6 +188,9 @@ func (t *transfer) check() error {
 func (c *Config) inNamespace(namespace string) (*Config, error) {
 	if namespace == "" || namespace == c.namespace() {
 		return c, nil
+	}
+	if err := checkNamespaceName(namespace); err != nil {
+		return nil, err
 	}
 	records, ok := c.Releases.(*storage.Storage)
 	if !ok {
@@ -226,6 +247,11 @@ func (s *transferSide) requireDeployed(ctx context.Context, verb release.Transfe
 	switch {
 	case h.last == nil:
 		_, err := s.Releases.Get(ctx, s.name, 0) // returns storage.ErrNotFound with the namespace
+		if s.role == release.TransferTo && errors.Is(err, storage.ErrNotFound) {
+			err = hint.With(err, fmt.Sprintf("helm install %[1]s CHART --take-ownership makes a new release, which takes over "+
+				"the objects that its chart has; helm diff upgrade --install %[1]s CHART --take-ownership shows the changes first",
+				s.name))
+		}
 		return err
 	case h.last.Info.Status == release.Uninstalled:
 		return &NoReleaseError{Name: s.name, Namespace: s.namespace(), Uninstalled: true}
@@ -243,17 +269,16 @@ func (s *transferSide) requireDeployed(ctx context.Context, verb release.Transfe
 	return nil
 }
 
-// runTransfer locks the releases, plans with prepare, and makes the change. Interrupted transfers
-// of the releases are finished or undone first.
-func runTransfer(ctx context.Context, t *transfer, prepare func(context.Context) error) (*Transfer, error) {
-	if err := t.check(); err != nil {
+// run locks the releases, plans the change, and makes it. Interrupted transfers of the releases are
+// finished or undone first.
+func (t *transfer) run(ctx context.Context) (*Transfer, error) {
+	if err := t.checkRequest(); err != nil {
 		return nil, err
 	}
-	return resuming(ctx, t.Config, func(ctx context.Context) (*Transfer, error) { return t.attempt(ctx, prepare) },
-		func(j *release.Transfer) { t.resumed = j })
+	return resuming(ctx, t.Config, t.attempt, func(j *release.Transfer) { t.resumed = j })
 }
 
-func (t *transfer) attempt(ctx context.Context, prepare func(context.Context) error) (*Transfer, error) {
+func (t *transfer) attempt(ctx context.Context) (*Transfer, error) {
 	ctx, unlock, err := t.lockAll(ctx)
 	if err != nil {
 		return nil, err
@@ -269,7 +294,7 @@ func (t *transfer) attempt(ctx context.Context, prepare func(context.Context) er
 		}
 	}
 	t.objects, t.out = nil, &Transfer{Verb: t.verb}
-	if err := prepare(ctx); err != nil {
+	if err := t.prepare(ctx); err != nil {
 		if t.wasResumed() && isNothingLeft(err) {
 			return &Transfer{Verb: t.verb, Finished: true}, nil
 		}
@@ -288,9 +313,9 @@ func (t *transfer) attempt(ctx context.Context, prepare func(context.Context) er
 	return t.out, orLockLost(ctx, err)
 }
 
-// planTransfer plans with prepare, and writes nothing.
-func planTransfer(ctx context.Context, t *transfer, prepare func(context.Context) error) (*Transfer, error) {
-	if err := t.check(); err != nil {
+// plan plans the change, and writes nothing.
+func (t *transfer) plan(ctx context.Context) (*Transfer, error) {
+	if err := t.checkRequest(); err != nil {
 		return nil, err
 	}
 	for _, s := range t.sides() {
@@ -299,7 +324,7 @@ func planTransfer(ctx context.Context, t *transfer, prepare func(context.Context
 		}
 	}
 	t.out = &Transfer{Verb: t.verb}
-	return t.out, prepare(ctx)
+	return t.out, t.prepare(ctx)
 }
 
 // wasResumed reports whether an interrupted transfer between the same releases was finished.

@@ -78,6 +78,12 @@ type ObjectProblem struct{ Object, Reason string }
 type ObjectsError struct {
 	Operation release.TransferVerb
 	Problems  []ObjectProblem
+	// Similar are names of existing objects that are similar to those of Problems that do not exist.
+	Similar []string
+}
+
+func (e *ObjectsError) add(object, reason string) {
+	e.Problems = append(e.Problems, ObjectProblem{object, reason})
 }
 
 func (e *ObjectsError) Error() string {
@@ -98,6 +104,9 @@ func (e *ObjectsError) Hint() string {
 			}
 			return "helm mv moves objects from one release to another"
 		}
+	}
+	if len(e.Similar) > 0 {
+		return "did you mean: " + strings.Join(e.Similar, ", ")
 	}
 	return ""
 }

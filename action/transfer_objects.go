@@ -113,18 +113,18 @@ func (s *transferSide) pick(ctx context.Context, verb release.TransferVerb, r *t
 	var out []*recordItem
 	seen := map[*recordItem]bool{}
 	for _, n := range names {
-		found, err := s.matching(ctx, r, n)
+		found, kind, err := s.matching(ctx, r, n)
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case len(found) == 0 && s.isHook(n):
+		case len(found) == 0 && s.isHook(kind, n.Name):
 			missing.Hooks = append(missing.Hooks, n.String())
 		case len(found) == 0:
 			missing.Objects = append(missing.Objects, n.String())
+			missing.Similar = append(missing.Similar, r.similar(kind, n.Name)...)
 		case len(found) > 1:
-			ambiguous.Problems = append(ambiguous.Problems, ObjectProblem{n.String(), "the release has several of them: " +
-				"write NAMESPACE/KIND/NAME"})
+			ambiguous.add(n.String(), "the release has several of them: write NAMESPACE/KIND/NAME")
 		case !seen[found[0]]:
 			seen[found[0]] = true
 			out = append(out, found[0])
@@ -132,7 +132,6 @@ func (s *transferSide) pick(ctx context.Context, verb release.TransferVerb, r *t
 	}
 	switch {
 	case len(missing.Objects)+len(missing.Hooks) > 0:
-		missing.Similar = r.similar(missing.Objects)
 		return nil, missing
 	case len(ambiguous.Problems) > 0:
 		return nil, ambiguous
@@ -140,8 +139,9 @@ func (s *transferSide) pick(ctx context.Context, verb release.TransferVerb, r *t
 	return out, nil
 }
 
-// matching returns the items that n names. Without a namespace, those in the release's come first.
-func (s *transferSide) matching(ctx context.Context, r *transferRecord, n ObjectName) ([]*recordItem, error) {
+// matching returns the items that n names, and the kind. Without a namespace, those in the release's come
+// first.
+func (s *transferSide) matching(ctx context.Context, r *transferRecord, n ObjectName) ([]*recordItem, string, error) {
 	kind, group, hasGroup := strings.Cut(n.Kind, ".")
 	collect := func(kind string, inGroup func(string) bool) (out []*recordItem) {
 		for _, i := range r.items {
@@ -156,42 +156,54 @@ func (s *transferSide) matching(ctx context.Context, r *transferRecord, n Object
 	if len(found) == 0 {
 		resource, err := s.Cluster.FindKind(ctx, n.Kind)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		found = collect(resource.Kind, func(g string) bool { return g == kube.GroupOf(resource.APIVersion) })
+		kind = resource.Kind
+		found = collect(kind, func(g string) bool { return g == kube.GroupOf(resource.APIVersion) })
 	}
 	if len(found) < 2 || n.Namespace != "" {
-		return found, nil
+		return found, kind, nil
 	}
 	for _, i := range found {
 		if i.Namespace == s.namespace() {
-			return []*recordItem{i}, nil
+			return []*recordItem{i}, kind, nil
 		}
 	}
-	return found, nil
+	return found, kind, nil
 }
 
-func (s *transferSide) isHook(n ObjectName) bool {
+func (s *transferSide) isHook(kind, name string) bool {
 	for _, h := range s.before.Hooks {
-		if strings.EqualFold(h.Kind, n.Kind) && h.Name == n.Name {
+		if h.Kind == kind && h.Name == name {
 			return true
 		}
 	}
 	return false
 }
 
-// similar returns names of the record's objects that are similar to the given ones.
-func (r *transferRecord) similar(names []string) []string {
-	var known []string
+// similar returns the record's objects that a kind and a name may be a misspelling of: those of the
+// kind with a similar name, or of other kinds with the name, or with a similar kind and name.
+func (r *transferRecord) similar(kind, name string) []string {
+	var names, kinds, all []string
 	for _, i := range r.items {
-		known = append(known, i.String())
-	}
-	for _, n := range names {
-		if near := suggest.Nearest(known, n); len(near) > 0 {
-			return near
+		all = append(all, i.String())
+		switch {
+		case i.Kind == kind:
+			names = append(names, i.Name)
+		case i.Name == name:
+			kinds = append(kinds, i.String())
 		}
 	}
-	return nil
+	if near := suggest.Nearest(names, name); len(near) > 0 {
+		for i := range near {
+			near[i] = plan.Ref{Kind: kind, Name: near[i]}.String()
+		}
+		return near
+	}
+	if len(kinds) > 0 {
+		return kinds
+	}
+	return suggest.Nearest(all, plan.Ref{Kind: kind, Name: name}.String())
 }
 
 // journal adds a live object to the objects whose ownership metadata changes, and to the result.
@@ -204,19 +216,39 @@ func (t *transfer) journal(f *apply.FoundObject, will release.Ownership, omitted
 	}
 }
 
+// takeOut takes the objects that names name out of the release which they leave.
+func (t *transfer) takeOut(ctx context.Context, names []ObjectName) ([]*recordItem, error) {
+	from := t.from
+	if err := from.requireDeployed(ctx, t.verb); err != nil {
+		return nil, err
+	}
+	record, err := from.readRecord(ctx)
+	if err != nil {
+		return nil, err
+	}
+	items, err := from.pick(ctx, t.verb, record, names)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.leave(items); err != nil {
+		return nil, err
+	}
+	from.newRevision(from.before, t.verb, manifest.Format(record.without(items)))
+	return items, nil
+}
+
 // leave journals items of the record that leave the release. Objects that do not exist, or do not
 // belong to the release, are only taken out of the record.
-func (t *transfer) leave(items []*recordItem, will release.Ownership) error {
+func (t *transfer) leave(items []*recordItem) error {
 	problems := &ObjectsError{Operation: t.verb}
 	for _, i := range items {
 		switch {
 		case !i.live():
 			t.out.Objects = append(t.out.Objects, TransferObject{Ref: i.Ref})
 		case i.found.Ownership == t.from.owner():
-			t.journal(i.found, will, nil)
+			t.journal(i.found, t.newOwner(), nil)
 		case t.verb == release.TransferMove:
-			problems.Problems = append(problems.Problems, ObjectProblem{kube.ObjectName(i.Kind, i.Namespace, i.Name),
-				foreignReason(i.found.Ownership, t.from)})
+			problems.add(kube.ObjectName(i.Kind, i.Namespace, i.Name), foreignReason(i.found.Ownership, t.from))
 		default:
 			t.out.Objects = append(t.out.Objects, TransferObject{Ref: i.Ref, Exists: true, Was: i.found.Ownership,
 				Will: i.found.Ownership})

@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,9 +48,12 @@ func (c *Client) FindKind(ctx context.Context, word string) (*Resource, error) {
 				if name == strings.ToLower(r.Kind) || name == r.Plural {
 					return r, nil
 				}
-				known = append(known, strings.ToLower(r.Kind))
+				known = append(known, strings.ToLower(r.Kind), r.Plural)
 			}
 		}
+	}
+	if !hasGroup {
+		known = slices.AppendSeq(known, maps.Keys(shortNames()))
 	}
 	slices.Sort(known)
 	return nil, &KindError{Word: word, Similar: suggest.Nearest(slices.Compact(known), word)}

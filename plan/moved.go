@@ -56,6 +56,19 @@ type MovedObject struct {
 	ToPlace   string `json:"toPlace,omitempty"`
 	// Definition is set for a CRD that has moved to crds/ or from there.
 	Definition bool `json:"definition,omitempty"`
+	// Known is set if the revision before says so already.
+	Known bool `json:"-"`
+}
+
+// MarkKnown sets Known of those of moved that the revision before, which says before, says too.
+func MarkKnown(moved, before []MovedObject) {
+	for i := range moved {
+		moved[i].Known = slices.ContainsFunc(before, func(b MovedObject) bool {
+			m := moved[i]
+			m.Known = b.Known
+			return m == b
+		})
+	}
 }
 
 // IsNowDefinition reports whether the object is a CRD that has moved to crds/.

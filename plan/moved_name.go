@@ -98,7 +98,7 @@ func (m *mover) pair(was, o *manifest.Object, e Move, recreate, deleteFirst bool
 	if err != nil {
 		return err
 	}
-	if why := losesData(o.Kind, after); why != "" && !Replaceable(Step{Item: Item{New: after}}) {
+	if why := LostBy(o.Kind, after); why != "" && !Replaceable(Step{Item: Item{New: after}}) {
 		return e.fail("recreate: false keeps the object under its old name; the annotation "+replaceAnnotation+
 			`: "true" on the object accepts the loss`, "recreating %s as %s loses data: %s", was, o, why)
 	}

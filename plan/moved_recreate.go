@@ -43,9 +43,9 @@ func (m *mover) findExclusive() error {
 	return nil
 }
 
-// losesData returns what is lost if an object of a kind is deleted and created under another name,
+// LostBy returns what is lost if an object of a kind is deleted and created under another name,
 // or "".
-func losesData(kind string, object map[string]any) string {
+func LostBy(kind string, object map[string]any) string {
 	switch kind {
 	case "PersistentVolumeClaim", "PersistentVolume":
 		return "the volume stays with the old name or is deleted"

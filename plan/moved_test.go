@@ -232,3 +232,14 @@ func TestManyMoves(t *testing.T) {
 		t.Errorf("got %v, %v", out, err)
 	}
 }
+
+func TestMarkKnown(t *testing.T) {
+	a, b := plan.MovedObject{From: plan.Ref{Name: "a"}, To: plan.Ref{Name: "b"}}, plan.MovedObject{From: plan.Ref{Name: "c"}, To: plan.Ref{Name: "d"}}
+	recreated := a
+	recreated.Recreate = true
+	moved := []plan.MovedObject{a, b, recreated}
+	plan.MarkKnown(moved, []plan.MovedObject{b, {From: plan.Ref{Name: "a"}, To: plan.Ref{Name: "x"}}, a})
+	if !moved[0].Known || !moved[1].Known || moved[2].Known {
+		t.Errorf("got %+v", moved)
+	}
+}

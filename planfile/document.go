@@ -147,6 +147,8 @@ type Object struct {
 	// fields.
 	Action plan.Action `json:"action"`
 	Reason string      `json:"reason,omitempty"`
+	// Moved says what the object was called or is called now, by "moved" in Chart.yaml.
+	Moved *plan.MovedObject `json:"moved,omitempty"`
 	// UID is that of the object in the cluster, and ResourceVersion its version when it was read.
 	// The version is not what the plan rests on.
 	UID             string `json:"uid,omitempty"`

@@ -20,6 +20,9 @@ func NewObject(s plan.Step, digest func([]byte) string) Object {
 		Ref: computed.Ref, Source: computed.Source, Action: computed.Action, Reason: computed.Reason,
 		UID: metadata(computed.Live, "uid"), ResourceVersion: metadata(computed.Live, "resourceVersion"),
 	}
+	if s.Moved != nil && !(s.Action == plan.Unchanged && s.Moved.Known) {
+		o.Moved = s.Moved
+	}
 	secret := o.Kind == "Secret"
 	var data []any
 	switch computed.Action {

@@ -28,6 +28,15 @@ func PlanSummary(doc *planfile.Document) string {
 	} else if n > 1 {
 		parts = append(parts, fmt.Sprintf("%d hooks", n))
 	}
+	moved := 0
+	for _, o := range doc.Objects {
+		if isOnlyMoved(o) {
+			moved++
+		}
+	}
+	if moved > 0 {
+		parts = append(parts, fmt.Sprintf("%d moved", moved))
+	}
 	if len(parts) == 0 {
 		return "no changes"
 	}
@@ -125,7 +134,7 @@ func planEntries(doc *planfile.Document) []planEntry {
 	}
 	objects := func(list []planfile.Object) {
 		for _, o := range list {
-			if o.Writes() || o.Action == plan.Keep {
+			if o.Writes() || o.Action == plan.Keep || isOnlyMoved(o) {
 				out = append(out, objectEntry(o, doc.Release.Namespace))
 			}
 		}
@@ -137,6 +146,9 @@ func planEntries(doc *planfile.Document) []planEntry {
 	return out
 }
 
+// isOnlyMoved reports whether an object is not changed, but is called otherwise by the chart.
+func isOnlyMoved(o planfile.Object) bool { return o.Moved != nil && o.Action == plan.Unchanged }
+
 func objectEntry(o planfile.Object, namespace string) planEntry {
 	e := planEntry{sign: string(o.Action), title: fmt.Sprintf("%s/%s", o.Kind, o.Name)}
 	if o.Namespace != "" && o.Namespace != namespace {
@@ -144,6 +156,12 @@ func objectEntry(o planfile.Object, namespace string) planEntry {
 	}
 	if o.Reason != "" {
 		e.title += " (" + o.Reason + ")"
+	}
+	if o.Moved != nil && o.Action != plan.Delete {
+		e.title += " (" + o.Moved.String() + ")"
+	}
+	if isOnlyMoved(o) {
+		e.sign = "move"
 	}
 	if o.Changes != nil || o.After == nil {
 		e.fields = len(o.Changes)

@@ -37,7 +37,10 @@ type Request struct {
 	Hooks []*manifest.Object
 
 	// Adopted lists those of New that are taken over if they exist and belong to no release.
-	Adopted []*manifest.Object
+	// Protected are CRDs among New that are updated only if the update loses no objects and none of
+	// their fields, as with [Applier.PlanCRDs].
+	Protected []*manifest.Object
+	Adopted   []*manifest.Object
 	// Blocked lists those of New that can be created only once other objects are deleted: the
 	// server is not asked whether it accepts them.
 	Blocked []*manifest.Object
@@ -109,6 +112,9 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 		return nil, c.withValidation(ctx, items, r, err)
 	}
 	c.replaceTerminating(p, terminating)
+	if err := c.checkTemplates(ctx, r.Protected, p.Steps); err != nil {
+		return nil, err
+	}
 	invalid := c.startValidation(ctx, p, r)
 	err = permissions.check(ctx, s.neededPermissions(p, r.Permissions))
 	if invalid := invalid(); invalid != nil && (err != nil || !r.ServerDryRun) {

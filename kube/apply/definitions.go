@@ -5,6 +5,7 @@ package apply
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -42,7 +44,7 @@ const (
 // A DefinitionProblem is a reason for which a CRD is not updated.
 type DefinitionProblem struct {
 	Name   string // "PLURAL.GROUP"
-	Source string // the file in crds/
+	Source string // the file in crds/ or templates/
 	Rule   DefinitionRule
 	// Text is the problem, and Remedy what to do about it.
 	Text, Remedy string
@@ -55,7 +57,11 @@ type DefinitionProblem struct {
 
 // A DefinitionError is returned if updating CRDs would lose stored objects, versions that are in
 // use or fields of objects, or if the CRDs belong to another release.
-type DefinitionError struct{ Problems []DefinitionProblem }
+type DefinitionError struct {
+	Problems []DefinitionProblem
+	// InTemplates is set if the CRDs are objects of the release, and not in crds/.
+	InTemplates bool
+}
 
 func (e *DefinitionError) Error() string {
 	lines := make([]string, len(e.Problems))
@@ -67,7 +73,43 @@ func (e *DefinitionError) Error() string {
 
 // Hint returns advice for the user of the command line.
 func (e *DefinitionError) Hint() string {
+	if e.InTemplates {
+		if slices.ContainsFunc(e.Problems, func(p DefinitionProblem) bool { return p.Rule != RuleStored }) {
+			return "--crds create upgrades the definitions in templates/ without this check"
+		}
+		return ""
+	}
 	return "--crds create leaves existing definitions as they are, and upgrades the rest of the release"
+}
+
+// checkTemplates is checkDefinitions for CRDs among the objects of a release. Those that are not protected
+// may lose objects, as with Helm; but the API server refuses to drop a stored version, which is better known
+// before the first write.
+func (c *Applier) checkTemplates(ctx context.Context, protected []*manifest.Object, steps []plan.Step) error {
+	var full []plan.Step
+	var problems []DefinitionProblem
+	for _, s := range steps {
+		switch {
+		case s.Kind != api.CRDKind || s.Live == nil || s.Action != plan.Update || plan.Replaceable(s):
+		case slices.Contains(protected, s.Object):
+			full = append(full, s)
+		default:
+			d := definitionChange{step: s, before: specOf(s.Live), after: specOf(s.After), api: c.api}
+			problems = append(problems, d.storedVersions()...)
+		}
+	}
+	err := c.checkDefinitions(ctx, kube.Owner{}, full)
+	lost, ok := errors.AsType[*DefinitionError](err)
+	switch {
+	case err != nil && !ok:
+		return err
+	case ok:
+		problems = append(problems, lost.Problems...)
+	}
+	if len(problems) > 0 {
+		return &DefinitionError{Problems: problems, InTemplates: true}
+	}
+	return nil
 }
 
 // checkDefinitions returns a [*DefinitionError] if executing the steps would lose objects. It
@@ -368,7 +410,7 @@ func (d *definitionChange) eachObject(ctx context.Context, version string, metad
 	query := url.Values{"limit": {strconv.Itoa(api.ListPage)}}
 	var header http.Header
 	if metadata {
-		header = http.Header{"Accept": {"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"}}
+		header = http.Header{"Accept": {api.AcceptMetaList}}
 	}
 	for {
 		body, err := d.api.Call(ctx, http.MethodGet, path, query, header, nil)

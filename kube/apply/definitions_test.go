@@ -191,3 +191,47 @@ func TestPrunedFields(t *testing.T) {
 		})
 	}
 }
+
+// A CRD among a release's objects may lose fields unless it is protected, and never a stored version.
+func TestDefinitionsInTemplates(t *testing.T) {
+	s := newReleaseCase(t)
+	kind := fmt.Sprintf("Rille%x", rand.Uint32())
+	first := versioned(kind, "size: {type: integer}, colour: {type: string}", "v1")
+	s.to(first)
+	t.Cleanup(func() { discard(s.c, apitest.Parse(t, first)) })
+	if err := s.c.InstallCRDs(t.Context(), apitest.Parse(t, first)); err != nil { // waits for it
+		t.Fatal(err)
+	}
+	other := newReleaseCase(t)
+	other.to(fmt.Sprintf("apiVersion: moon.example.com/v1\nkind: %s\nmetadata: {name: x}\nspec: {size: 1}", kind))
+	narrow := versioned(kind, "colour: {type: string}", "v1")
+	for _, tc := range []struct {
+		name, text string
+		protected  bool
+		rule       DefinitionRule
+	}{
+		{"a field, as with Helm", narrow, false, ""},
+		{"a field", narrow, true, RulePruning},
+		{"a field, with the object's permission", strings.Replace(narrow, "labels: {", "annotations: {helm.sh/replace: \"true\"}, labels: {", 1), true, ""},
+		{"the stored version", versioned(kind, "size: {type: integer}", "v2"), false, RuleStored},
+		{"the stored version, protected", versioned(kind, "size: {type: integer}", "v2"), true, RuleStored},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := s.Request
+			r.New, r.Protected = apitest.Parse(t, tc.text), nil
+			if tc.protected {
+				r.Protected = r.New
+			}
+			_, err := s.c.Plan(t.Context(), r)
+			refused, _ := errors.AsType[*DefinitionError](err)
+			switch {
+			case tc.rule == "" && err != nil:
+				t.Errorf("got %v, want no error", err)
+			case tc.rule != "" && (refused == nil || !refused.InTemplates || refused.Problems[0].Rule != tc.rule):
+				t.Errorf("got %v, want the rule %q", err, tc.rule)
+			case tc.rule == RulePruning && !strings.HasPrefix(refused.Hint(), "--crds create upgrades the definitions in templates/"):
+				t.Errorf("the hint is %q", refused.Hint())
+			}
+		})
+	}
+}

@@ -149,6 +149,31 @@ func (c *Applier) FindSelected(ctx context.Context, kind, namespace, selector st
 	}
 }
 
+// FindNames returns the names of the objects of a kind in a namespace, of at most one page.
+func (c *Applier) FindNames(ctx context.Context, kind, namespace string) ([]string, error) {
+	r, err := c.api.FindKind(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Namespaced {
+		namespace = ""
+	}
+	body, err := c.api.Call(ctx, http.MethodGet, r.Path(namespace, ""), url.Values{"limit": {strconv.Itoa(api.ListPage)}},
+		http.Header{"Accept": {api.AcceptMetaList}}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", r.Plural, err)
+	}
+	items, _, err := api.DecodeList(body, false)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", r.Plural, err)
+	}
+	out := make([]string, len(items))
+	for i, live := range items {
+		out[i] = api.String(live, "metadata", "name")
+	}
+	return out, nil
+}
+
 // An OwnershipChange changes the ownership metadata of an object.
 type OwnershipChange struct {
 	plan.Ref

@@ -4,6 +4,7 @@ package compat
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/moonhelm/moonhelm/internal/filetest"
@@ -49,6 +50,9 @@ func TestMoved(t *testing.T) {
 				t.Errorf("list shows %v", releases)
 			}
 			wantIn(t, "history", helm.must(t, "history", "db"), "Moved Service/w, Deployment/w from release web")
+			wantIn(t, "manifest", helm.must(t, "get", "manifest", "db"), "kind: Service", "kind: Deployment")
+			wantIn(t, "status", helm.must(t, "status", "db"), "STATUS: deployed", "REVISION: 2")
+			wantIn(t, "values", helm.must(t, "get", "values", "db"), "moved: false")
 			wantIn(t, "upgrade", helm.fails(t, "upgrade", "web", web), "cannot be imported into the current release")
 			helm.must(t, "upgrade", "web", web, "--set", "moved=false,colour=blue")
 			same("upgraded the release that they have left")
@@ -65,6 +69,9 @@ func TestMoved(t *testing.T) {
 
 			ours.must(t, "rename", "web", "shop", "--yes")
 			wantIn(t, "history", helm.must(t, "history", "shop"), "Install complete", "Renamed from release web")
+			wantIn(t, "everything", helm.must(t, "get", "all", "shop"), "NAME: shop", "kind: Service", "COMPUTED VALUES")
+			helm.must(t, "rollback", "shop", "1")
+			same("renamed and rolled back to a revision that was copied")
 			helm.must(t, "upgrade", "shop", web, "--set", "colour=last")
 			same("renamed and upgraded")
 			helm.must(t, "uninstall", "shop")
@@ -76,6 +83,61 @@ func TestMoved(t *testing.T) {
 			}
 			if left := secrets(t, s); len(left) > 0 {
 				t.Errorf("records are left: %v", left)
+			}
+		})
+	}
+}
+
+// TestTakenOver is what docs/moving.md says of objects that are taken over from a release whose record
+// still has them: what the next operation on that release does.
+func TestTakenOver(t *testing.T) {
+	c := connect(t)
+	for _, test := range []struct {
+		tool string
+		args []string
+		// owner is the release that the object belongs to afterwards, "" if it is deleted.
+		owner string
+	}{
+		{"ours", []string{"upgrade", "db", "DB"}, "web"}, {"ours", []string{"uninstall", "db"}, "web"},
+		{"helm4", []string{"upgrade", "db", "DB"}, ""}, {"helm4", []string{"uninstall", "db"}, "web"},
+		{"helm3", []string{"upgrade", "db", "DB"}, ""}, {"helm3", []string{"uninstall", "db"}, ""},
+		{"ours", []string{"rollback", "db", "1"}, "web"}, {"helm4", []string{"rollback", "db", "1"}, "db"},
+		{"helm3", []string{"rollback", "db", "1"}, "db"},
+	} {
+		t.Run(test.tool+" "+test.args[0], func(t *testing.T) {
+			t.Parallel()
+			s := c.namespace(t)
+			all := tools(t, s)
+			charts := t.TempDir()
+			chart := func(name string, objects ...string) string {
+				text := ""
+				for _, o := range objects {
+					text += "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + o + "}\n---\n"
+				}
+				dir := filepath.Join(charts, name)
+				filetest.Write(t, dir, map[string]string{"Chart.yaml": "apiVersion: v2\nname: " + filepath.Base(dir) + "\nversion: 1.0.0\n",
+					"templates/all.yaml": text})
+				return dir
+			}
+			all["ours"].must(t, "install", "db", chart("db/db", "own", "shared"))
+			all["ours"].must(t, "install", "web", chart("web", "shared"), "--take-ownership")
+			args := slices.Clone(test.args)
+			switch args[0] {
+			case "upgrade":
+				args[2] = chart("later/db", "own")
+			case "rollback": // the revision before has it, the one now has not
+				all["ours"].must(t, "upgrade", "db", chart("later/db", "own"))
+			}
+			r := all[test.tool].run(t, args...)
+			if refused := test.tool == "ours" && args[0] == "rollback"; (r.err != nil) != refused {
+				t.Errorf("%v: %v", args, r)
+			}
+			owner := at(s.object(t, "ConfigMap", "shared"), "metadata", "annotations", "meta.helm.sh/release-name")
+			if owner == nil {
+				owner = ""
+			}
+			if owner != test.owner {
+				t.Errorf("the object belongs to %q, want %q", owner, test.owner)
 			}
 		})
 	}

@@ -88,7 +88,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 
 // table prints a line for each definition of a release.
 func (o Options) table(f *cmdutil.Factory, found []action.Definition) error {
-	g := output.Grid{}
+	const chart, from = 3, 4
+	g := output.Grid{Spare: []int{chart, from}, Below: func(int) string { return "" }}
 	if !o.NoHeaders {
 		g.Header = []string{"NAME", "VERSIONS", "RELEASE", "CHART", "FROM", "STATE"}
 	}
@@ -99,7 +100,7 @@ func (o Options) table(f *cmdutil.Factory, found []action.Definition) error {
 		}
 		for _, s := range d.Sources {
 			g.Rows = append(g.Rows, []string{term.SafeLine(d.Name), term.SafeLine(versions),
-				term.SafeLine(s.Namespace + "/" + s.Release), term.SafeLine(s.Chart), from(s), state(d, s)})
+				term.SafeLine(s.Namespace + "/" + s.Release), term.SafeLine(s.Chart), place(s), state(d, s)})
 		}
 	}
 	return g.Write(f.Streams)
@@ -127,7 +128,8 @@ func describeVersions(versions []action.DefinitionVersion) string {
 	return strings.Join(out, ", ")
 }
 
-func from(s action.DefinitionSource) string {
+// place returns where the chart has the definition.
+func place(s action.DefinitionSource) string {
 	if s.Managed {
 		return "templates/"
 	}

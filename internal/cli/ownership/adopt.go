@@ -41,7 +41,11 @@ The change is shown first, and made when it is confirmed, or with --yes.
 
 An upgrade with a chart that contains the objects changes them as usual. An upgrade
 with a chart that does not contain them deletes them, as it does all objects that
-leave a chart.`,
+leave a chart.
+
+The release must exist. To make a new one of objects that exist, use
+helm install --take-ownership; helm diff upgrade --install --take-ownership shows
+the changes first.`,
 		Example: `  helm adopt web deployment/web service/web
 
   # What adopting the objects of a file that was applied with kubectl would change
@@ -94,15 +98,9 @@ func (o *adoptOptions) adopt(cmd *cobra.Command, f *cmdutil.Factory, name string
 		return err
 	}
 	a := action.Adopt{Config: config}
-	return o.run(cmd.Context(), f, verb{
-		plan: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return a.Plan(ctx, req)
-		},
-		run: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return a.Run(ctx, req)
-		},
+	req.TransferOptions = o.options(f)
+	return run(cmd.Context(), f, &o.Options, req, verb[action.AdoptRequest]{
+		plan: a.Plan, run: a.Run,
 		done: func(t *action.Transfer) string {
 			return fmt.Sprintf("adopted %s into release %s, revision %d", count(t), name, t.To.To.Revision)
 		},

@@ -3,7 +3,6 @@
 package ownership
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -50,15 +49,9 @@ func (o *Options) disown(cmd *cobra.Command, f *cmdutil.Factory, args []string) 
 		return err
 	}
 	d, req := action.Disown{Config: config}, action.DisownRequest{Name: args[0], Objects: objects}
-	return o.run(cmd.Context(), f, verb{
-		plan: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return d.Plan(ctx, req)
-		},
-		run: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return d.Run(ctx, req)
-		},
+	req.TransferOptions = o.options(f)
+	return run(cmd.Context(), f, o, req, verb[action.DisownRequest]{
+		plan: d.Plan, run: d.Run,
 		done: func(t *action.Transfer) string {
 			return fmt.Sprintf("took %s out of release %s, revision %d", count(t), args[0], t.From.To.Revision)
 		},

@@ -3,7 +3,6 @@
 package ownership
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -68,15 +67,9 @@ func (o *mvOptions) mv(cmd *cobra.Command, f *cmdutil.Factory, args []string) er
 	}
 	m := action.Move{Config: config}
 	req := action.MoveRequest{Name: args[0], Objects: objects, To: args[last], ToNamespace: o.ToNamespace}
-	return o.run(cmd.Context(), f, verb{
-		plan: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return m.Plan(ctx, req)
-		},
-		run: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return m.Run(ctx, req)
-		},
+	req.TransferOptions = o.options(f)
+	return run(cmd.Context(), f, &o.Options, req, verb[action.MoveRequest]{
+		plan: m.Plan, run: m.Run,
 		done: func(t *action.Transfer) string {
 			return fmt.Sprintf("moved %s from release %s, revision %d, to release %s, revision %d", count(t), args[0],
 				t.From.To.Revision, args[last], t.To.To.Revision)

@@ -87,17 +87,21 @@ func (o *Options) confirm(f *cmdutil.Factory) func(context.Context, *action.Tran
 }
 
 // verb has the functions of one of the operations.
-type verb struct {
-	plan, run func(context.Context, action.TransferOptions) (*action.Transfer, error)
+type verb[R any] struct {
+	plan, run func(context.Context, R) (*action.Transfer, error)
 	// done returns the sentence about a change that was made.
 	done func(*action.Transfer) string
 }
 
+// options returns the options of a request.
+func (o *Options) options(f *cmdutil.Factory) action.TransferOptions {
+	return action.TransferOptions{Confirm: o.confirm(f), MaxHistory: o.MaxHistory}
+}
+
 // run plans the change or makes it, and prints the result.
-func (o *Options) run(ctx context.Context, f *cmdutil.Factory, v verb) error {
-	options := action.TransferOptions{Confirm: o.confirm(f), MaxHistory: o.MaxHistory}
+func run[R any](ctx context.Context, f *cmdutil.Factory, o *Options, req R, v verb[R]) error {
 	if o.DryRun {
-		t, err := v.plan(ctx, options)
+		t, err := v.plan(ctx, req)
 		if err != nil {
 			return err
 		}
@@ -108,7 +112,7 @@ func (o *Options) run(ctx context.Context, f *cmdutil.Factory, v verb) error {
 			return report.TransferPlan(ctx, f.Streams, t)
 		})
 	}
-	t, err := v.run(ctx, options)
+	t, err := v.run(ctx, req)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@
 package ownership
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -24,8 +23,9 @@ neither deleted nor restarted, and keep their names.
 
 Most charts make the names of objects of the name of the release. With the next
 upgrade such objects are created under other names, and the ones of today are
-deleted; they are listed before the change is made. A value like fullnameOverride
-keeps their names in many charts.
+deleted; they are listed before the change is made, and so are those whose selectors
+have the name, which no upgrade can change. A value like fullnameOverride keeps the
+names in many charts.
 
 The change is shown first, and made when it is confirmed, or with --yes. If it is
 interrupted, the next helm command that changes one of the two releases finishes or
@@ -50,15 +50,9 @@ func (o *Options) rename(cmd *cobra.Command, f *cmdutil.Factory, name, newName s
 		return err
 	}
 	r, req := action.Rename{Config: config}, action.RenameRequest{Name: name, NewName: newName}
-	return o.run(cmd.Context(), f, verb{
-		plan: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return r.Plan(ctx, req)
-		},
-		run: func(ctx context.Context, t action.TransferOptions) (*action.Transfer, error) {
-			req.TransferOptions = t
-			return r.Run(ctx, req)
-		},
+	req.TransferOptions = o.options(f)
+	return run(cmd.Context(), f, o, req, verb[action.RenameRequest]{
+		plan: r.Plan, run: r.Run,
 		done: func(t *action.Transfer) string {
 			return fmt.Sprintf("renamed release %s to %s, revision %d", name, newName, t.To.To.Revision)
 		},

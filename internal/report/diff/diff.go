@@ -221,6 +221,12 @@ func objects(steps []plan.Step) []Object {
 // Changes reports whether anything would be written or run differently.
 func (d Diff) Changes() bool { return d.count().changes() }
 
+// isOnlyMoved reports whether the change is that the object has another name in the chart, or is of another
+// chart or directory, and nothing else.
+func (o Object) isOnlyMoved() bool {
+	return o.Action == plan.Unchanged && o.Moved != nil && !o.Moved.Known
+}
+
 // counts is the number of objects for each action.
 type counts struct {
 	Create    int `json:"create"`

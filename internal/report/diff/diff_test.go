@@ -287,6 +287,31 @@ func TestNoChanges(t *testing.T) {
 	}
 }
 
+// An object that only has moved is reported once, although nothing is written.
+func TestOnlyMoved(t *testing.T) {
+	o := object(t, deployment)
+	ref := plan.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "ns", Name: "web"}
+	to := ref
+	to.Name = "server"
+	moved := &plan.MovedObject{From: ref, To: to}
+	d := Diff{Namespace: "ns", Objects: []Object{{Ref: ref, Action: plan.Unchanged, Moved: moved, Before: o, After: o}}}
+	const note = "ns, web, Deployment (apps) has not changed.\n  # keeps its name; the chart calls it Deployment/server now\n\n"
+	if got := printDiff(t, Text, "", d, Options{}); got != note+"Plan: 0 to add, 0 to change, 0 to destroy.\n" || d.Changes() {
+		t.Errorf("got %q, changes: %t", got, d.Changes())
+	}
+	if got := len(d.document(Options{}).Objects); got != 1 {
+		t.Errorf("the document has %d objects", got)
+	}
+	var b strings.Builder
+	if err := WriteStat(term.Streams{Out: &b}, d, Options{}); err != nil || !strings.HasPrefix(b.String(), " Deployment/web moved | 0\n") {
+		t.Errorf("stat: %q, %v", b.String(), err)
+	}
+	moved.Known = true
+	if got := printDiff(t, Text, "", d, Options{}); got != "" || len(d.document(Options{}).Objects) != 0 {
+		t.Errorf("the revision before has it too: %q", got)
+	}
+}
+
 func TestUpdateWithoutDifference(t *testing.T) {
 	o := object(t, deployment)
 	d := Diff{Namespace: "ns", Objects: []Object{{Ref: plan.Ref{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, Action: plan.Update, Before: o, After: o}}}

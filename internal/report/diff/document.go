@@ -61,7 +61,7 @@ func (d Diff) document(o Options) document {
 func (o Options) document(d Diff, objects []Object) []documentEntry {
 	out := []documentEntry{}
 	for _, object := range objects {
-		if object.Action == plan.Unchanged && !o.ShowUnchanged && len(object.Conflicts) == 0 {
+		if object.Action == plan.Unchanged && !o.ShowUnchanged && len(object.Conflicts) == 0 && !object.isOnlyMoved() {
 			continue
 		}
 		e := documentEntry{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -15,17 +16,18 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// WriteStat prints a line for each changed object with the number of its changed lines, the
-// summary, and what the change does: which pods restart, stop and start, what is deleted and created
-// again, which data is deleted, and what the API server would refuse. It prints nothing if nothing
-// changes.
+// WriteStat prints a line for each object that changes or has moved with the number of its changed
+// lines, the summary, and what the change does: which pods restart, stop and start, what is deleted and
+// created again, which data is deleted, and what the API server would refuse. It prints nothing if
+// nothing changes.
 func WriteStat(s term.Streams, d Diff, o Options) error {
 	list := d.entries(o)
-	if len(list) == 0 {
+	moved := slices.DeleteFunc(slices.Clone(d.Objects), func(o Object) bool { return !o.isOnlyMoved() })
+	if len(list)+len(moved) == 0 {
 		return nil
 	}
 	w := newStatWriter(s, d, o)
-	w.lines(list)
+	w.lines(list, moved)
 	title := d.Title
 	if title == "" {
 		title = "Plan"
@@ -74,13 +76,17 @@ const (
 	narrowestGraph = 8
 )
 
-// lines writes a line for each object.
-func (w *statWriter) lines(list []entry) {
+// lines writes a line for each object. Those of moved have not changed.
+func (w *statWriter) lines(list []entry, moved []Object) {
 	var lines []statLine
-	name, change, count, most := 0, 0, 0, 0
 	for _, e := range list {
-		l := w.line(e)
-		lines = append(lines, l)
+		lines = append(lines, w.line(e))
+	}
+	for _, o := range moved {
+		lines = append(lines, statLine{name: w.name(o.Ref), change: "moved", count: "0", paint: w.st.Dim})
+	}
+	name, change, count, most := 0, 0, 0, 0
+	for _, l := range lines {
 		name, change = max(name, displaywidth.String(l.name)), max(change, len(l.change))
 		count, most = max(count, len(l.count)), max(most, l.added+l.removed)
 	}

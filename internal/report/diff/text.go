@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -19,7 +20,7 @@ import (
 // All text from charts and the cluster is escaped, because it is untrusted.
 func (d Diff) text(w io.Writer, st term.Style, o Options) error {
 	list := d.entries(o)
-	if len(list) == 0 && !o.ShowUnchanged {
+	if len(list) == 0 && !o.ShowUnchanged && !slices.ContainsFunc(d.Objects, Object.isOnlyMoved) {
 		return nil
 	}
 	t := textWriter{st: st, d: d, o: o}
@@ -100,9 +101,13 @@ func (t *textWriter) unchanged(o Object) {
 	case o.Action == plan.Keep:
 		line := t.d.heading(o.Ref) + " is no longer part of the release and stays: " + term.SafeLine(o.Reason)
 		t.b.WriteString(t.st.Dim(line) + "\n\n")
-	case o.Action == plan.Unchanged && (t.o.ShowUnchanged || len(o.Conflicts) > 0):
+	case o.Action == plan.Unchanged && (t.o.ShowUnchanged || len(o.Conflicts) > 0 || o.isOnlyMoved()):
 		t.b.WriteString(t.st.Dim(t.d.heading(o.Ref)+" has not changed.") + "\n")
-		for _, note := range t.o.conflictNotes(o, t.o.suppresses(o)) {
+		notes := t.o.conflictNotes(o, t.o.suppresses(o))
+		if o.Moved != nil {
+			notes = append(notes, o.Moved.String())
+		}
+		for _, note := range notes {
 			t.b.WriteString(t.st.Dim("  # "+term.SafeLine(note)) + "\n")
 		}
 		t.b.WriteString("\n")

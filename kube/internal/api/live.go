@@ -123,9 +123,9 @@ func (c Client) readCollection(ctx context.Context, place Collection, members []
 
 // The Accept headers for the metadata of an object and of a list, and the page size of lists.
 const (
-	AcceptMeta = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-	acceptList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-	ListPage   = 500
+	AcceptMeta     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	AcceptMetaList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+	ListPage       = 500
 )
 
 // Metadata returns the metadata of an object, or nil if it does not exist.
@@ -153,7 +153,7 @@ func (c Client) listMetadata(ctx context.Context, place Collection, wanted int) 
 	query := url.Values{"limit": {strconv.Itoa(ListPage)}}
 	for {
 		body, err := c.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query,
-			http.Header{"Accept": {acceptList}}, nil)
+			http.Header{"Accept": {AcceptMetaList}}, nil)
 		if err != nil {
 			return nil, err
 		}
