@@ -101,7 +101,9 @@ func (a Apply) Check(ctx context.Context, req ApplyRequest) error {
 
 // Rebase returns what the objects of the plan would change now, with a plan to apply in its place as
 // [Change.Kept]. It writes nothing, and does not mind that the plan no longer holds or has expired.
-// A plan whose payload was left out is rendered again.
+// A plan whose payload was left out is rendered again. The plan of a request for either
+// ([Preview.OrInstall]) becomes an upgrade if the release exists by now, and an install if it is gone.
+// For others the errors are [*NameInUseError] and [*NoReleaseError].
 func (a Apply) Rebase(ctx context.Context, req ApplyRequest) (*Change, error) {
 	if err := a.check(req); err != nil {
 		return nil, err
@@ -109,6 +111,33 @@ func (a Apply) Rebase(ctx context.Context, req ApplyRequest) (*Change, error) {
 	if req.Plan.Operation == planfile.Uninstall {
 		return Uninstall(a).planHeld(ctx, req.Plan, true)
 	}
+	change, err := a.rebaseDeployment(ctx, req)
+	if other := otherOperation(req.Plan, err); other != nil {
+		req.Plan = other
+		return a.rebaseDeployment(ctx, req)
+	}
+	return change, err
+}
+
+// otherOperation returns doc with the operation that does what was asked for after err, or nil.
+func otherOperation(doc *planfile.Document, err error) *planfile.Document {
+	var inUse *NameInUseError
+	var missing *NoReleaseError
+	other := *doc
+	switch {
+	case !doc.Options.Install:
+		return nil
+	case doc.Operation == planfile.Install && errors.As(err, &inUse):
+		other.Operation, other.Options.Replace = planfile.Upgrade, false
+	case doc.Operation == planfile.Upgrade && errors.As(err, &missing):
+		other.Operation, other.Options.Replace = planfile.Install, true
+	default:
+		return nil
+	}
+	return &other
+}
+
+func (a Apply) rebaseDeployment(ctx context.Context, req ApplyRequest) (*Change, error) {
 	d, err := a.operation(req)
 	if err != nil {
 		return nil, err

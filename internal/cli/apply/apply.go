@@ -20,6 +20,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/report/diff"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/planfile"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Options are the flags of `helm apply`.
@@ -82,11 +83,16 @@ and the same patches, and compared with the plan's digests.`,
 			}
 			o.Namespace = cmd.Flags().Changed("namespace")
 			o.Rendering = renderingFlag(cmd.Flags())
-			return o.exit(run(cmd.Context(), f, o))
+			if o.Check && o.Rebase {
+				return errors.New("--check and --rebase cannot be used together: --check writes nothing, --rebase " +
+					"applies what it shows")
+			}
+			return o.exit(run(cmd.Context(), f, cmd.Flags(), o))
 		},
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&o.Check, "check", false, "only compare the plan with the release and the cluster; nothing is written")
+	fs.BoolVar(&o.Check, "dry-run", false, "same as --check")
 	fs.BoolVar(&o.Rebase, "rebase", false,
 		"if the plan no longer holds or has expired, plan anew, show what would change now, and ask")
 	fs.BoolVar(&o.Approve, "auto-approve", false, "with --rebase, do not ask")
@@ -133,11 +139,15 @@ func isStale(err error) bool {
 	return stale || expired
 }
 
-func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, fs *pflag.FlagSet, o Options) error {
 	doc, err := o.read(ctx, f)
 	if err != nil {
 		return err
 	}
+	return cmdutil.FollowableHints(fs, "helm plan "+doc.Operation, o.apply(ctx, f, doc))
+}
+
+func (o Options) apply(ctx context.Context, f *cmdutil.Factory, doc *planfile.Document) error {
 	if named := f.Settings.Namespace; o.Namespace && named != doc.Release.Namespace {
 		return &namespaceError{Path: o.Path, Plan: doc.Release.Namespace, Flag: named}
 	}
@@ -154,10 +164,13 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	}
 	verb := action.Apply{Config: config}
 	if o.Check {
-		if err := verb.Check(ctx, req); err != nil {
+		err := verb.Check(ctx, req)
+		if err != nil && !isStale(err) {
 			return err
 		}
-		_, err := fmt.Fprintf(f.Out, "The plan holds: %s\n", report.PlanSummary(doc))
+		if err := report.WritePlanCheck(f.Streams, o.Output, doc, err); err != nil {
+			return err
+		}
 		return err
 	}
 	if o.Rebase {
@@ -167,7 +180,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	}
 	applied, err := verb.Run(ctx, req)
 	if err != nil {
-		return failed(doc, err)
+		return failed(req.Plan, err)
 	}
 	return o.print(f, req.Plan, applied)
 }
@@ -211,7 +224,7 @@ func (o Options) readChart(ctx context.Context, f *cmdutil.Factory, req *action.
 			needless = o.Rendering
 		}
 		return hint.With(fmt.Errorf("%s has the objects to apply: it needs no %s", o.Path, needless),
-			"only a plan that was saved with --redact is rendered again")
+			"only a plan that helm plan has saved with --redact is rendered again")
 	}
 	if o.ChartRef == "" {
 		return nil
@@ -243,13 +256,17 @@ func (o Options) rebase(ctx context.Context, f *cmdutil.Factory, verb action.App
 	}
 	change, err := verb.Rebase(ctx, *req)
 	if err != nil {
-		return err
+		return rebaseError(req.Plan, err)
 	}
 	if err := diff.Write(ctx, f.Streams, diff.Text, diff.Of(change, diff.Options{}), diff.Options{}); err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintf(f.Err, "%s: %s\n", term.SafeLine(req.Plan.Release.Name),
+		report.PlanSummary(change.Kept)); err != nil {
+		return err
+	}
 	if !o.Approve {
-		answer, err := f.Ask(fmt.Sprintf("Apply this plan to %s %s? Only yes is a yes: ", req.Plan.Operation,
+		answer, err := f.Ask(fmt.Sprintf("Apply this plan to %s %s? Only yes is a yes: ", change.Kept.Operation,
 			term.SafeLine(req.Plan.Release.Name)))
 		if err != nil {
 			return err
@@ -260,6 +277,25 @@ func (o Options) rebase(ctx context.Context, f *cmdutil.Factory, verb action.App
 	}
 	req.Plan = change.Kept
 	return nil
+}
+
+// rebaseError returns err with the command that plans what can be done now, if the release has come or
+// gone since.
+func rebaseError(doc *planfile.Document, err error) error {
+	var inUse *action.NameInUseError
+	var missing *action.NoReleaseError
+	name := doc.Release.Name
+	switch {
+	case errors.As(err, &inUse):
+		return hint.With(err, fmt.Sprintf("helm plan upgrade %s CHART --save FILE plans an upgrade of the release that "+
+			"exists now; of a plan to upgrade --install, --rebase would make one", name))
+	case errors.As(err, &missing):
+		return hint.With(err, fmt.Sprintf("helm plan install %s CHART --save FILE plans an install; of a plan to upgrade "+
+			"--install, --rebase would make one", name))
+	case errors.Is(err, storage.ErrNotFound):
+		return hint.With(err, "the release is gone, and there is nothing left to "+doc.Operation)
+	}
+	return err
 }
 
 // failed returns an error of an operation as its command does.
@@ -281,8 +317,13 @@ func (o Options) print(f *cmdutil.Factory, doc *planfile.Document, applied *acti
 	table := o.Output == output.Table
 	switch doc.Operation {
 	case planfile.Uninstall:
-		_, err := fmt.Fprintf(f.Out, "release %q uninstalled\n", name)
-		return err
+		if table {
+			if err := report.WriteKept(f.Out, applied.Uninstalled.Kept); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(f.Out, "release %q uninstalled\n", name)
+			return err
+		}
 	case planfile.Rollback:
 		if table {
 			_, err := fmt.Fprintln(f.Out, "Rollback was a success! Happy Helming!")

@@ -18,19 +18,23 @@ import (
 // WriteStat prints a line for each changed object with the number of its changed lines, the
 // summary, and what the change does: which pods restart, stop and start, what is deleted and created
 // again, which data is deleted, and what the API server would refuse. It prints nothing if nothing
-// changes.
+// changes and no object leaves the release.
 func WriteStat(s term.Streams, d Diff, o Options) error {
 	list := d.entries(o)
-	if len(list) == 0 {
+	kept := d.kept()
+	if len(list) == 0 && len(kept) == 0 {
 		return nil
 	}
 	w := newStatWriter(s, d, o)
 	w.lines(list)
+	for _, object := range kept {
+		w.b.WriteString(w.st.Dim(fmt.Sprintf(" %s stays: %s", w.name(object.Ref), term.SafeLine(object.Reason))) + "\n")
+	}
 	title := d.Title
 	if title == "" {
 		title = "Plan"
 	}
-	w.b.WriteString("\n" + w.st.Bold(summary(title, list)) + "\n")
+	w.b.WriteString("\n" + w.st.Bold(w.d.summaryWithKept(title, list)) + "\n")
 	w.effects(d.effects(o))
 	_, err := io.WriteString(s.Out, w.b.String())
 	return err

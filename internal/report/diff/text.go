@@ -14,12 +14,12 @@ import (
 )
 
 // text prints helm-diff's heading, comments and changed lines for each changed object. It prints
-// nothing if nothing changes.
+// nothing if nothing changes and no object leaves the release.
 //
 // All text from charts and the cluster is escaped, because it is untrusted.
 func (d Diff) text(w io.Writer, st term.Style, o Options) error {
 	list := d.entries(o)
-	if len(list) == 0 && !o.ShowUnchanged {
+	if len(list) == 0 && !o.ShowUnchanged && len(d.kept()) == 0 {
 		return nil
 	}
 	t := textWriter{st: st, d: d, o: o}
@@ -36,7 +36,7 @@ func (d Diff) text(w io.Writer, st term.Style, o Options) error {
 		title = "Plan"
 	}
 	if !d.NoSummary {
-		t.b.WriteString(st.Bold(summary(title, list)) + "\n")
+		t.b.WriteString(st.Bold(d.summaryWithKept(title, list)) + "\n")
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
