@@ -251,12 +251,12 @@ func (o Options) rebase(ctx context.Context, f *cmdutil.Factory, verb action.App
 	if !o.Approve && !f.Interactive() {
 		return hint.With(err, "--rebase asks, and there is no terminal: --auto-approve agrees beforehand")
 	}
+	change, failed := verb.Rebase(ctx, *req)
+	if failed != nil {
+		return rebaseError(req.Plan, failed)
+	}
 	if _, err := fmt.Fprintf(f.Err, "%s\n\nThis is what would change now:\n\n", term.Safe(err.Error())); err != nil {
 		return err
-	}
-	change, err := verb.Rebase(ctx, *req)
-	if err != nil {
-		return rebaseError(req.Plan, err)
 	}
 	if err := diff.Write(ctx, f.Streams, diff.Text, diff.Of(change, diff.Options{}), diff.Options{}); err != nil {
 		return err
@@ -284,18 +284,31 @@ func (o Options) rebase(ctx context.Context, f *cmdutil.Factory, verb action.App
 func rebaseError(doc *planfile.Document, err error) error {
 	var inUse *action.NameInUseError
 	var missing *action.NoReleaseError
-	name := doc.Release.Name
 	switch {
 	case errors.As(err, &inUse):
 		return hint.With(err, fmt.Sprintf("helm plan upgrade %s CHART --save FILE plans an upgrade of the release that "+
-			"exists now; of a plan to upgrade --install, --rebase would make one", name))
-	case errors.As(err, &missing):
-		return hint.With(err, fmt.Sprintf("helm plan install %s CHART --save FILE plans an install; of a plan to upgrade "+
-			"--install, --rebase would make one", name))
-	case errors.Is(err, storage.ErrNotFound):
-		return hint.With(err, "the release is gone, and there is nothing left to "+doc.Operation)
+			"exists now; of a plan to upgrade --install, --rebase would make one", doc.Release.Name))
+	case errors.As(err, &missing), errors.Is(err, storage.ErrNotFound):
+		return &goneError{Name: doc.Release.Name, Namespace: doc.Release.Namespace, Operation: doc.Operation}
 	}
 	return err
+}
+
+// A goneError is returned if there is no release any more to plan anew for. It does not wrap the error
+// about that, to which the program adds where else a release of the name is.
+type goneError struct{ Name, Namespace, Operation string }
+
+func (e *goneError) Error() string {
+	return fmt.Sprintf("the release %q in namespace %s is gone: there is nothing to %s", e.Name, e.Namespace, e.Operation)
+}
+
+// Hint says how to install it.
+func (e *goneError) Hint() string {
+	if e.Operation != planfile.Upgrade {
+		return ""
+	}
+	return fmt.Sprintf("helm plan install %s CHART --save FILE plans an install; of a plan to upgrade --install, --rebase "+
+		"would make one", e.Name)
 }
 
 // failed returns an error of an operation as its command does.

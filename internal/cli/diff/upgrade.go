@@ -84,6 +84,7 @@ func (f *upgradeFlags) run(cmd *cobra.Command, factory *cmdutil.Factory, args []
 	if change.Kept != nil {
 		change.Kept.Options.NoValidation = f.Apply.NoValidation()
 	}
+	f.save.again = renderAgain(cmd.Flags(), args[1])
 	return f.save.around(cmd.Context(), factory, change.Kept, func() error {
 		return f.show.write(cmd.Context(), factory, change, "")
 	})
