@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/planfile"
@@ -38,6 +39,8 @@ type ApplyRequest struct {
 	ValueOrigins OriginsFunc
 	PatchOptions
 	LookupHost func(host string) string
+	// Watch reports logs and events of what is waited for, as in [WaitOptions]. It is not in a plan.
+	Watch *wait.Watch
 }
 
 // Applied is the result of a plan: a new revision, or what was uninstalled.
@@ -61,7 +64,7 @@ func (a Apply) Run(ctx context.Context, req ApplyRequest) (*Applied, error) {
 		return nil, &ExpiredError{Expires: *expires, Now: a.now()}
 	}
 	if req.Plan.Operation == planfile.Uninstall {
-		out, err := Uninstall(a).runHeld(ctx, req.Plan)
+		out, err := Uninstall(a).runHeld(ctx, req.Plan, req.Watch)
 		if out == nil {
 			return nil, err
 		}
@@ -183,9 +186,10 @@ func (a Apply) check(req ApplyRequest) error {
 func (a Apply) operation(req ApplyRequest) (*deployment, error) {
 	doc := req.Plan
 	if doc.Operation == planfile.Rollback {
-		wait, writing := requestOptions(doc.Options)
+		waiting, writing := requestOptions(doc.Options)
+		waiting.Watch = req.Watch
 		w := Rollback(a).operation(RollbackRequest{
-			Name: doc.Release.Name, Revision: doc.Release.Target, Description: doc.Options.Description, WaitOptions: wait,
+			Name: doc.Release.Name, Revision: doc.Release.Target, Description: doc.Options.Description, WaitOptions: waiting,
 			ApplyOptions: writing, NoHooks: doc.Options.NoHooks, CleanupOnFail: doc.Options.CleanupOnFail, UndoCancelled: true,
 			MaxHistory: doc.Options.MaxHistory,
 		})
@@ -193,6 +197,7 @@ func (a Apply) operation(req ApplyRequest) (*deployment, error) {
 		return w.deployment, nil
 	}
 	deploy := deployRequest(doc)
+	deploy.Watch = req.Watch
 	var rel *release.Release
 	if doc.Redacted {
 		if req.Chart == nil {

@@ -30,7 +30,7 @@ func TestDriftOfCorpus(t *testing.T) {
 				ns := c.namespace(t)
 				in := func(args ...string) []string { return append(args, "--namespace", ns.name) }
 				// Definitions would stay in the cluster, and hooks' images do not run in it.
-				r := run(t, bin, home, in("install", "rel", chart, "--server-side", serverSide, "--no-hooks", "--skip-crds")...)
+				r := run(t, bin, home, in("install", "rel", chart, "--server-side="+serverSide, "--no-hooks", "--skip-crds")...)
 				t.Cleanup(func() { run(t, bin, home, in("uninstall", "rel", "--no-hooks")...) })
 				if r.err != nil {
 					t.Skipf("it cannot be installed with its defaults: %s", r.stderr)

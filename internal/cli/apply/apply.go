@@ -26,6 +26,7 @@ import (
 // Options are the flags of `helm apply`.
 type Options struct {
 	cmdutil.ScriptFlags
+	cmdutil.WatchFlags
 	Chart   cmdutil.ChartFlags
 	Values  cmdutil.ValueFlags
 	Patches cmdutil.PatchFlags
@@ -103,6 +104,7 @@ and the same patches, and compared with the plan's digests.`,
 	fs.BoolVar(&o.HideNotes, "hide-notes", false, "do not print the chart's notes")
 	o.Output.Bind(fs)
 	output.Complete(cmd)
+	o.WatchFlags.Bind(fs)
 	o.ScriptFlags.Bind(fs)
 	o.BindOff(fs)
 	o.Values.Bind(fs)
@@ -140,11 +142,14 @@ func isStale(err error) bool {
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, fs *pflag.FlagSet, o Options) error {
+	if err := o.WatchFlags.Check(); err != nil {
+		return err
+	}
 	doc, err := o.read(ctx, f)
 	if err != nil {
 		return err
 	}
-	return cmdutil.FollowableHints(fs, "helm plan "+doc.Operation, o.apply(ctx, f, doc))
+	return cmdutil.FollowableHints(fs, "helm plan "+doc.Operation, withPlanHint(doc, o.apply(ctx, f, doc)))
 }
 
 func (o Options) apply(ctx context.Context, f *cmdutil.Factory, doc *planfile.Document) error {
@@ -158,7 +163,7 @@ func (o Options) apply(ctx context.Context, f *cmdutil.Factory, doc *planfile.Do
 	if err != nil {
 		return err
 	}
-	req := action.ApplyRequest{Plan: doc, LookupHost: f.LookupHost}
+	req := action.ApplyRequest{Plan: doc, LookupHost: f.LookupHost, Watch: o.Watch()}
 	if err := o.readChart(ctx, f, &req); err != nil {
 		return err
 	}
@@ -253,12 +258,16 @@ func (o Options) rebase(ctx context.Context, f *cmdutil.Factory, verb action.App
 	}
 	change, failed := verb.Rebase(ctx, *req)
 	if failed != nil {
-		return rebaseError(req.Plan, failed)
+		return failed
 	}
 	if _, err := fmt.Fprintf(f.Err, "%s\n\nThis is what would change now:\n\n", term.Safe(err.Error())); err != nil {
 		return err
 	}
-	if err := diff.Write(ctx, f.Streams, diff.Text, diff.Of(change, diff.Options{}), diff.Options{}); err != nil {
+	screen := f.Streams
+	if o.Output != output.Table { // standard output is the document's
+		screen.Out = f.Err
+	}
+	if err := diff.Write(ctx, screen, diff.Text, diff.Of(change, diff.Options{}), diff.Options{}); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(f.Err, "%s: %s\n", term.SafeLine(req.Plan.Release.Name),
@@ -279,9 +288,9 @@ func (o Options) rebase(ctx context.Context, f *cmdutil.Factory, verb action.App
 	return nil
 }
 
-// rebaseError returns err with the command that plans what can be done now, if the release has come or
+// withPlanHint returns err with the command that plans what can be done now, if the release has come or
 // gone since.
-func rebaseError(doc *planfile.Document, err error) error {
+func withPlanHint(doc *planfile.Document, err error) error {
 	var inUse *action.NameInUseError
 	var missing *action.NoReleaseError
 	switch {
@@ -299,7 +308,11 @@ func rebaseError(doc *planfile.Document, err error) error {
 type goneError struct{ Name, Namespace, Operation string }
 
 func (e *goneError) Error() string {
-	return fmt.Sprintf("the release %q in namespace %s is gone: there is nothing to %s", e.Name, e.Namespace, e.Operation)
+	verb := e.Operation
+	if verb == planfile.Rollback {
+		verb = "roll back"
+	}
+	return fmt.Sprintf("the release %q in namespace %s is gone: there is nothing to %s", e.Name, e.Namespace, verb)
 }
 
 // Hint says how to install it.
