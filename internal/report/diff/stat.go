@@ -28,7 +28,7 @@ func WriteStat(s term.Streams, d Diff, o Options) error {
 	w := newStatWriter(s, d, o)
 	w.lines(list)
 	for _, object := range kept {
-		w.b.WriteString(w.st.Dim(fmt.Sprintf(" %s stays: %s", w.name(object.Ref), term.SafeLine(object.Reason))) + "\n")
+		w.fold(" " + w.name(object.Ref) + " stays: " + term.SafeLine(object.Reason))
 	}
 	title := d.Title
 	if title == "" {
