@@ -272,6 +272,10 @@ func (d *Document) check() error {
 	default:
 		return &FormatError{Err: fmt.Errorf("unknown operation %q", d.Operation)}
 	}
+	o := d.Options
+	if min(o.Timeout, o.ReadinessTimeout) < 0 || min(o.MaxHistory, o.HistoryMax) < 0 {
+		return &FormatError{Err: errors.New("an option is negative")}
+	}
 	if d.Release.Name == "" || d.Release.Namespace == "" {
 		return &FormatError{Err: errors.New("it names no release and namespace")}
 	}

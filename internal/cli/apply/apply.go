@@ -62,7 +62,7 @@ and shows the difference. What does not matter does not: status, managed fields,
 fields that the plan leaves alone. An object that is changed later, while apply
 runs, is not written.
 
-A plan that was saved with --redact is rendered again from CHART, the same values
+FILE may be -, for standard input. A plan that was saved with --redact is rendered again from CHART, the same values
 and the same patches, and compared with the plan's digests.`,
 		Example: `  helm apply plan.json
 
