@@ -48,19 +48,23 @@ func (d Diff) markTransferred(ctx context.Context, c *Change) error {
 // markStep marks the step of p for the object of s, which a transfer took out of the release or put into
 // it.
 func markStep(p *plan.Plan, s plan.Step, t *release.Transfer) {
-	i := slices.IndexFunc(p.Steps, func(step plan.Step) bool { return sameKind(step.Ref, s.Ref) && step.Action == s.Action })
+	i := slices.IndexFunc(p.Steps, func(step plan.Step) bool {
+		return sameKind(step.Ref, s.Ref) && step.Action == s.Action
+	})
 	if i < 0 {
 		return
 	}
-	step := &p.Steps[i]
-	switch {
-	case s.Action == plan.Delete && t.Peer != nil:
-		step.Action, step.Reason, step.After = plan.Keep, "helm "+string(t.Verb)+" has moved it to release "+t.Peer.Name, step.Live
-	case s.Action == plan.Delete:
-		step.Action, step.Reason, step.After = plan.Keep, "helm "+string(t.Verb)+" has taken it out", step.Live
-	case s.Action == plan.Create && t.Peer != nil:
-		step.Existed, step.Reason = true, "helm "+string(t.Verb)+" has moved it from release "+t.Peer.Name
-	case s.Action == plan.Create:
-		step.Existed, step.Reason = true, "it existed before: helm "+string(t.Verb)+" has made it the release's"
+	step, command := &p.Steps[i], "helm "+string(t.Verb)
+	switch s.Action {
+	case plan.Delete:
+		step.Action, step.After, step.Reason = plan.Keep, step.Live, command+" has taken it out"
+		if t.Peer != nil {
+			step.Reason = command + " has moved it to release " + t.Peer.Name
+		}
+	case plan.Create:
+		step.Existed, step.Reason = true, "it existed before: "+command+" has made it the release's"
+		if t.Peer != nil {
+			step.Reason = command + " has moved it from release " + t.Peer.Name
+		}
 	}
 }

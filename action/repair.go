@@ -84,8 +84,8 @@ func (w *repairOperation) advise(err error) error {
 	if _, foreign := errors.AsType[*apply.ConflictError](err); !foreign {
 		return err
 	}
-	return hint.With(err, fmt.Sprintf("--ignore KIND/NAME leaves it as it is; helm disown %[1]s KIND/NAME takes it out of "+
-		"the release; helm upgrade %[1]s CHART --take-ownership takes it back", w.req.Name))
+	return hint.With(err, fmt.Sprintf("--ignore KIND/NAME leaves it as it is; helm disown %[1]s KIND/NAME takes it "+
+		"out of the release; helm upgrade %[1]s CHART --take-ownership takes it back", w.req.Name))
 }
 
 func (r Repair) operation(req RepairRequest) *repairOperation {

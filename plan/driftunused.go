@@ -28,7 +28,9 @@ func UnusedRules(rules []IgnoreRule, objects []ObjectDrift) []UnusedRule {
 	for _, r := range rules {
 		whole := r
 		whole.path, whole.manager = nil, ""
-		of := slices.DeleteFunc(slices.Clone(objects), func(o ObjectDrift) bool { return !whole.matches(o.Ref, nil, Manager{}) })
+		of := slices.DeleteFunc(slices.Clone(objects), func(o ObjectDrift) bool {
+			return !whole.matches(o.Ref, nil, Manager{})
+		})
 		if len(of) == 0 {
 			out = append(out, UnusedRule{r.text, suggest.Nearest(whole.candidates(objects), whole.object())})
 			continue

@@ -320,8 +320,8 @@ func (e *goneError) Hint() string {
 	if e.Operation != planfile.Upgrade {
 		return ""
 	}
-	return fmt.Sprintf("helm plan install %s CHART --save FILE plans an install; of a plan to upgrade --install, --rebase "+
-		"would make one", e.Name)
+	return fmt.Sprintf("helm plan install %s CHART --save FILE plans an install; of a plan to upgrade --install, "+
+		"--rebase would make one", e.Name)
 }
 
 // failed returns an error of an operation as its command does.
