@@ -110,6 +110,9 @@ type Preview struct {
 	NoLookup bool
 	// Keep has the plan be one that [Apply] can apply later: [Change.Kept].
 	Keep bool
+	// OrInstall says of the plan to keep that the request is to install the release or, if it exists, to
+	// upgrade it: [Apply.Rebase] may do the other.
+	OrInstall bool
 }
 
 // An ApplyOptionsError is returned if [ApplyOptions] exclude each other.

@@ -85,10 +85,13 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 	if err != nil {
 		return nil, err
 	}
-	if change.CRDs, err = recordedCRDs(a, b); err == nil && change.CRDs != nil {
+	if change.CRDs, err = recordedCRDs(a, b); err != nil {
+		return nil, err
+	}
+	if change.CRDs != nil {
 		mergeDefinitions(change)
 	}
-	return change, err
+	return change, d.markTransferred(ctx, change)
 }
 
 // mergeDefinitions has the CRDs that are in the manifest of one revision and in crds/ of the other stay,

@@ -38,6 +38,7 @@ func deployOptions(req DeployRequest) planfile.Options {
 	o := waitOptions(req.WaitOptions, req.ApplyOptions)
 	o.Description, o.Labels, o.NoHooks = req.Description, req.Labels, req.NoHooks
 	o.CreateNamespace, o.Replace, o.Reuse = req.CreateNamespace, req.Replace, string(req.Reuse)
+	o.Install = req.OrInstall
 	o.ResetPatches, o.CRDs, o.SkipSchema = req.ResetPatches, string(req.CRDs), req.SkipSchema
 	o.SubchartNotes = req.SubchartNotes
 	o.HistoryMax, o.HistoryValues = req.ReleaseHistoryMax, req.IncludeHistoryValues
@@ -78,6 +79,7 @@ func deployRequest(d *planfile.Document) DeployRequest {
 		Description: o.Description, Labels: o.Labels, NoHooks: o.NoHooks, CreateNamespace: o.CreateNamespace,
 		Replace: o.Replace, Reuse: Reuse(o.Reuse), CRDs: CRDPolicy(o.CRDs), SkipSchema: o.SkipSchema,
 		PatchOptions:  PatchOptions{ResetPatches: o.ResetPatches},
+		Preview:       Preview{OrInstall: o.Install},
 		SubchartNotes: o.SubchartNotes, CleanupOnFail: o.CleanupOnFail, Atomic: o.Atomic, MaxHistory: o.MaxHistory,
 		UndoCancelled:   true,
 		TemplateHistory: TemplateHistory{ReleaseHistoryMax: o.HistoryMax, IncludeHistoryValues: o.HistoryValues},

@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/planfile"
@@ -38,6 +39,8 @@ type ApplyRequest struct {
 	ValueOrigins OriginsFunc
 	PatchOptions
 	LookupHost func(host string) string
+	// Watch reports logs and events of what is waited for, as in [WaitOptions]. It is not in a plan.
+	Watch *wait.Watch
 }
 
 // Applied is the result of a plan: a new revision, or what was uninstalled.
@@ -61,7 +64,7 @@ func (a Apply) Run(ctx context.Context, req ApplyRequest) (*Applied, error) {
 		return nil, &ExpiredError{Expires: *expires, Now: a.now()}
 	}
 	if req.Plan.Operation == planfile.Uninstall {
-		out, err := Uninstall(a).runHeld(ctx, req.Plan)
+		out, err := Uninstall(a).runHeld(ctx, req.Plan, req.Watch)
 		if out == nil {
 			return nil, err
 		}
@@ -101,7 +104,9 @@ func (a Apply) Check(ctx context.Context, req ApplyRequest) error {
 
 // Rebase returns what the objects of the plan would change now, with a plan to apply in its place as
 // [Change.Kept]. It writes nothing, and does not mind that the plan no longer holds or has expired.
-// A plan whose payload was left out is rendered again.
+// A plan whose payload was left out is rendered again. The plan of a request for either
+// ([Preview.OrInstall]) becomes an upgrade if the release exists by now, and an install if it is gone.
+// For others the errors are [*NameInUseError] and [*NoReleaseError].
 func (a Apply) Rebase(ctx context.Context, req ApplyRequest) (*Change, error) {
 	if err := a.check(req); err != nil {
 		return nil, err
@@ -109,6 +114,33 @@ func (a Apply) Rebase(ctx context.Context, req ApplyRequest) (*Change, error) {
 	if req.Plan.Operation == planfile.Uninstall {
 		return Uninstall(a).planHeld(ctx, req.Plan, true)
 	}
+	change, err := a.rebaseDeployment(ctx, req)
+	if other := otherOperation(req.Plan, err); other != nil {
+		req.Plan = other
+		return a.rebaseDeployment(ctx, req)
+	}
+	return change, err
+}
+
+// otherOperation returns doc with the operation that does what was asked for after err, or nil.
+func otherOperation(doc *planfile.Document, err error) *planfile.Document {
+	var inUse *NameInUseError
+	var missing *NoReleaseError
+	other := *doc
+	switch {
+	case !doc.Options.Install:
+		return nil
+	case doc.Operation == planfile.Install && errors.As(err, &inUse):
+		other.Operation, other.Options.Replace = planfile.Upgrade, false
+	case doc.Operation == planfile.Upgrade && errors.As(err, &missing):
+		other.Operation, other.Options.Replace = planfile.Install, true
+	default:
+		return nil
+	}
+	return &other
+}
+
+func (a Apply) rebaseDeployment(ctx context.Context, req ApplyRequest) (*Change, error) {
 	d, err := a.operation(req)
 	if err != nil {
 		return nil, err
@@ -154,9 +186,10 @@ func (a Apply) check(req ApplyRequest) error {
 func (a Apply) operation(req ApplyRequest) (*deployment, error) {
 	doc := req.Plan
 	if doc.Operation == planfile.Rollback {
-		wait, writing := requestOptions(doc.Options)
+		waiting, writing := requestOptions(doc.Options)
+		waiting.Watch = req.Watch
 		w := Rollback(a).operation(RollbackRequest{
-			Name: doc.Release.Name, Revision: doc.Release.Target, Description: doc.Options.Description, WaitOptions: wait,
+			Name: doc.Release.Name, Revision: doc.Release.Target, Description: doc.Options.Description, WaitOptions: waiting,
 			ApplyOptions: writing, NoHooks: doc.Options.NoHooks, CleanupOnFail: doc.Options.CleanupOnFail, UndoCancelled: true,
 			MaxHistory: doc.Options.MaxHistory,
 		})
@@ -164,6 +197,7 @@ func (a Apply) operation(req ApplyRequest) (*deployment, error) {
 		return w.deployment, nil
 	}
 	deploy := deployRequest(doc)
+	deploy.Watch = req.Watch
 	var rel *release.Release
 	if doc.Redacted {
 		if req.Chart == nil {

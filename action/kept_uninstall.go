@@ -8,6 +8,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/planfile"
@@ -53,8 +54,10 @@ func (u Uninstall) planHeld(ctx context.Context, doc *planfile.Document, rebase 
 }
 
 // runHeld uninstalls a release exactly as the plan says.
-func (u Uninstall) runHeld(ctx context.Context, doc *planfile.Document) (*Uninstalled, error) {
-	w := u.operation(uninstallRequest(doc))
+func (u Uninstall) runHeld(ctx context.Context, doc *planfile.Document, watch *wait.Watch) (*Uninstalled, error) {
+	req := uninstallRequest(doc)
+	req.Watch = watch
+	w := u.operation(req)
 	w.held = doc
 	return w.lockAndRun(ctx)
 }

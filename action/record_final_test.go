@@ -104,7 +104,7 @@ func TestUninstallFinalWriteError(t *testing.T) {
 		keep, err        bool
 		returned, stored release.Status
 	}{
-		{"deletion fails once", map[string]int{"delete": 1}, false, false, release.Uninstalling, ""},
+		{"deletion fails once", map[string]int{"delete": 1}, false, false, release.Uninstalled, ""},
 		{"deletion fails", map[string]int{"delete": 2}, false, true, release.Failed, release.Failed},
 		{"closing fails once", map[string]int{"uninstalled": 1}, true, false, release.Uninstalled, release.Uninstalled},
 		{"closing fails", map[string]int{"uninstalled": 2}, true, true, release.Failed, release.Failed},

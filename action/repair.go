@@ -9,6 +9,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
@@ -58,7 +59,33 @@ func (r Repair) Run(ctx context.Context, req RepairRequest) (*ReleaseDrift, erro
 	if errors.Is(err, errNoDrift) {
 		err = nil
 	}
-	return &w.drift, err
+	return &w.drift, w.advise(err)
+}
+
+// Plan returns the drift of the release, and what Run would write, which is nil if that is nothing. It
+// asks the API server with a dry run, and writes nothing. Errors are those of Run before its first
+// write.
+func (r Repair) Plan(ctx context.Context, req RepairRequest) (*ReleaseDrift, *Change, error) {
+	w := r.operation(req)
+	w.serverDryRun = true
+	err := w.runDry(ctx)
+	if errors.Is(err, errNoDrift) {
+		return &w.drift, nil, nil
+	}
+	if err != nil {
+		return &w.drift, nil, w.advise(err)
+	}
+	change, err := newChange(w.history.deployed, w.release, w.plan, nil)
+	return &w.drift, change, err
+}
+
+// advise returns err with a hint if it is that objects do not belong to the release.
+func (w *repairOperation) advise(err error) error {
+	if _, foreign := errors.AsType[*apply.ConflictError](err); !foreign {
+		return err
+	}
+	return hint.With(err, fmt.Sprintf("--ignore KIND/NAME leaves it as it is; helm disown %[1]s KIND/NAME takes it "+
+		"out of the release; helm upgrade %[1]s CHART --take-ownership takes it back", w.req.Name))
 }
 
 func (r Repair) operation(req RepairRequest) *repairOperation {
@@ -104,6 +131,9 @@ func (w *repairOperation) prepare(ctx context.Context) error {
 	}
 	if w.drift.Unfinished = h.last != h.deployed; !w.drift.Drifted() && !w.drift.Unfinished {
 		w.release = h.deployed
+		if w.dryRun {
+			return errNoDrift
+		}
 		if err := w.supersedeOthers(ctx); err != nil { // a client killed at its last write has left two
 			return err
 		}
@@ -159,7 +189,7 @@ func (w *repairOperation) findDrift(ctx context.Context) error {
 // preparePayload sets the payload of the events: the recorded objects.
 func (w *repairOperation) preparePayload(ctx context.Context) (err error) {
 	rel := w.release
-	op := newOperation("rollback", false,
+	op := newOperation("rollback", w.dryRun,
 		engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService,
 			IsUpgrade: true}, nil, lookupIn(ctx, w.config.Cluster))
 	w.payload = event.Payload{Operation: op, Release: rel}

@@ -322,14 +322,19 @@ func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 // recordUninstalled deletes the history, or records the release as uninstalled.
 func (w *uninstallOperation) recordUninstalled(ctx context.Context) error {
 	rel := w.out.Release
-	if !w.req.KeepHistory {
-		return w.purge(ctx, rel.Name)
-	}
-	err := w.updateFinal(ctx, rel, func() {
+	uninstalled := func() {
 		rel.Info.Status = release.Uninstalled
 		rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
 		rel.Holder, rel.PendingDeletions = "", nil
-	})
+	}
+	if !w.req.KeepHistory {
+		err := w.purge(ctx, rel.Name)
+		if err == nil {
+			uninstalled()
+		}
+		return err
+	}
+	err := w.updateFinal(ctx, rel, uninstalled)
 	if err != nil {
 		return fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
 	}

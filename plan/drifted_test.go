@@ -299,6 +299,55 @@ func TestParseIgnoreRule(t *testing.T) {
 	}
 }
 
+func TestUnusedRules(t *testing.T) {
+	field := func(path, manager, allowed string) DriftedField {
+		var steps []pathStep
+		for name := range strings.SplitSeq(path, ".") {
+			steps = append(steps, keyStep(name))
+		}
+		return DriftedField{Difference: Difference{Path: path, steps: steps}, Manager: Manager{Name: manager}, Allowed: allowed}
+	}
+	objects := []ObjectDrift{
+		{Ref: Ref{Kind: "Deployment", Name: "web"}, Fields: []DriftedField{
+			field("spec.replicas", "kubectl-edit", ""), field("spec.paused", "ops", "ignored by spec.paused")}},
+		{Ref: Ref{Kind: "ConfigMap", Name: "settings"}},
+	}
+	for _, tc := range []struct{ rule, want string }{
+		{"spec.replicas", "-"},
+		{"spec.paused", "-"},
+		{"spec.minReadySeconds", "-"}, // has not drifted
+		{"spec.replica", "[spec.replicas]"},
+		{"/spec/replicsa", "[spec.replicas]"},
+		{"Deployment/web:spec.replics", "[spec.replicas]"},
+		{"ConfigMap:spec.replics", "-"},
+		{"manager=kubectl-edti", "[kubectl-edit]"},
+		{"manager=kubectl-edit", "-"},
+		{"manager=argocd", "-"},
+		{"Deploymnt", "[Deployment]"},
+		{"ConfigMap/setings", "[ConfigMap/settings]"},
+		{"*/s*", "-"},
+		{"Secret", "[]"},
+		{"ConfigMap/web:data", "[]"},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			rule, err := ParseIgnoreRule(tc.rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := "-"
+			for _, u := range UnusedRules([]IgnoreRule{rule}, objects) {
+				got = fmt.Sprint(u.Near)
+			}
+			if got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+			if none := UnusedRules([]IgnoreRule{rule}, nil); none != nil {
+				t.Errorf("without objects got %v, want none", none)
+			}
+		})
+	}
+}
+
 func FuzzParseIgnoreRule(f *testing.F) {
 	for _, text := range []string{"spec.replicas", "/spec/a~1b", "Deployment/web:spec[x]", "manager=kubectl-*", "*/*:a"} {
 		f.Add(text)

@@ -121,6 +121,9 @@ type Step struct {
 	// Moved says what the object was called in earlier revisions, or is called now if it keeps its
 	// name or is deleted; nil if "moved" in Chart.yaml is not about it. [Compute] does not set it.
 	Moved *MovedObject
+	// Existed says of a Create between recorded revisions that the object existed before it became the
+	// release's. [Compute] does not set it.
+	Existed bool
 	// Drifted is set if another client has changed fields of Live that the release sets;
 	// see [Drift], which lists them.
 	Drifted bool

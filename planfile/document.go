@@ -107,25 +107,27 @@ type Digests struct {
 // Options are those flags of the operation that matter when it is done. Durations are in
 // nanoseconds.
 type Options struct {
-	Description      string            `json:"description,omitempty"`
-	Labels           map[string]string `json:"labels,omitempty"`
-	CreateNamespace  bool              `json:"createNamespace,omitempty"`
-	Replace          bool              `json:"replace,omitempty"`
-	Reuse            string            `json:"reuse,omitempty"`
-	ResetPatches     bool              `json:"resetPatches,omitempty"`
-	CRDs             string            `json:"crds,omitempty"`
-	SkipSchema       bool              `json:"skipSchemaValidation,omitempty"`
-	SubchartNotes    bool              `json:"renderSubchartNotes,omitempty"`
-	HistoryMax       int               `json:"releaseHistoryMax,omitempty"`
-	HistoryValues    bool              `json:"includeHistoryValues,omitempty"`
-	NoHooks          bool              `json:"noHooks,omitempty"`
-	NoValidation     bool              `json:"disableOpenAPIValidation,omitempty"`
-	Wait             bool              `json:"wait,omitempty"`
-	WaitForJobs      bool              `json:"waitForJobs,omitempty"`
-	LegacyWait       bool              `json:"legacyWait,omitempty"`
-	Timeout          time.Duration     `json:"timeout,omitempty"`
-	ReadinessTimeout time.Duration     `json:"readinessTimeout,omitempty"`
-	GiveUpAfter      time.Duration     `json:"giveUpAfter,omitempty"`
+	Description     string            `json:"description,omitempty"`
+	Labels          map[string]string `json:"labels,omitempty"`
+	CreateNamespace bool              `json:"createNamespace,omitempty"`
+	Replace         bool              `json:"replace,omitempty"`
+	// Install is set if the release is to be installed or, if it exists, upgraded.
+	Install          bool          `json:"install,omitempty"`
+	Reuse            string        `json:"reuse,omitempty"`
+	ResetPatches     bool          `json:"resetPatches,omitempty"`
+	CRDs             string        `json:"crds,omitempty"`
+	SkipSchema       bool          `json:"skipSchemaValidation,omitempty"`
+	SubchartNotes    bool          `json:"renderSubchartNotes,omitempty"`
+	HistoryMax       int           `json:"releaseHistoryMax,omitempty"`
+	HistoryValues    bool          `json:"includeHistoryValues,omitempty"`
+	NoHooks          bool          `json:"noHooks,omitempty"`
+	NoValidation     bool          `json:"disableOpenAPIValidation,omitempty"`
+	Wait             bool          `json:"wait,omitempty"`
+	WaitForJobs      bool          `json:"waitForJobs,omitempty"`
+	LegacyWait       bool          `json:"legacyWait,omitempty"`
+	Timeout          time.Duration `json:"timeout,omitempty"`
+	ReadinessTimeout time.Duration `json:"readinessTimeout,omitempty"`
+	GiveUpAfter      time.Duration `json:"giveUpAfter,omitempty"`
 	// Timeouts are those of groups, subcharts and objects.
 	Timeouts      map[string]time.Duration `json:"timeouts,omitempty"`
 	ServerSide    *bool                    `json:"serverSide,omitempty"`
@@ -272,10 +274,21 @@ func (d *Document) check() error {
 	default:
 		return &FormatError{Err: fmt.Errorf("unknown operation %q", d.Operation)}
 	}
+	o := d.Options
+	if min(o.Timeout, o.ReadinessTimeout) < 0 || min(o.MaxHistory, o.HistoryMax) < 0 {
+		return &FormatError{Err: errors.New("an option is negative")}
+	}
 	if d.Release.Name == "" || d.Release.Namespace == "" {
 		return &FormatError{Err: errors.New("it names no release and namespace")}
 	}
 	return nil
+}
+
+// Reviewed returns a copy of d with the part that is reviewed: it cannot be applied.
+func (d *Document) Reviewed() *Document {
+	out := *d
+	out.Payload, out.Sealed = nil, ""
+	return &out
 }
 
 // Changes returns the number of objects, definitions and hooks that the plan writes.

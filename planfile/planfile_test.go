@@ -69,6 +69,7 @@ func TestDecodeInvalid(t *testing.T) {
 		"two payloads":        {edit(`"payload"`, `"redacted": true, "payload"`), "want one of payload, sealed and redacted"},
 		"a rollback with one": {edit(`"upgrade"`, `"rollback"`), "a plan to rollback has no payload"},
 		"no release":          {edit(`"name": "web"`, `"name": ""`), "names no release"},
+		"a negative time":     {edit(`"options": {`, `"options": {"timeout": -1`), "an option is negative"},
 		"more":                {edit("\n}\n", "\n}\n{}"), "invalid character"},
 		"another type":        {edit(`"objects": [`, `"objects": 7, "x": [`), "not a valid plan"},
 	} {

@@ -5,18 +5,29 @@ package cmdutil
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/moonhelm/moonhelm/internal/file"
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/planfile"
 )
 
-// ReadPlan reads the file of a plan. With keys.Verify it verifies its signature, and returns the
-// signer.
+// ReadPlan reads the file of a plan, or standard input for "-". With keys.Verify it verifies the signature
+// of the file, and returns the signer.
 func ReadPlan(ctx context.Context, f *Factory, path string, keys VerifyFlags) (
 	doc *planfile.Document, signer string, err error) {
 	var data []byte
-	if keys.Verify {
+	switch {
+	case path == "-" && keys.Verify:
+		return nil, "", errors.New("--verify needs the file of a plan: the signature is beside it")
+	case path == "-" && f.In == nil:
+		return nil, "", errors.New("standard input: there is none")
+	case path == "-":
+		if data, err = term.ReadUntil(ctx, f.In, planfile.MaxSize+1); err != nil {
+			return nil, "", fmt.Errorf("read standard input: %w", err)
+		}
+	case keys.Verify:
 		var verified bytes.Buffer
 		w := &file.LimitWriter{W: &verified, Left: planfile.MaxSize, Err: &planfile.FormatError{
 			Err: fmt.Errorf("it is larger than %d MiB", planfile.MaxSize>>20)}}
@@ -24,8 +35,10 @@ func ReadPlan(ctx context.Context, f *Factory, path string, keys VerifyFlags) (
 			return nil, "", err
 		}
 		data = verified.Bytes()
-	} else if data, err = file.ReadInput(ctx, path, planfile.MaxSize); err != nil {
-		return nil, "", err
+	default:
+		if data, err = file.ReadInput(ctx, path, planfile.MaxSize); err != nil {
+			return nil, "", err
+		}
 	}
 	if doc, err = planfile.Decode(data); err != nil {
 		return nil, "", fmt.Errorf("%s: %w", path, err)

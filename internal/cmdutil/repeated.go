@@ -58,6 +58,14 @@ func (l *lazyValue) Set(text string) error {
 	return l.value.Set(text)
 }
 
+// GetSlice returns the strings of a flag that was set, or nil.
+func (l *lazyValue) GetSlice() []string {
+	if list, ok := l.value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return nil
+}
+
 // String implements pflag.Value. Before the flag is set it returns "", for which help shows no
 // default, or "[]" for pairs, as in Helm.
 func (l *lazyValue) String() string {

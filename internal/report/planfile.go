@@ -38,7 +38,16 @@ func PlanSummary(doc *planfile.Document) string {
 		parts = append(parts, fmt.Sprintf("%d moved", moved))
 	}
 	if len(parts) == 0 {
-		return "no changes"
+		parts = append(parts, "no changes")
+	}
+	kept := 0
+	for _, o := range doc.Objects {
+		if o.Action == plan.Keep {
+			kept++
+		}
+	}
+	if kept > 0 {
+		parts = append(parts, fmt.Sprintf("%d to keep", kept))
 	}
 	return strings.Join(parts, ", ")
 }

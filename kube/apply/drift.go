@@ -143,6 +143,7 @@ func (c *Applier) compareDrift(ctx context.Context, checks [][]*driftCheck, o pl
 			return nil, err
 		}
 	}
+	c.allowUnknown(ctx, flat)
 	out := make([][]plan.ObjectDrift, len(checks))
 	for i, of := range checks {
 		out[i] = make([]plan.ObjectDrift, len(of))

@@ -430,3 +430,50 @@ func (d *driftCampaign) checkFound(t *testing.T, objects []string, want ...strin
 		t.Fatalf("after the repair of %q drift is %q", want, left)
 	}
 }
+
+// A field that the kind does not have was dropped by the API server when the release was installed. The
+// field beside it that a client has removed is drift.
+func TestDriftUnknownField(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	c = c.with(Options{NoSchemaValidation: true, FieldValidation: FieldValidationWarn})
+	request := DriftRequest{Owner: kube.Owner{Release: "web", Namespace: ns}, Installed: apitest.Parse(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: web, securityContext: {fsGroup: 1000, runAsUser: 1000}}]
+`)}
+	p, err := c.Plan(t.Context(), Request{Owner: request.Owner, New: request.Installed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Execute(t.Context(), p, p.Steps); err != nil {
+		t.Fatal(err)
+	}
+	drift := func() string {
+		t.Helper()
+		found, err := c.FindDrift(t.Context(), []DriftRequest{request}, plan.DriftOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, f := range found[0][0].Fields {
+			out = append(out, f.Path+": "+f.Allowed)
+		}
+		return strings.Join(out, "\n")
+	}
+	const context = "spec.template.spec.containers[web].securityContext."
+	apitest.Want(t, "fresh", drift(), context+"fsGroup: "+unknownField)
+	_, err = c.Call(t.Context(), http.MethodPatch, "/apis/apps/v1/namespaces/"+ns+"/deployments/web",
+		url.Values{"fieldManager": {"ops"}}, http.Header{"Content-Type": {"application/json-patch+json"}},
+		[]byte(`[{"op":"remove","path":"/spec/template/spec/containers/0/securityContext/runAsUser"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	apitest.Want(t, "changed", drift(), context+"fsGroup: "+unknownField+"\n"+context+"runAsUser: ")
+}

@@ -11,13 +11,24 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
+// absent is a resource version that no object has. The server ignores the version of an apply that
+// creates the object, and answers 409 if the object exists and has another.
+const absent = "1"
+
 // body returns the body of the request for j. In an exact plan it has the resource version of the
 // object that the step was computed for, so that the server refuses the request if the object has
-// changed since.
+// changed since, or if an object to create by an apply exists by now.
 func (j *job) body() ([]byte, error) {
-	version := api.String(j.Live, "metadata", "resourceVersion")
-	if !j.plan.Exact || version == "" {
+	if !j.plan.Exact {
 		return j.Patch, nil
+	}
+	expected := map[string]string{"resourceVersion": absent}
+	if j.Live != nil {
+		if api.String(j.Live, "metadata", "resourceVersion") == "" {
+			return j.Patch, nil
+		}
+		expected = map[string]string{"resourceVersion": api.String(j.Live, "metadata", "resourceVersion"),
+			"uid": api.String(j.Live, "metadata", "uid")}
 	}
 	var body map[string]json.RawMessage
 	if err := json.Unmarshal(j.Patch, &body); err != nil {
@@ -29,7 +40,7 @@ func (j *job) body() ([]byte, error) {
 			return nil, j.Fail("encode", err)
 		}
 	}
-	for key, value := range map[string]string{"resourceVersion": version, "uid": api.String(j.Live, "metadata", "uid")} {
+	for key, value := range expected {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return nil, j.Fail("encode", err)
@@ -61,6 +72,10 @@ func (j *job) differs(step plan.Step) error {
 		return &StaleError{Object: j.String(), Change: fmt.Sprintf(format, args...)}
 	}
 	switch {
+	case j.Live == nil && step.Live == nil: // created and deleted meanwhile
+		return nil
+	case j.Live == nil:
+		return stale("another client has created it")
 	case step.Live == nil:
 		return stale("another client has deleted it")
 	case api.String(step.Live, "metadata", "uid") != api.String(j.Live, "metadata", "uid"):

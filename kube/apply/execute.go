@@ -207,14 +207,17 @@ func (j *job) computeStep(live map[string]any, replace bool) (plan.Step, error) 
 	return p.Steps[0], nil
 }
 
-// checkOwner returns a [*ConflictError] if live, which was created after the plan was made,
-// does not belong to the release.
+// checkOwner returns a [*ConflictError], or in an exact plan a [*StaleError], if live, which was
+// created after the plan was made, does not belong to the release.
 func (j *job) checkOwner(live map[string]any) error {
 	owner := ownerOf(j.New)
 	if owner.Release == "" {
 		return nil
 	}
 	if why := api.MetadataOf(live).Foreign(owner); why != "" {
+		if j.plan.Exact {
+			return &StaleError{Object: j.String(), Change: "another client has created it: " + why}
+		}
 		return &ConflictError{Owner: owner, Conflicts: []Conflict{{Object: j.String(), Reason: why}}}
 	}
 	return nil

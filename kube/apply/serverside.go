@@ -95,7 +95,8 @@ func (c *Applier) recomputeApply(ctx context.Context, j *job, refused *applyConf
 	if err != nil {
 		return err
 	}
-	if err := refused.err(j.Target, next); err != nil {
+	created := j.Live == nil && j.plan.Exact // what is there, not who manages which field, is the news
+	if err := refused.err(j.Target, next); err != nil && !created {
 		return err
 	}
 	if err := j.become(next); err != nil {

@@ -9,32 +9,41 @@ import (
 	"testing"
 )
 
-// TestPlansExchanged applies plans in turn with Helm 4, which lists, upgrades, rolls back and
-// uninstalls what they left.
+// TestPlansExchanged applies plans in turn with Helm 4 and Helm 3, which list, upgrade, roll back and
+// uninstall what they left.
 func TestPlansExchanged(t *testing.T) {
 	if os.Getenv("MOONHELM_TEST_KUBECONFIG") == "" {
 		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
 	}
-	moonhelm, helm, home := ours(t), peer(t, helm4), t.TempDir()
-	chart := filepath.Join(root(t), "examples", "hello")
-	in := func(args ...string) []string { return append(args, "--namespace", "plans-exchanged") }
+	for _, with := range []string{"helm4", "helm3"} {
+		t.Run(with, func(t *testing.T) {
+			t.Parallel()
+			ns := connect(t).namespace(t)
+			all := tools(t, ns)
+			exchangePlans(t, all["ours"], all[with])
+			agree(t, all)
+		})
+	}
+}
+
+func exchangePlans(t *testing.T, we, helm tool) {
+	chart, file := filepath.Join(root(t), "examples", "hello"), filepath.Join(t.TempDir(), "plan.json")
 	apply := func(args ...string) {
 		t.Helper()
-		file := filepath.Join(home, "plan.json")
-		must(t, moonhelm, home, in(append(append([]string{"plan"}, args...), "--save", file)...)...)
-		must(t, moonhelm, home, "apply", file)
+		we.must(t, append(append([]string{"plan"}, args...), "--save", file)...)
+		we.must(t, "apply", file)
 	}
-	apply("install", "web", chart, "--create-namespace", "--description", "by a plan")
-	wantIn(t, "history", must(t, helm, home, in("history", "web")...), "by a plan")
+	apply("install", "web", chart, "--description", "by a plan")
+	wantIn(t, "history", helm.must(t, "history", "web"), "by a plan")
 	apply("upgrade", "web", chart, "--set", "replicas=2")
-	wantIn(t, "values", must(t, helm, home, in("get", "values", "web")...), "replicas: 2")
-	must(t, helm, home, in("upgrade", "web", chart, "--set", "replicas=3")...)
+	wantIn(t, "values", helm.must(t, "get", "values", "web"), "replicas: 2")
+	helm.must(t, "upgrade", "web", chart, "--set", "replicas=3")
 	apply("rollback", "web", "2")
-	wantIn(t, "list", must(t, helm, home, in("list")...), "deployed", "web")
-	must(t, helm, home, in("rollback", "web", "1")...)
+	wantIn(t, "list", helm.must(t, "list"), "deployed", "web")
+	helm.must(t, "rollback", "web", "1")
 	apply("uninstall", "web", "--keep-history")
-	if out := must(t, helm, home, in("list", "--uninstalled", "-q")...); strings.TrimSpace(out) != "web" {
+	if out := helm.must(t, "list", "--uninstalled", "-q"); strings.TrimSpace(out) != "web" {
 		t.Errorf("the uninstalled releases are %q", out)
 	}
-	must(t, helm, home, in("uninstall", "web")...)
+	helm.must(t, "uninstall", "web")
 }

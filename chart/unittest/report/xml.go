@@ -49,6 +49,9 @@ func ParseFormat(name string) (Format, error) {
 type Environment struct {
 	Time                              time.Time
 	Host, User, Directory, GoPlatform string
+	// Tool is what has made the results, a property of each suite in JUnit; "" is helm-unittest, whose
+	// format has a property for its version.
+	Tool string
 }
 
 // Write writes the results of charts in a format.
@@ -183,11 +186,15 @@ const junitVersion = "1.6"
 
 func newJUnit(suites []*unittest.SuiteResult, env Environment) junitSuites {
 	var out junitSuites
+	property := junitProperty{"helm-unittest.version", junitVersion}
+	if env.Tool != "" {
+		property = junitProperty{"tool", env.Tool}
+	}
 	for i, s := range suites {
 		c := countTests(s)
 		js := junitSuite{ID: i, Tests: c.Total(), Failures: c.Failed - c.Errored, Errors: c.Errored, Skipped: c.Skipped,
 			Time: seconds(s.Duration), Name: cmp.Or(s.Name, s.File), Host: cmp.Or(env.Host, "localhost"),
-			Props: []junitProperty{{"helm-unittest.version", junitVersion}}}
+			Props: []junitProperty{property}}
 		if !env.Time.IsZero() {
 			js.Timestamp = env.Time.Format("2006-01-02T15:04:05")
 		}

@@ -20,11 +20,13 @@ import (
 	"github.com/moonhelm/moonhelm/internal/report/diff"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/planfile"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Options are the flags of `helm apply`.
 type Options struct {
 	cmdutil.ScriptFlags
+	cmdutil.WatchFlags
 	Chart   cmdutil.ChartFlags
 	Values  cmdutil.ValueFlags
 	Patches cmdutil.PatchFlags
@@ -60,7 +62,7 @@ and shows the difference. What does not matter does not: status, managed fields,
 fields that the plan leaves alone. An object that is changed later, while apply
 runs, is not written.
 
-A plan that was saved with --redact is rendered again from CHART, the same values
+FILE may be -, for standard input. A plan that was saved with --redact is rendered again from CHART, the same values
 and the same patches, and compared with the plan's digests.`,
 		Example: `  helm apply plan.json
 
@@ -82,11 +84,16 @@ and the same patches, and compared with the plan's digests.`,
 			}
 			o.Namespace = cmd.Flags().Changed("namespace")
 			o.Rendering = renderingFlag(cmd.Flags())
-			return o.exit(run(cmd.Context(), f, o))
+			if o.Check && o.Rebase {
+				return errors.New("--check and --rebase cannot be used together: --check writes nothing, --rebase " +
+					"applies what it shows")
+			}
+			return o.exit(run(cmd.Context(), f, cmd.Flags(), o))
 		},
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&o.Check, "check", false, "only compare the plan with the release and the cluster; nothing is written")
+	fs.BoolVar(&o.Check, "dry-run", false, "same as --check")
 	fs.BoolVar(&o.Rebase, "rebase", false,
 		"if the plan no longer holds or has expired, plan anew, show what would change now, and ask")
 	fs.BoolVar(&o.Approve, "auto-approve", false, "with --rebase, do not ask")
@@ -97,6 +104,7 @@ and the same patches, and compared with the plan's digests.`,
 	fs.BoolVar(&o.HideNotes, "hide-notes", false, "do not print the chart's notes")
 	o.Output.Bind(fs)
 	output.Complete(cmd)
+	o.WatchFlags.Bind(fs)
 	o.ScriptFlags.Bind(fs)
 	o.BindOff(fs)
 	o.Values.Bind(fs)
@@ -133,11 +141,18 @@ func isStale(err error) bool {
 	return stale || expired
 }
 
-func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, fs *pflag.FlagSet, o Options) error {
+	if err := o.WatchFlags.Check(); err != nil {
+		return err
+	}
 	doc, err := o.read(ctx, f)
 	if err != nil {
 		return err
 	}
+	return cmdutil.FollowableHints(fs, "helm plan "+doc.Operation, withPlanHint(doc, o.apply(ctx, f, doc)))
+}
+
+func (o Options) apply(ctx context.Context, f *cmdutil.Factory, doc *planfile.Document) error {
 	if named := f.Settings.Namespace; o.Namespace && named != doc.Release.Namespace {
 		return &namespaceError{Path: o.Path, Plan: doc.Release.Namespace, Flag: named}
 	}
@@ -148,16 +163,19 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err != nil {
 		return err
 	}
-	req := action.ApplyRequest{Plan: doc, LookupHost: f.LookupHost}
+	req := action.ApplyRequest{Plan: doc, LookupHost: f.LookupHost, Watch: o.Watch()}
 	if err := o.readChart(ctx, f, &req); err != nil {
 		return err
 	}
 	verb := action.Apply{Config: config}
 	if o.Check {
-		if err := verb.Check(ctx, req); err != nil {
+		err := verb.Check(ctx, req)
+		if err != nil && !isStale(err) {
 			return err
 		}
-		_, err := fmt.Fprintf(f.Out, "The plan holds: %s\n", report.PlanSummary(doc))
+		if err := report.WritePlanCheck(f.Streams, o.Output, doc, err); err != nil {
+			return err
+		}
 		return err
 	}
 	if o.Rebase {
@@ -167,7 +185,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	}
 	applied, err := verb.Run(ctx, req)
 	if err != nil {
-		return failed(doc, err)
+		return failed(req.Plan, err)
 	}
 	return o.print(f, req.Plan, applied)
 }
@@ -211,7 +229,7 @@ func (o Options) readChart(ctx context.Context, f *cmdutil.Factory, req *action.
 			needless = o.Rendering
 		}
 		return hint.With(fmt.Errorf("%s has the objects to apply: it needs no %s", o.Path, needless),
-			"only a plan that was saved with --redact is rendered again")
+			"only a plan that helm plan has saved with --redact is rendered again")
 	}
 	if o.ChartRef == "" {
 		return nil
@@ -238,18 +256,26 @@ func (o Options) rebase(ctx context.Context, f *cmdutil.Factory, verb action.App
 	if !o.Approve && !f.Interactive() {
 		return hint.With(err, "--rebase asks, and there is no terminal: --auto-approve agrees beforehand")
 	}
+	change, failed := verb.Rebase(ctx, *req)
+	if failed != nil {
+		return failed
+	}
 	if _, err := fmt.Fprintf(f.Err, "%s\n\nThis is what would change now:\n\n", term.Safe(err.Error())); err != nil {
 		return err
 	}
-	change, err := verb.Rebase(ctx, *req)
-	if err != nil {
+	screen := f.Streams
+	if o.Output != output.Table { // standard output is the document's
+		screen.Out = f.Err
+	}
+	if err := diff.Write(ctx, screen, diff.Text, diff.Of(change, diff.Options{}), diff.Options{}); err != nil {
 		return err
 	}
-	if err := diff.Write(ctx, f.Streams, diff.Text, diff.Of(change, diff.Options{}), diff.Options{}); err != nil {
+	if _, err := fmt.Fprintf(f.Err, "%s: %s\n", term.SafeLine(req.Plan.Release.Name),
+		report.PlanSummary(change.Kept)); err != nil {
 		return err
 	}
 	if !o.Approve {
-		answer, err := f.Ask(fmt.Sprintf("Apply this plan to %s %s? Only yes is a yes: ", req.Plan.Operation,
+		answer, err := f.Ask(fmt.Sprintf("Apply this plan to %s %s? Only yes is a yes: ", change.Kept.Operation,
 			term.SafeLine(req.Plan.Release.Name)))
 		if err != nil {
 			return err
@@ -260,6 +286,42 @@ func (o Options) rebase(ctx context.Context, f *cmdutil.Factory, verb action.App
 	}
 	req.Plan = change.Kept
 	return nil
+}
+
+// withPlanHint returns err with the command that plans what can be done now, if the release has come or
+// gone since.
+func withPlanHint(doc *planfile.Document, err error) error {
+	var inUse *action.NameInUseError
+	var missing *action.NoReleaseError
+	switch {
+	case errors.As(err, &inUse):
+		return hint.With(err, fmt.Sprintf("helm plan upgrade %s CHART --save FILE plans an upgrade of the release that "+
+			"exists now; of a plan to upgrade --install, --rebase would make one", doc.Release.Name))
+	case errors.As(err, &missing), errors.Is(err, storage.ErrNotFound):
+		return &goneError{Name: doc.Release.Name, Namespace: doc.Release.Namespace, Operation: doc.Operation}
+	}
+	return err
+}
+
+// A goneError is returned if there is no release any more to plan anew for. It does not wrap the error
+// about that, to which the program adds where else a release of the name is.
+type goneError struct{ Name, Namespace, Operation string }
+
+func (e *goneError) Error() string {
+	verb := e.Operation
+	if verb == planfile.Rollback {
+		verb = "roll back"
+	}
+	return fmt.Sprintf("the release %q in namespace %s is gone: there is nothing to %s", e.Name, e.Namespace, verb)
+}
+
+// Hint says how to install it.
+func (e *goneError) Hint() string {
+	if e.Operation != planfile.Upgrade {
+		return ""
+	}
+	return fmt.Sprintf("helm plan install %s CHART --save FILE plans an install; of a plan to upgrade --install, "+
+		"--rebase would make one", e.Name)
 }
 
 // failed returns an error of an operation as its command does.
@@ -281,8 +343,13 @@ func (o Options) print(f *cmdutil.Factory, doc *planfile.Document, applied *acti
 	table := o.Output == output.Table
 	switch doc.Operation {
 	case planfile.Uninstall:
-		_, err := fmt.Fprintf(f.Out, "release %q uninstalled\n", name)
-		return err
+		if table {
+			if err := report.WriteKept(f.Out, applied.Uninstalled.Kept); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(f.Out, "release %q uninstalled\n", name)
+			return err
+		}
 	case planfile.Rollback:
 		if table {
 			_, err := fmt.Fprintln(f.Out, "Rollback was a success! Happy Helming!")

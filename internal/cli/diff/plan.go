@@ -3,14 +3,10 @@
 package diff
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
-	"github.com/moonhelm/moonhelm/internal/report"
-	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // group is the command that a preview of an upgrade belongs to.
@@ -71,51 +67,5 @@ Nothing is written to the cluster.`,
 	}
 	bindColor(cmd.PersistentFlags(), f)
 	cmd.AddCommand(upgrade(f, ofPlan), upgrade(f, ofInstall), rollback(f, true), uninstall(f, true), showPlan(f))
-	return cmd
-}
-
-// showPlan creates `helm plan show`.
-func showPlan(f *cmdutil.Factory) *cobra.Command {
-	var markdown, exitCode bool
-	var keys cmdutil.VerifyFlags
-	cmd := &cobra.Command{
-		Use:   "show FILE",
-		Short: "Show a plan that was saved",
-		Long: `Show a plan that was saved with --save: what becomes of each object, and the values
-that this rests on. No cluster is used, and a sealed plan need not be opened. The
-file itself is the JSON form.`,
-		Example: `  helm plan show plan.json
-
-  # For the description of a pull request
-  helm plan show plan.json --markdown > plan.md`,
-		Args: cmdutil.Args(1, 1, "the file of a plan"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			doc, signer, err := cmdutil.ReadPlan(cmd.Context(), f, args[0], keys)
-			if err != nil {
-				return err
-			}
-			if signer != "" {
-				if _, err := fmt.Fprintln(f.Err, signer); err != nil {
-					return err
-				}
-			}
-			text := report.PlanText(doc, f.Style(f.Out))
-			if markdown {
-				text = report.PlanMarkdown(doc)
-			}
-			if _, err := fmt.Fprint(f.Out, term.Safe(text)); err != nil {
-				return err
-			}
-			if exitCode && doc.Changes() > 0 {
-				return &cmdutil.ExitError{Code: 2}
-			}
-			return nil
-		},
-	}
-	fs := cmd.Flags()
-	fs.BoolVar(&markdown, "markdown", false, "print Markdown, for pull requests")
-	fs.BoolVar(&exitCode, "detailed-exitcode", false, "exit with code 2 if the plan changes anything")
-	keys.Bind(fs, f)
-	fs.Lookup("verify").Usage = "verify the signature of the plan, FILE.prov"
 	return cmd
 }

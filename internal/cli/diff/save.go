@@ -38,6 +38,9 @@ type save struct {
 	keyring        string
 	passphraseFile string
 
+	// again are the chart and the flags that helm apply needs of a plan whose payload is left out.
+	again string
+
 	recipients []age.Recipient
 	signer     *provenance.Signer
 }
@@ -79,6 +82,9 @@ func (s *save) prepare(f *cmdutil.Factory, fs *pflag.FlagSet) (err error) {
 	if s.path == "-" {
 		return hint.With(errors.New("--save - is standard output, where the differences are printed"),
 			"name a file: helm plan show FILE prints the plan that it has")
+	}
+	if err := checkPath(s.path); err != nil {
+		return err
 	}
 	ways := 0
 	for _, on := range []bool{len(s.recipient) > 0, s.redact, s.plain} {
@@ -123,10 +129,61 @@ func (s *save) around(ctx context.Context, f *cmdutil.Factory, doc *planfile.Doc
 		return shown
 	}
 	if _, err := fmt.Fprintf(f.Err, "Saved the plan to %s: %s. Apply it with: helm apply %s\n", term.SafeLine(s.path),
-		report.PlanSummary(doc), term.SafeLine(shellWord(s.path))); err != nil {
+		report.PlanSummary(doc), term.SafeLine(shellWord(s.path)+s.needed(doc))); err != nil {
 		return err
 	}
 	return shown
+}
+
+// needed returns what helm apply needs besides the file of a plan.
+func (s *save) needed(doc *planfile.Document) string {
+	switch {
+	case doc.Sealed != "":
+		return " --identity FILE"
+	case doc.Redacted:
+		return " " + s.again
+	}
+	return ""
+}
+
+// renderAgain returns the chart and the flags of a command that say what is rendered. The values of
+// --set are left out: they may be secret, and this is printed.
+func renderAgain(fs *pflag.FlagSet, chart string) string {
+	words := []string{shellWord(chart)}
+	for _, name := range []string{"version", "repo", "devel", "values", "patch", "patch-allow-missing"} {
+		flag := fs.Lookup(name)
+		switch {
+		case flag == nil || !flag.Changed:
+		case flag.Value.Type() == "bool":
+			words = append(words, "--"+name)
+		default:
+			list := []string{flag.Value.String()}
+			if many, ok := flag.Value.(interface{ GetSlice() []string }); ok {
+				list = many.GetSlice()
+			}
+			for _, value := range list {
+				words = append(words, "--"+name, shellWord(value))
+			}
+		}
+	}
+	for _, name := range []string{"set", "set-string", "set-json", "set-file", "set-literal"} {
+		if fs.Changed(name) {
+			words = append(words, "--"+name+" ...")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// checkPath returns an error if no plan can be written to a path, before anything is planned.
+func checkPath(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return hint.With(fmt.Errorf("--save %s is a directory", path),
+			"name a file in it: --save "+shellWord(filepath.Join(path, "plan.json")))
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("--save %s: the directory %s does not exist", path, filepath.Dir(path))
+	}
+	return nil
 }
 
 // write writes the plan to its file, and the signature beside it.

@@ -84,6 +84,7 @@ func (f *upgradeFlags) run(cmd *cobra.Command, factory *cmdutil.Factory, args []
 	if change.Kept != nil {
 		change.Kept.Options.NoValidation = f.Apply.NoValidation()
 	}
+	f.save.again = renderAgain(cmd.Flags(), args[1])
 	return f.save.around(cmd.Context(), factory, change.Kept, func() error {
 		return f.show.write(cmd.Context(), factory, change, "")
 	})
@@ -218,6 +219,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 	}
 	req := f.Request(ctx, factory, c, vals, name)
 	req.Reuse, req.Preview, req.TemplateHistory = f.reuse.Reuse(), f.preview(), f.history
+	req.OrInstall = f.install
 	req.ReportConflicts, req.ResetPatches, req.MaxHistory = true, f.reuse.ResetPatches, f.maxHistory
 	change, rendered, err := verb.Plan(ctx, req)
 	var missing *action.NoReleaseError
@@ -244,7 +246,8 @@ func (f *upgradeFlags) planInstall(ctx context.Context, factory *cmdutil.Factory
 		return nil, nil, err
 	}
 	req := f.Request(ctx, factory, c, vals, name)
-	req.Replace, req.Preview = !f.onlyInstall, f.preview()
+	req.Replace, req.Preview, req.Reuse = !f.onlyInstall, f.preview(), f.reuse.Reuse()
+	req.OrInstall = f.install && !f.onlyInstall
 	req.ReportConflicts, req.MaxHistory = true, f.maxHistory
 	return verb.Plan(ctx, req)
 }

@@ -7,13 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/report/diff"
 	"github.com/moonhelm/moonhelm/internal/report/drift"
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -29,6 +32,7 @@ type Options struct {
 	Output        drift.Format
 	ShowAllowed   bool
 	Repair        repair
+	DryRun        bool
 	Description   string
 	MaxHistory    int
 }
@@ -78,7 +82,10 @@ record gets a new revision, or with --repair=in-place stays as it is.`,
 
   # Leave out what a person may change, and undo the rest
   helm drift web --ignore Deployment/web:spec.replicas --ignore manager=kubectl-label
-  helm drift web --repair --wait`,
+  helm drift web --repair --wait
+
+  # What would that write?
+  helm drift web --repair --dry-run`,
 		Annotations:       map[string]string{cmdutil.NotInHelm: ""},
 		Args:              cmdutil.Args(0, 1, "the name of a release, or none for all of the namespace"),
 		ValidArgsFunction: f.CompleteReleases(1),
@@ -86,7 +93,7 @@ record gets a new revision, or with --repair=in-place stays as it is.`,
 			if len(args) > 0 {
 				o.Name = args[0]
 			}
-			return run(cmd.Context(), f, o)
+			return run(cmd.Context(), f, cmd.Flags(), o)
 		},
 	}
 	o.bind(cmd.Flags(), f)
@@ -114,6 +121,7 @@ func (o *Options) bind(fs *pflag.FlagSet, f *cmdutil.Factory) {
 	fs.BoolVar(&o.ShowAllowed, "show-allowed", false, "show the differences that are no drift too, and why")
 	fs.Var(&o.Repair, "repair", "undo the drift: as a new revision, or in-place, without one")
 	fs.Lookup("repair").NoOptDefVal = string(drift.Revision)
+	fs.BoolVar(&o.DryRun, "dry-run", false, "with --repair, show what it would write, and write nothing")
 	fs.StringVar(&o.Description, "description", "", "with --repair, description of the new revision")
 	cmdutil.BindHistoryMax(fs, f, &o.MaxHistory)
 	o.WaitFlags.Bind(fs, true)
@@ -124,6 +132,9 @@ func (o Options) request() (action.DriftRequest, error) {
 	req := action.DriftRequest{Name: o.Name}
 	if o.Name != "" && (o.AllNamespaces || o.Filter != "" || o.Selector != "") {
 		return req, errors.New("the name of a release and --all-namespaces, --filter or --selector cannot be used together")
+	}
+	if o.DryRun && o.Repair == "" {
+		return req, errors.New("--dry-run needs --repair: without it nothing is written")
 	}
 	for _, text := range o.Ignore {
 		rule, err := plan.ParseIgnoreRule(text)
@@ -137,7 +148,7 @@ func (o Options) request() (action.DriftRequest, error) {
 	return req, err
 }
 
-func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, fs *pflag.FlagSet, o Options) error {
 	req, err := o.request()
 	if err != nil {
 		return err
@@ -149,12 +160,19 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err != nil {
 		return err
 	}
-	reports, err := o.repairAll(ctx, f, req, found)
+	if err := warnUnused(f, req.Ignore, found); err != nil {
+		return err
+	}
+	reports, changes, err := o.repairAll(ctx, f, req, found)
 	written := drift.Write(f.Streams, o.Output, reports,
 		drift.Options{Now: f.Now(), Allowed: o.ShowAllowed, One: o.Name != ""})
+	if written == nil {
+		written = o.writeChanges(ctx, f, changes)
+	}
 	for _, r := range reports {
 		if r.Err != nil {
-			err = errors.Join(err, fmt.Errorf("release %s in namespace %s: %w", r.Name, r.Namespace, r.Err))
+			failed := fmt.Errorf("release %s in namespace %s: %w", r.Name, r.Namespace, r.Err)
+			err = errors.Join(err, cmdutil.FollowableHints(fs, "helm upgrade", failed))
 		}
 	}
 	if err = errors.Join(err, written); err == nil && drift.Open(reports) {
@@ -183,11 +201,47 @@ func (o Options) find(ctx context.Context, f *cmdutil.Factory, req action.DriftR
 	return action.Drift{Releases: records, Cluster: config.Cluster}.Run(ctx, req)
 }
 
-// repairAll repairs the releases that have drifted, one after the other, if the flags ask for it. A
-// release that cannot be repaired has Err set.
+// warnUnused warns of rules of --ignore that ignore nothing.
+func warnUnused(f *cmdutil.Factory, rules []plan.IgnoreRule, found []action.ReleaseDrift) error {
+	var objects []plan.ObjectDrift
+	for _, d := range found {
+		objects = append(objects, d.Objects...)
+	}
+	for _, u := range plan.UnusedRules(rules, objects) {
+		text := "ignores nothing"
+		if len(u.Near) > 0 {
+			text += ": did you mean " + strings.Join(u.Near, " or ") + "?"
+		}
+		if _, err := fmt.Fprintf(f.Err, "Warning: --ignore %s %s\n", term.SafeLine(u.Rule), term.SafeLine(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeChanges prints what repairs would write, for people.
+func (o Options) writeChanges(ctx context.Context, f *cmdutil.Factory, changes []*action.Change) error {
+	if !o.Output.ForPeople() {
+		return nil
+	}
+	for _, c := range changes {
+		d := diff.Of(c, diff.Options{})
+		d.Title = "Plan of the repair of " + c.To.Name
+		if _, err := fmt.Fprintln(f.Out); err != nil {
+			return err
+		}
+		if err := diff.Write(ctx, f.Streams, diff.Text, d, diff.Options{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repairAll repairs the releases that have drifted, one after the other, if the flags ask for it, or
+// returns what that would write. A release that cannot be repaired has Err set.
 func (o Options) repairAll(ctx context.Context, f *cmdutil.Factory, req action.DriftRequest,
-	found []action.ReleaseDrift) ([]drift.Report, error) {
-	reports := make([]drift.Report, len(found))
+	found []action.ReleaseDrift) (reports []drift.Report, changes []*action.Change, err error) {
+	reports = make([]drift.Report, len(found))
 	for i, d := range found {
 		reports[i].ReleaseDrift = d
 		// A named release is repaired even without drift: that takes over what a killed client has locked.
@@ -195,24 +249,44 @@ func (o Options) repairAll(ctx context.Context, f *cmdutil.Factory, req action.D
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return reports, err
+			return reports, changes, err
 		}
 		config, err := f.ConfigIn(d.Namespace, o.Timeout)
 		if err != nil {
-			return reports, err
+			return reports, changes, err
 		}
-		repaired, err := action.Repair{Config: config}.Run(ctx, action.RepairRequest{
-			Name: d.Name, DriftOptions: req.DriftOptions, InPlace: o.Repair == repair(drift.InPlace),
-			Description: o.Description, WaitOptions: o.WaitOptions(), MaxHistory: o.MaxHistory,
-		})
-		if err != nil {
-			reports[i].Err = err
-			continue
-		}
-		reports[i].ReleaseDrift = *repaired
-		if repaired.Drifted() {
-			reports[i].Repaired = drift.Repair(o.Repair)
+		change, err := o.repairOne(ctx, config, req, &reports[i])
+		if reports[i].Err = err; change != nil {
+			changes = append(changes, change)
 		}
 	}
-	return reports, nil
+	return reports, changes, nil
+}
+
+// repairOne repairs one release, or returns what that would write.
+func (o Options) repairOne(ctx context.Context, config *action.Config, req action.DriftRequest, r *drift.Report) (
+	*action.Change, error) {
+	verb, how := action.Repair{Config: config}, drift.Repair(o.Repair)
+	repairing := action.RepairRequest{
+		Name: r.Name, DriftOptions: req.DriftOptions, InPlace: how == drift.InPlace,
+		Description: o.Description, WaitOptions: o.WaitOptions(), MaxHistory: o.MaxHistory,
+	}
+	if o.DryRun {
+		found, change, err := verb.Plan(ctx, repairing)
+		if err != nil {
+			return nil, err
+		}
+		if r.ReleaseDrift = *found; found.Drifted() {
+			r.Planned = how
+		}
+		return change, nil
+	}
+	repaired, err := verb.Run(ctx, repairing)
+	if err != nil {
+		return nil, err
+	}
+	if r.ReleaseDrift = *repaired; repaired.Drifted() {
+		r.Repaired = how
+	}
+	return nil, nil
 }

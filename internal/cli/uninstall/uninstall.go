@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
+	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/release"
@@ -130,12 +131,8 @@ func (o Options) explain(err error) error {
 }
 
 func printResult(f *cmdutil.Factory, o Options, name string, res *action.Uninstalled) error {
-	if len(res.Kept) > 0 {
-		fmt.Fprintln(f.Out, "These resources were kept due to the resource policy:")
-		for _, k := range res.Kept {
-			fmt.Fprintf(f.Out, "[%s] %s\n", term.SafeLine(k.Kind), term.SafeLine(k.Name))
-		}
-		fmt.Fprintln(f.Out)
+	if err := report.WriteKept(f.Out, res.Kept); err != nil {
+		return err
 	}
 	if o.DryRun != cmdutil.DryRunNone {
 		for _, d := range res.Deleted {

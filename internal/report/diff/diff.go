@@ -49,6 +49,8 @@ type Object struct {
 	Source string // template, "" if unknown
 	Action plan.Action
 	Reason string // why it is kept or replaced, or ""
+	// Existed says that an object which is added existed before it became the release's.
+	Existed bool
 	// Drifted reports whether another client has changed fields that the release sets, and Drift
 	// lists these fields.
 	Drifted bool
@@ -201,7 +203,7 @@ func objects(steps []plan.Step) []Object {
 	out := make([]Object, 0, len(steps))
 	for _, s := range steps {
 		o := Object{
-			Ref: s.Ref, Source: s.Source, Action: s.Action, Reason: s.Reason,
+			Ref: s.Ref, Source: s.Source, Action: s.Action, Reason: s.Reason, Existed: s.Existed,
 			Drifted: s.Drifted, Conflicts: s.Conflicts, Moved: s.Moved, Before: s.Live, After: s.After, RenderedBefore: s.Former,
 		}
 		if s.Action != plan.Delete {

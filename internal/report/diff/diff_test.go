@@ -275,8 +275,10 @@ func TestSuppressedKinds(t *testing.T) {
 }
 
 func TestNoChanges(t *testing.T) {
-	d := Diff{Objects: []Object{{Action: plan.Unchanged}, {Action: plan.Keep, Reason: "it is kept"}}, Hooks: []Object{{Action: plan.Unchanged}}}
-	for f, want := range map[Format]string{Text: "", Simple: "Plan: 0 to add, 0 to change, 0 to destroy.\n", JSON: "[]\n", Structured: "[]\n", Dyff: ""} {
+	d := Diff{Namespace: "ns", Objects: []Object{{Action: plan.Unchanged},
+		{Ref: plan.Ref{APIVersion: "v1", Kind: "ConfigMap", Name: "kept"}, Action: plan.Keep, Reason: "it is kept"}}, Hooks: []Object{{Action: plan.Unchanged}}}
+	for f, want := range map[Format]string{Text: "ns, kept, ConfigMap (v1) is no longer part of the release and stays: it is kept\n\n" +
+		"Plan: 0 to add, 0 to change, 0 to destroy, 1 to keep.\n", Simple: "Plan: 0 to add, 0 to change, 0 to destroy.\n", JSON: "[]\n", Structured: "[]\n", Dyff: ""} {
 		if got := printDiff(t, f, "", d, Options{}); got != want || d.Changes() {
 			t.Errorf("%s: %t, got %q, want %q", f, d.Changes(), got, want)
 		}

@@ -53,6 +53,9 @@ func (d Diff) effects(o Options) []effect {
 		w.addFailure(d, o)
 		switch object.Action {
 		case plan.Create:
+			if object.Existed {
+				break
+			}
 			w.addPods(starts, object.After, "")
 		case plan.Update:
 			w.addUpdate()

@@ -306,7 +306,7 @@ func TestWriteEffects(t *testing.T) {
 
 func TestWriteStatOfNothing(t *testing.T) {
 	var b bytes.Buffer
-	d := Diff{Objects: []Object{{Action: plan.Unchanged}, {Action: plan.Keep}}}
+	d := Diff{Objects: []Object{{Action: plan.Unchanged}, {Action: plan.Keep, Definition: true}}}
 	if err := WriteStat(term.Streams{Out: &b}, d, Options{}); err != nil || b.Len() > 0 {
 		t.Errorf("got %q, %v", b.String(), err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/plan"
 )
 
 // simple prints a line for each object, and a summary.
@@ -44,4 +45,24 @@ func summary(title string, list []entry) string {
 	}
 	return fmt.Sprintf("%s: %d to add, %d to change, %d to destroy.",
 		title, count[added], count[modified]+count[suppressed], count[removed])
+}
+
+// summaryWithKept returns the summary with the number of objects that leave the release and stay.
+func (d Diff) summaryWithKept(title string, list []entry) string {
+	text, kept := summary(title, list), len(d.kept())
+	if kept == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s, %d to keep.", strings.TrimSuffix(text, "."), kept)
+}
+
+// kept returns the objects that leave the release and stay.
+func (d Diff) kept() []Object {
+	var out []Object
+	for _, o := range d.Objects {
+		if o.Action == plan.Keep && !o.Definition {
+			out = append(out, o)
+		}
+	}
+	return out
 }

@@ -16,23 +16,27 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// WriteStat prints a line for each object that changes or has moved with the number of its changed
-// lines, the summary, and what the change does: which pods restart, stop and start, what is deleted and
-// created again, which data is deleted, and what the API server would refuse. It prints nothing if
-// nothing changes.
+// WriteStat prints a line for each object that changes, has moved or stays with the number of its
+// changed lines, the summary, and what the change does: which pods restart, stop and start, what is
+// deleted and created again, which data is deleted, and what the API server would refuse. It prints
+// nothing if nothing changes and no object moves or leaves the release.
 func WriteStat(s term.Streams, d Diff, o Options) error {
 	list := d.entries(o)
 	moved := slices.DeleteFunc(slices.Clone(d.Objects), func(o Object) bool { return !o.isOnlyMoved() })
-	if len(list)+len(moved) == 0 {
+	kept := d.kept()
+	if len(list)+len(moved)+len(kept) == 0 {
 		return nil
 	}
 	w := newStatWriter(s, d, o)
 	w.lines(list, moved)
+	for _, object := range kept {
+		w.fold(" " + w.name(object.Ref) + " stays: " + term.SafeLine(object.Reason))
+	}
 	title := d.Title
 	if title == "" {
 		title = "Plan"
 	}
-	w.b.WriteString("\n" + w.st.Bold(summary(title, list)) + "\n")
+	w.b.WriteString("\n" + w.st.Bold(w.d.summaryWithKept(title, list)) + "\n")
 	w.effects(d.effects(o))
 	_, err := io.WriteString(s.Out, w.b.String())
 	return err

@@ -15,12 +15,13 @@ import (
 )
 
 // text prints helm-diff's heading, comments and changed lines for each changed object. It prints
-// nothing if nothing changes.
+// nothing if nothing changes and no object moves or leaves the release.
 //
 // All text from charts and the cluster is escaped, because it is untrusted.
 func (d Diff) text(w io.Writer, st term.Style, o Options) error {
 	list := d.entries(o)
-	if len(list) == 0 && !o.ShowUnchanged && !slices.ContainsFunc(d.Objects, Object.isOnlyMoved) {
+	moved := slices.ContainsFunc(d.Objects, Object.isOnlyMoved)
+	if len(list) == 0 && !o.ShowUnchanged && !moved && len(d.kept()) == 0 {
 		return nil
 	}
 	t := textWriter{st: st, d: d, o: o}
@@ -37,7 +38,7 @@ func (d Diff) text(w io.Writer, st term.Style, o Options) error {
 		title = "Plan"
 	}
 	if !d.NoSummary {
-		t.b.WriteString(st.Bold(summary(title, list)) + "\n")
+		t.b.WriteString(st.Bold(d.summaryWithKept(title, list)) + "\n")
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err

@@ -53,6 +53,9 @@ func (f *Format) Set(s string) error {
 	return errors.New("must be text, json, yaml, junit or prometheus")
 }
 
+// ForPeople reports whether the format is text.
+func (f Format) ForPeople() bool { return f == "" || f == Text || f == Format(output.Table) }
+
 // Type implements pflag.Value.
 func (f *Format) Type() string { return "format" }
 
@@ -70,6 +73,8 @@ type Report struct {
 	action.ReleaseDrift
 	// Repaired says that the drift was undone. Revision is then the new revision, if there is one.
 	Repaired Repair
+	// Planned says that a dry run of this repair has succeeded.
+	Planned Repair
 }
 
 // open reports whether the release has drift that was not repaired.
@@ -123,6 +128,7 @@ type releaseDocument struct {
 	Revision  int              `json:"revision"`
 	Drifted   bool             `json:"drifted"`
 	Repaired  Repair           `json:"repaired,omitempty"`
+	Planned   Repair           `json:"wouldRepair,omitempty"` // by a dry run
 	Error     string           `json:"error,omitempty"`
 	Objects   []objectDocument `json:"objects"` // those that differ
 }
@@ -151,7 +157,7 @@ func newDocument(reports []Report) document {
 	d := document{Releases: make([]releaseDocument, 0, len(reports))}
 	for _, r := range reports {
 		out := releaseDocument{Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Drifted: r.Drifted(),
-			Repaired: r.Repaired, Objects: []objectDocument{}}
+			Repaired: r.Repaired, Planned: r.Planned, Objects: []objectDocument{}}
 		if r.Err != nil {
 			out.Error = r.Err.Error()
 		}

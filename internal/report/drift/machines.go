@@ -24,7 +24,7 @@ func writeJUnit(w io.Writer, reports []Report, o Options) error {
 		}
 		all.Suites = append(all.Suites, suite)
 	}
-	return report.JUnit.Write(w, []*unittest.ChartResult{all}, report.Environment{Time: o.Now})
+	return report.JUnit.Write(w, []*unittest.ChartResult{all}, report.Environment{Time: o.Now, Tool: "helm drift"})
 }
 
 // test returns the result for an object.

@@ -81,6 +81,9 @@ func (w *textWriter) outcome(r Report) string {
 	case InPlace:
 		return w.st.Green(fmt.Sprintf("the drift of %s was repaired in place", plural(n, "object")))
 	}
+	if r.Planned != "" {
+		return w.st.Yellow(fmt.Sprintf("the drift of %s would be repaired", plural(n, "object")))
+	}
 	return w.st.Yellow(plural(n, "object") + " drifted")
 }
 
