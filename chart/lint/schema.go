@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
@@ -22,7 +23,7 @@ func Violation(text []byte, root, owner, at, problem string) Finding {
 		steps = append([]string{owner}, steps...)
 		problem = fmt.Sprintf("values of subchart %s: %s", owner, problem)
 	}
-	return Finding{Severity: Error, Path: chart.FileValues, Line: yaml.Line(yaml.Root(text), steps...), Message: problem}
+	return Finding{Severity: Error, Path: chart.FileValues, Line: yaml.Line(values.Root(text), steps...), Message: problem}
 }
 
 // stepsOf splits a path into keys and indexes.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
@@ -212,7 +213,7 @@ func (p place) keyLine(file string, keys []string) []Location {
 	if i := slices.Index(keys, each); i >= 0 {
 		keys = keys[:i]
 	}
-	line := yaml.Line(yaml.Root([]byte(of.data)), keys...)
+	line := yaml.Line(values.Root([]byte(of.data)), keys...)
 	if line == 0 || len(keys) == 0 {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (t *tree) unused(ctx context.Context, file string, vals map[string]any, o u
 	if err != nil {
 		return nil // an error of a template is a finding of lint
 	}
-	node := yaml.Root([]byte(t.texts[file].data))
+	node := values.Root([]byte(t.texts[file].data))
 	var out []finding
 	for _, k := range keys {
 		k.Origin = values.Origin{}
@@ -112,7 +112,7 @@ func (t *tree) checkValues(ctx context.Context, name string) []finding {
 	if !errors.As(schema.Validate(res.Chart, values.Rounded(res.Values)), &bad) {
 		return out
 	}
-	node := yaml.Root(text)
+	node := values.Root(text)
 	for _, v := range bad.Violations {
 		keys := violationPath(t.chart, v)
 		line := yaml.Line(node, keys...)
