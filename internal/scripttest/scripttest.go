@@ -111,7 +111,9 @@ func (s *Suite) load(ctx context.Context) {
 // sizeError is returned for a file of tests that is too large.
 type sizeError struct{ file string }
 
-func (e *sizeError) Error() string { return fmt.Sprintf("%s is larger than %d KiB", e.file, maxFile>>10) }
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("%s is larger than %d KiB", e.file, maxFile>>10)
+}
 
 // Hint says what to do about the size.
 func (e *sizeError) Hint() string { return "write the tests in several files" }
