@@ -4,9 +4,9 @@ package values
 
 import (
 	"fmt"
-	"slices"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
 )

@@ -3,6 +3,7 @@
 package suites
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,12 +168,25 @@ func (c *Chart) suite(file, prefix string, d *definition, id string, shared map[
 	}
 	snaps := shared[id]
 	if snaps == nil {
-		snaps = &snapshots{file: snapshotFile(file, id)}
+		snaps = &snapshots{file: snapshotFile(file, id), limit: c.limitBeside(file)}
 		shared[id] = snaps
 	}
 	snaps.pending++
 	return &suite{file: file, def: d, snaps: snaps,
-		render: &renderer{Chart: c, def: d, prefix: prefix, dir: filepath.Dir(file), selected: newSelection(d, prefix)}}
+		render: &renderer{Chart: c, def: d, prefix: prefix, file: file, selected: newSelection(d, prefix)}}
+}
+
+// defaultFileLimit is the default of loader.Limits.File.
+const defaultFileLimit = 5 << 20
+
+// limitBeside returns the size of the largest file that may stand beside a suite: that of the chart's files, or 0 if
+// .helmignore keeps the tests out of the chart.
+func (c *Chart) limitBeside(file string) int64 {
+	name, err := filepath.Rel(c.Path, file)
+	if err != nil || c.Root.File(filepath.ToSlash(name)) == nil {
+		return 0
+	}
+	return cmp.Or(c.Loader.Limits.File, defaultFileLimit)
 }
 
 // ScriptTest is a file of tests of scripts that another chart renders.
