@@ -63,6 +63,12 @@ func dependencyOf(c *chart.Chart, name string) *chart.Chart {
 	return nil
 }
 
+// offered returns the first keys of the map at a path, sorted: as many as an answer has.
+func (p place) offered(keys []string) []string {
+	names := sortedKeys(p.keysAt(keys))
+	return names[:min(len(names), maxItems)]
+}
+
 // keysAt returns the keys of the map at a path, with the schemas of those that have one.
 func (p place) keysAt(keys []string) map[string]map[string]any {
 	v := p.valueAt(keys)
