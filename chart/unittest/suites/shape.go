@@ -169,6 +169,9 @@ func (e *syntaxError) Hint() string {
 	if strings.Contains(e.problem, "cannot start any token") || strings.Contains(e.problem, "tab character") {
 		return "indent with spaces: YAML allows no tabs"
 	}
+	if strings.Contains(e.problem, "expected ',' or") {
+		return "in braces, put texts with brackets or commas in quotes: {path: \"spec.ports[0].name\"}"
+	}
 	return "docs/unittest.md describes the format of suites"
 }
 
