@@ -8,13 +8,18 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Root returns the map of a values file, for the lines of its keys, or nil if the file is not YAML. Of a file
-// with several documents it has the keys of all, each where the last document sets it, as [Parse] merges them.
-func Root(data []byte) *yaml.Node { return root(data, yaml.Root) }
+// Lines returns a function that returns the line of the key or list item at a path in a values file, or that of
+// the nearest one above it. Of a file with several documents, it is the line in the last document that sets
+// the key. It is 0 if there is none, or if the file is not YAML.
+func Lines(data []byte) func(path ...string) int {
+	n := root(data, yaml.Root)
+	return func(path ...string) int { return yaml.Line(n, path...) }
+}
 
-// rootLines is [Root] with what [yaml.RootLines] returns.
+// rootLines returns what [yaml.RootLines] does, of all documents of a values file.
 func rootLines(data []byte) *yaml.Node { return root(data, yaml.RootLines) }
 
+// root returns the map of a values file, whose documents it merges like [Parse], or nil if it is not YAML.
 func root(data []byte, parse func([]byte) *yaml.Node) *yaml.Node {
 	doc, lines, rest := cut(wholeLines(data))
 	out := parse(doc)

@@ -219,7 +219,7 @@ func (p place) keyLine(file string, keys []string) []Location {
 	if i := slices.Index(keys, each); i >= 0 {
 		keys = keys[:i]
 	}
-	line := yaml.Line(values.Root([]byte(of.data)), keys...)
+	line := values.Lines([]byte(of.data))(keys...)
 	if line == 0 || len(keys) == 0 {
 		return nil
 	}
