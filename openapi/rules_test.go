@@ -3,63 +3,18 @@
 package openapi
 
 import (
+	_ "embed"
 	"strings"
 	"testing"
 
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// definition defines a kind with all rules. Its metadata must have a short name.
-const definition = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: comets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Comet, plural: comets}
-  versions:
-  - {name: v1beta1, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        required: [spec]
-        properties:
-          metadata: {type: object, properties: {name: {type: string, maxLength: 5}}}
-          spec:
-            type: object
-            minProperties: 1
-            maxProperties: 4
-            properties:
-              low: {type: integer, minimum: 1, maximum: 3}
-              over: {type: number, minimum: 0, exclusiveMinimum: true, maximum: 1, exclusiveMaximum: true}
-              even: {type: integer, multipleOf: 2}
-              name: {type: string, pattern: '^[a-z]+$', minLength: 2, maxLength: 4}
-              list: {type: array, minItems: 1, maxItems: 2, items: {type: string}}
-              set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
-              map:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [port, protocol]
-                items: {type: object, properties: {port: {type: integer}, protocol: {type: string}}}
-              ip: {type: string, format: ipv4}
-              six: {type: string, format: ipv6}
-              net: {type: string, format: cidr}
-              day: {type: string, format: date}
-              port: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}], pattern: '^[0-9]+%$'}
-              one:
-                type: object
-                properties: {a: {type: integer}, b: {type: integer}}
-                oneOf: [{required: [a]}, {required: [b]}]
-              any:
-                type: object
-                properties: {a: {type: integer}, b: {type: integer}}
-                anyOf: [{required: [a]}, {properties: {b: {minimum: 5}}, required: [b]}]
-                not: {properties: {a: {enum: [9]}}, required: [a]}
-              all: {type: integer, allOf: [{minimum: 2}, {maximum: 4}]}
-`
+// definition defines a kind with all rules. Its metadata must have a short name. The tests of kube/apply
+// hold the rules against the API server.
+//
+//go:embed testdata/rules.yaml
+var definition string
 
 func TestRules(t *testing.T) {
 	docs, err := ParseCRD(parse(t, definition), map[string]*Schema{
@@ -68,7 +23,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(docs) != 1 || docs["example.com/v1"] == nil {
+	if len(docs) != 1 || docs["kinds.example.com/v2"] == nil {
 		t.Fatalf("got the documents %v, want only the version that is served", docs)
 	}
 	for _, test := range []struct{ name, spec, want string }{
@@ -101,16 +56,16 @@ func TestRules(t *testing.T) {
 		{"an unknown field", "{one: {a: 1, c: 1}}", ".spec.one.c: unknown field"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			object := parse(t, "apiVersion: example.com/v1\nkind: Comet\nmetadata: {name: a}\nspec: "+test.spec)
-			if got := texts(docs["example.com/v1"].Check(object)); got != test.want {
+			object := parse(t, "apiVersion: kinds.example.com/v2\nkind: Rule\nmetadata: {name: a}\nspec: "+test.spec)
+			if got := texts(docs["kinds.example.com/v2"].Check(object)); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
 		})
 	}
 	t.Run("a rule of the name", func(t *testing.T) {
-		object := parse(t, "apiVersion: example.com/v1\nkind: Comet\nmetadata: {name: abcdef, lables: {}}\nspec: {low: 1}")
+		object := parse(t, "apiVersion: kinds.example.com/v2\nkind: Rule\nmetadata: {name: abcdef, lables: {}}\nspec: {low: 1}")
 		want := ".metadata.lables: unknown field\n.metadata.name: should be at most 5 chars long"
-		if got := texts(docs["example.com/v1"].Check(object)); got != want {
+		if got := texts(docs["kinds.example.com/v2"].Check(object)); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	})

@@ -41,6 +41,9 @@ func corpus(t *testing.T) map[string]*chart.Chart {
 // known if the charts say what belongs beside it: it does not stand in a table that a template
 // hands on whole, or all keys of which it goes through. Only of those can a misspelling be found.
 func TestMisspellings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	count := 60
 	if n, err := strconv.Atoi(os.Getenv("MOONHELM_MISSPELLINGS")); err == nil {
 		count = n
@@ -206,6 +209,9 @@ func TestFilesAsTheyAre(t *testing.T) {
 // TestKeysThatMatter changes values of public charts, one at a time. One that changes what the
 // chart renders to must not be reported, in whatever way the templates read it.
 func TestKeysThatMatter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	count := 60
 	if n, err := strconv.Atoi(os.Getenv("MOONHELM_MISSPELLINGS")); err == nil {
 		count = n

@@ -149,7 +149,7 @@ spec:
 		},
 		{
 			name:    "a rollout over its deadline",
-			objects: deployment("web", `moonhelm.test/never-ready: "true"`, "progressDeadlineSeconds: 1"),
+			objects: deployment("web", `moonhelm.test/never-ready: "true"`, "progressDeadlineSeconds: 5"),
 			object:  "Deployment/web",
 			want:    []string{"ProgressDeadlineExceeded", "is running but not ready", "Readiness probe failed"},
 		},

@@ -186,6 +186,7 @@ func TestUpgradeKeepsInjectedSidecar(t *testing.T) {
 }
 
 func TestUnchangedIsNotWritten(t *testing.T) {
+	t.Parallel() // it mostly waits for the server
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
 			s := newReleaseCase(t)
@@ -204,6 +205,7 @@ func TestUnchangedIsNotWritten(t *testing.T) {
 
 // Fields that the server adds, and other spellings of the same values, are not changes.
 func TestUnchangedIsNotWrittenAllKinds(t *testing.T) {
+	t.Parallel() // it mostly waits for the server
 	text, err := os.ReadFile("testdata/kinds.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -226,6 +228,7 @@ func TestUnchangedIsNotWrittenAllKinds(t *testing.T) {
 }
 
 func TestDroppedObjectsAndFields(t *testing.T) {
+	t.Parallel() // it mostly waits for the server
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
 			s := newReleaseCase(t)
@@ -484,9 +487,10 @@ spec:
 }
 
 func TestPlanManyObjects(t *testing.T) {
+	t.Parallel() // it mostly waits for the server
 	s := newReleaseCase(t)
-	first := many(800, "1")
-	for _, step := range []struct{ name, text string }{{"install", first}, {"unchanged", first}, {"unchanged", first}, {"changed", many(800, "2")}, {"gone", configMapsText("a")}} {
+	first := many(240, "1")
+	for _, step := range []struct{ name, text string }{{"install", first}, {"unchanged", first}, {"unchanged", first}, {"changed", many(240, "2")}, {"gone", configMapsText("a")}} {
 		s.New = manifest.ApplyOrder(apitest.Parse(t, step.text))
 		for _, o := range s.New {
 			if _, err := o.Map(); err != nil {

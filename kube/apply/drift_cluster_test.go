@@ -98,18 +98,7 @@ apiVersion: v1
 kind: ServiceAccount
 metadata: {name: web}
 automountServiceAccountToken: false
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: web}
-rules: [{apiGroups: [""], resources: [pods], verbs: [get, list]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: web}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web}
-subjects: [{kind: ServiceAccount, name: web, namespace: default}]
----
+` + webRole + `---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: NAME}
@@ -356,6 +345,7 @@ func (d *driftCampaign) repair(t *testing.T) []string {
 // TestDriftInjected makes MOONHELM_DRIFTS changes, or a few, by different clients: each is found, with
 // its manager, and nothing else; after its repair, which writes only its object, nothing is.
 func TestDriftInjected(t *testing.T) {
+	t.Parallel() // it mostly waits for the server
 	c, _ := client(t)
 	count := int(peertest.EnvNumber(t, "MOONHELM_DRIFTS", 26))
 	managers := []string{"kubectl-edit", "kubectl-patch", "k9s", "Mozilla", "node-fetch", "curl", "python-requests",
@@ -365,6 +355,7 @@ func TestDriftInjected(t *testing.T) {
 			if testing.Short() {
 				t.Skip("takes seconds")
 			}
+			t.Parallel()
 			d := newDriftCampaign(t, c, serverSide)
 			if found := d.find(t); len(found) > 0 {
 				t.Fatalf("fresh objects have drifted: %q", found)

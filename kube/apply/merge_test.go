@@ -122,6 +122,7 @@ func (k keyed) list(object map[string]any) map[string]any {
 // For generated charts and edits, an upgrade merges lists whose items have two keys like
 // server-side apply.
 func TestMergeListsWithTwoKeys(t *testing.T) {
+	t.Parallel() // it mostly waits for the server
 	s := newReleaseCase(t)
 	for _, k := range keyedKinds {
 		t.Run(k.name, func(t *testing.T) {
@@ -530,7 +531,15 @@ apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: web}
 spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 1, maxReplicas: 3, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]}
----
+` + webRole + `---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: web}
+spec: {schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}}
+`
+
+// webRole is a Role with its RoleBinding, as documents of a manifest.
+const webRole = `---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: web}
@@ -540,12 +549,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: web}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web}
-subjects: [{kind: ServiceAccount, name: web}]
----
-apiVersion: batch/v1
-kind: CronJob
-metadata: {name: web}
-spec: {schedule: "@daily", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}}
+subjects: [{kind: ServiceAccount, name: web, namespace: default}]
 `
 
 // Objects that are certainly applied are not sent; the server does not change others.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -89,62 +91,16 @@ func text(s *openapi.Schema) string {
 	return string(out)
 }
 
-// rulesDefinition defines a kind with rules of all sorts.
-const rulesDefinition = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: rules.kinds.example.com}
-spec:
-  group: kinds.example.com
-  scope: Namespaced
-  names: {kind: Rule, plural: rules, singular: rule}
-  versions:
-  - name: v2
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        required: [spec]
-        properties:
-          metadata: {type: object, properties: {name: {type: string, maxLength: 5}}}
-          spec:
-            type: object
-            minProperties: 1
-            maxProperties: 4
-            properties:
-              low: {type: integer, minimum: 1, maximum: 3}
-              over: {type: number, minimum: 0, exclusiveMinimum: true, maximum: 1, exclusiveMaximum: true}
-              even: {type: integer, multipleOf: 2}
-              name: {type: string, pattern: '^[a-z]+$', minLength: 2, maxLength: 4}
-              list: {type: array, minItems: 1, maxItems: 2, items: {type: string}}
-              set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
-              map:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [port, protocol]
-                items: {type: object, required: [port], properties: {port: {type: integer}, protocol: {type: string, default: TCP}}}
-              ip: {type: string, format: ipv4}
-              six: {type: string, format: ipv6}
-              net: {type: string, format: cidr}
-              day: {type: string, format: date}
-              port: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}], pattern: '^[0-9]+%$'}
-              one: {type: object, properties: {a: {type: integer}, b: {type: integer}}, oneOf: [{required: [a]}, {required: [b]}]}
-              any:
-                type: object
-                properties: {a: {type: integer}, b: {type: integer}}
-                anyOf: [{required: [a]}, {properties: {b: {minimum: 5}}, required: [b]}]
-                not: {properties: {a: {enum: [9]}}, required: [a]}
-              all: {type: integer, allOf: [{minimum: 2}, {maximum: 4}]}
-              nested: {type: array, items: {type: object, properties: {map: {type: object, additionalProperties: {type: string, maxLength: 2}}}}}
-`
-
 // TestRulesAgreeWithTheServer checks custom resources against the rules of their definition, which
 // is not asked for at the server, and by dry runs.
 func TestRulesAgreeWithTheServer(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)
-	definition := apitest.Parse(t, rulesDefinition)
+	text, err := os.ReadFile(filepath.Join("..", "..", "openapi", "testdata", "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := apitest.Parse(t, string(text))
 	if err := c.InstallCRDs(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,9 @@ func torn(text string) func(http.ResponseWriter, *http.Request) {
 }
 
 func TestFollowRecovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits between attempts for some seconds")
+	}
 	list := func(version int, objects ...string) func(http.ResponseWriter, *http.Request) {
 		return answer(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[%s]}`, version, joined(objects)))
 	}

@@ -69,6 +69,9 @@ func dangling(d *openapi.Document, s *openapi.Schema, seen map[string]bool) stri
 }
 
 func TestServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for _, test := range []struct {
 		apiVersion, kind string
 		minors           []int

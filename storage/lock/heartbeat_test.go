@@ -288,3 +288,27 @@ func TestUnlockConflicts(t *testing.T) {
 		}
 	})
 }
+
+// A lock that is left says so, also if it cannot be read after a conflict.
+func TestUnlockReadError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, out := newServer(), &told{}
+		_, k := New(s, nil, "prod", Options{Who: "alice@laptop", Progress: out.record}).lock(t, "upgrade")
+		synctest.Wait()
+		s.set(func(method string) error {
+			switch method {
+			case "DELETE":
+				changed := *s.leases["moonhelm.v1.web"]
+				changed.Metadata.ResourceVersion = "changed"
+				s.leases["moonhelm.v1.web"] = &changed
+			case "GET":
+				return context.DeadlineExceeded
+			}
+			return nil
+		}, nil)
+		k.Unlock()
+		if !strings.Contains(out.String(), "could not be released") {
+			t.Errorf("told %q", out)
+		}
+	})
+}

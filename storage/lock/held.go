@@ -118,19 +118,27 @@ func (k *releaseLock) releaseLease() {
 		case err == nil, apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 			return
 		case !apierrors.IsConflict(err) || tries >= maxReleaseAttempts:
-			k.locker.warn("the lock of release %s could not be released, the next operation on it may have to wait for %s: %s",
-				k.name, leaseDuration, err)
+			k.warnNotReleased(err)
 			return
 		}
 		// The cause of the conflict is a renewal whose response was lost, or another holder.
 		if tries > 1 && !sleep(ctx, backoff(tries)) {
+			k.warnNotReleased(err)
 			return
 		}
 		lease, err = k.locker.read(ctx, k.name)
+		if err != nil && !apierrors.IsNotFound(err) {
+			k.warnNotReleased(err)
+		}
 		if err != nil || lease.Spec.HolderIdentity != k.holder.identity() {
 			return
 		}
 	}
+}
+
+func (k *releaseLock) warnNotReleased(err error) {
+	k.locker.warn("the lock of release %s could not be released, the next operation on it may have to wait for %s: %s",
+		k.name, leaseDuration, err)
 }
 
 // keep renews the lease until Unlock or until it is lost. It renews it at once, to find out

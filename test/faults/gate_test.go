@@ -13,6 +13,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,9 +30,10 @@ type gate struct {
 	writes atomic.Int32
 	reads  atomic.Int32
 
-	mu   sync.Mutex
-	rule rule
-	log  []string // the writes
+	mu    sync.Mutex
+	rule  rule
+	log   []string // the writes
+	kinds []string // their kinds
 	// process is the running helm.
 	process chan *os.Process
 }
@@ -54,9 +56,17 @@ const (
 	stop            // helm is stopped before it receives the response
 )
 
-// rule returns the fate of a request. n is the 1-based number of the request among the writes,
-// or among the other requests if write is false.
-type rule func(r *http.Request, write bool, n int) fate
+// request is a request at the gate.
+type request struct {
+	*http.Request
+	write bool
+	n     int    // 1-based number among the writes, or among the other requests
+	kind  string // of a write, see [kindOf]
+	nth   int    // 1-based number among the writes of the kind
+}
+
+// rule returns the fate of a request.
+type rule func(q request) fate
 
 func newGate(t *testing.T, c *cluster) *gate {
 	base, err := url.Parse(c.Base)
@@ -96,7 +106,7 @@ func (g *gate) reset(r rule) {
 	defer g.mu.Unlock()
 	g.writes.Store(0)
 	g.reads.Store(0)
-	g.rule, g.log = r, nil
+	g.rule, g.log, g.kinds = r, nil, nil
 }
 
 func writes(r *http.Request) bool {
@@ -108,21 +118,41 @@ func writes(r *http.Request) bool {
 }
 
 func (g *gate) decide(r *http.Request) fate {
-	write := writes(r)
+	q := request{Request: r, write: writes(r)}
 	counter := &g.reads
-	if write {
+	if q.write {
 		counter = &g.writes
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		q.kind = kindOf(r, body)
 	}
-	n := int(counter.Add(1))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if write {
-		g.log = append(g.log, fmt.Sprintf("%d: %s %s", n, r.Method, r.URL.Path))
+	q.n = int(counter.Add(1))
+	if q.write {
+		g.log = append(g.log, fmt.Sprintf("%d: %s %s", q.n, r.Method, r.URL.Path))
+		g.kinds = append(g.kinds, q.kind)
+		q.nth = count(g.kinds, q.kind)
 	}
 	if g.rule == nil {
 		return pass
 	}
-	return g.rule(r, write, n)
+	return g.rule(q)
+}
+
+// made returns the kinds of the writes, in their order.
+func (g *gate) made() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.kinds)
+}
+
+// reached reports whether helm has made the write of p.
+func (g *gate) reached(p point) bool {
+	return count(g.made(), p.kind) >= p.nth
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -126,8 +126,8 @@ func writeChart(t *testing.T) string {
 		"templates/d.yaml": "apiVersion: apps/v1\nkind: Deployment\n" + meta("w") +
 			"spec:\n  replicas: {{ .Values.replicas }}\n  selector: {matchLabels: {app: w}}\n  template:\n    metadata: {labels: {app: w}, annotations: {colour: {{ .Values.colour }}}}\n" +
 			"    spec: {terminationGracePeriodSeconds: 0, containers: [{name: w, image: \"nowhere/image:1\"}]}\n",
-		"templates/before.yaml": hook("before", "pre-install,pre-upgrade,pre-rollback,pre-delete"),
-		"templates/after.yaml":  hook("after", "post-install,post-upgrade,post-rollback,post-delete"),
+		"templates/before.yaml": hook("hook-before", "pre-install,pre-upgrade,pre-rollback,pre-delete"),
+		"templates/after.yaml":  hook("hook-after", "post-install,post-upgrade,post-rollback,post-delete"),
 	})
 	return dir
 }

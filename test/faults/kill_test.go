@@ -5,6 +5,8 @@ package faults
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +15,9 @@ import (
 
 // operation is a command under test.
 type operation struct {
-	name  string
+	name string
+	// like is the operation that makes the same writes but for a few. Only those are disturbed.
+	like  string
 	start [][]string // commands to run before
 	drift bool       // another client changes objects before
 	args  []string   // "CHART" stands for the chart
@@ -35,17 +39,17 @@ func operations() []operation {
 	red, blue := wanted("red", "ConfigMap/b"), wanted("blue", "ConfigMap/c")
 	return []operation{
 		{name: "install", args: install, done: inUse, want: red},
-		{name: "install with hooks", args: with(install, hooks), done: inUse, want: red},
+		{name: "install with hooks", like: "install", args: with(install, hooks), done: inUse, want: red},
 		{name: "install or upgrade", args: []string{"upgrade", "--install", "web", "CHART"}, want: red},
 		{name: "upgrade", start: [][]string{install}, args: change, want: blue},
-		{name: "upgrade with hooks", start: [][]string{with(install, hooks)}, args: with(change, hooks), want: blue},
-		{name: "upgrade server-side", start: [][]string{install}, args: with(change, []string{"--server-side=true"}), want: blue},
-		{name: "upgrade short history", start: [][]string{install, change, install2()}, args: with(change, []string{"--history-max", "2"}), want: blue},
+		{name: "upgrade with hooks", like: "upgrade", start: [][]string{with(install, hooks)}, args: with(change, hooks), want: blue},
+		{name: "upgrade server-side", like: "upgrade", start: [][]string{install}, args: with(change, []string{"--server-side=true"}), want: blue},
+		{name: "upgrade short history", like: "upgrade", start: [][]string{install, change, install2()}, args: with(change, []string{"--history-max", "2"}), want: blue},
 		{name: "rollback", start: [][]string{install, change}, args: []string{"rollback", "web", "1"}, want: red},
 		{name: "repair", start: [][]string{with(install, []string{"--server-side=true"})}, drift: true, args: []string{"drift", "web", "--repair"}, want: red},
-		{name: "repair in place", start: [][]string{install}, drift: true, args: []string{"drift", "web", "--repair=in-place"}, want: red},
+		{name: "repair in place", like: "repair", start: [][]string{install}, drift: true, args: []string{"drift", "web", "--repair=in-place"}, want: red},
 		{name: "uninstall", start: [][]string{with(install, hooks), with(change, hooks)}, args: []string{"uninstall", "web"}, done: []string{"not found"}},
-		{name: "uninstall with history", start: [][]string{install, change}, args: []string{"uninstall", "web", "--keep-history"}, done: []string{"already deleted"}, history: true},
+		{name: "uninstall with history", like: "uninstall", start: [][]string{install, change}, args: []string{"uninstall", "web", "--keep-history"}, done: []string{"already deleted"}, history: true},
 	}
 }
 
@@ -79,12 +83,15 @@ func (h *helm) meddle(t *testing.T) {
 	}
 }
 
-// with replaces CHART in args with the chart.
+// with replaces CHART in args with the chart, and PLAN with the file of a plan.
 func (h *helm) with(args []string) []string {
-	out := append([]string(nil), args...)
+	out := slices.Clone(args)
 	for i := range out {
-		if out[i] == "CHART" {
+		switch out[i] {
+		case "CHART":
 			out[i] = h.chart
+		case "PLAN":
+			out[i] = filepath.Join(h.home, "plan.json")
 		}
 	}
 	return out
@@ -117,56 +124,83 @@ func (h *helm) checkResult(t *testing.T, op operation, when string) {
 	}
 }
 
-// TestKilled kills helm at each of its writes, before the write reaches the API server and
-// after it. The same command must then succeed.
-func TestKilled(t *testing.T) {
+// undisturbed runs an operation without faults, and returns the kinds of its writes.
+func (h *helm) undisturbed(t *testing.T, op operation) []string {
+	t.Helper()
+	args := h.prepare(t, op)
+	if r := h.runGated(t, nil, args...); r.err != nil {
+		t.Fatalf("undisturbed: %s", r)
+	}
+	kinds := withoutHeartbeats(h.gate.made())
+	h.checkResult(t, op, "undisturbed")
+	h.remove(t)
+	return kinds
+}
+
+// disturb calls test for each point of each operation that choose returns. The second argument of choose
+// are the kinds of the writes of the operation that [operation.like] names.
+func disturb(t *testing.T, operations []operation, choose func(kinds, known []string, every bool) []point,
+	test func(*testing.T, *helm, operation, point)) {
+	t.Helper()
 	c := connect(t)
-	for _, op := range operations() {
+	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			h := newHelm(t, c)
-			args := h.prepare(t, op)
-			if r := h.runGated(t, nil, args...); r.err != nil {
-				t.Fatalf("undisturbed: %s", r)
+			var known []string
+			if i := slices.IndexFunc(operations, func(o operation) bool { return o.name == op.like }); i >= 0 {
+				known = h.undisturbed(t, operations[i])
 			}
-			total := int(h.gate.writes.Load())
-			t.Logf("%d writes:\n    %s", total, h.gate.kept())
-			h.check(t, op, "undisturbed")
-			for n := 1; n <= total && !t.Failed(); n++ {
-				for what, f := range map[string]fate{"before": killBefore, "after": killAfter} {
-					h.killAt(t, op, fmt.Sprintf("killed %s write %d", what, n), n, f)
+			kinds := h.undisturbed(t, op)
+			points := choose(kinds, known, all())
+			t.Logf("the writes:\n    %s\n%d points:\n    %s", strings.Join(kinds, "\n    "), len(points), text(points))
+			for _, p := range points {
+				if test(t, h, op, p); t.Failed() {
+					t.Fatalf("%s: the writes were\n    %s", p, h.gate.kept())
 				}
 			}
 		})
 	}
 }
 
-func (h *helm) killAt(t *testing.T, op operation, when string, n int, f fate) {
+func text(points []point) string {
+	var out []string
+	for _, p := range points {
+		out = append(out, p.String())
+	}
+	return strings.Join(out, "\n    ")
+}
+
+// TestKilled kills helm at its writes, before a write reaches the API server and after it. The same
+// command must then succeed.
+func TestKilled(t *testing.T) { disturb(t, operations(), kills, killAt) }
+
+// TestPlanKilled kills helm at the writes of a plan's application.
+func TestPlanKilled(t *testing.T) { disturb(t, plannedOperations(), kills, killAt) }
+
+func killAt(t *testing.T, h *helm, op operation, p point) {
 	t.Helper()
 	args := h.prepare(t, op)
-	first := h.runGated(t, func(_ *http.Request, write bool, at int) fate {
-		if write && at == n {
-			return f
-		}
-		return pass
-	}, args...)
-	if killed := first.err != nil && first.err.Error() == "signal: killed"; !killed && int(h.gate.writes.Load()) >= n {
-		t.Errorf("%s: it lives: %s", when, first)
+	first := h.runGated(t, p.rule(), args...)
+	if killed := first.err != nil && first.err.Error() == "signal: killed"; killed != h.gate.reached(p) {
+		t.Errorf("%s: the process was killed: %t; the write was made: %t; %s", p, killed, !killed, first)
+	}
+	if !h.gate.reached(p) && p.nth == 1 {
+		t.Errorf("%s: there was no such write: %s", p, first)
 	}
 	if strings.Contains(first.stderr, "panic:") || strings.Contains(first.stderr, "goroutine ") {
-		t.Errorf("%s: %s", when, first)
+		t.Errorf("%s: %s", p, first)
 	}
 	if op.again != nil {
 		h.run(args...) // it may be refused, and takes the lock of the first over
 	}
 	again := h.run(append(args, op.again...)...)
 	if !again.ok(op.done...) {
-		t.Fatalf("%s: the same command again: %s\nthe writes were\n    %s", when, again, h.gate.kept())
+		t.Fatalf("%s: the same command again: %s\nthe writes were\n    %s", p, again, h.gate.kept())
 	}
-	h.check(t, op, when)
+	h.check(t, op, p.String())
 	if t.Failed() {
-		t.Logf("%s: the writes were\n    %s\nand the same command again said %s", when, h.gate.kept(), again)
-		t.FailNow()
+		t.Logf("%s: the same command again said %s", p, again)
 	}
 }
 
@@ -183,12 +217,12 @@ func TestKilledTwice(t *testing.T) {
 			for _, n := range [][2]int{{4, 4}, {7, 6}, {9, 3}} {
 				args := h.prepare(t, op)
 				for _, at := range n {
-					h.runGated(t, func(_ *http.Request, write bool, i int) fate {
-						if write && i == at {
+					h.runGated(t, onWrites(func(q request) fate {
+						if q.n == at {
 							return killAfter
 						}
 						return pass
-					}, args...)
+					}), args...)
 				}
 				if again := h.run(args...); !again.ok(op.done...) {
 					t.Fatalf("killed at %v: %s", n, again)

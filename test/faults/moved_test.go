@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -158,8 +157,8 @@ func (m *movedCase) discard(t *testing.T) {
 	}
 }
 
-// TestKilledMoving kills an upgrade that moves objects at each of its writes: the same command must
-// then finish it, and what stays must stay the same objects.
+// TestKilledMoving kills an upgrade that moves objects at its writes: the same command must then finish
+// it, and what stays must stay the same objects.
 func TestKilledMoving(t *testing.T) {
 	c := connect(t)
 	first := newMovedCase(t, c, 32100)
@@ -167,39 +166,31 @@ func TestKilledMoving(t *testing.T) {
 	if r := first.runGated(t, nil, "upgrade", "web", first.after); r.err != nil {
 		t.Fatalf("undisturbed: %s", r)
 	}
-	total := int(first.gate.writes.Load())
-	t.Logf("%d writes:\n    %s", total, first.gate.kept())
+	points := kills(withoutHeartbeats(first.gate.made()), nil, all())
+	t.Logf("the writes:\n    %s\n%d points:\n    %s", first.gate.kept(), len(points), text(points))
 	first.check(t, "undisturbed", uids)
-	const parts = 4 // the cases mostly wait
-	for i, f := range []fate{killBefore, killAfter} {
-		what := []string{"before", "after"}[i]
-		for part := range parts {
-			t.Run(fmt.Sprintf("%s %d", what, part), func(t *testing.T) {
-				t.Parallel()
-				m := newMovedCase(t, c, 32101+i*parts+part)
-				for n := 1 + part; n <= total && !t.Failed(); n += parts {
-					if n%2 == i && os.Getenv("MOONHELM_KILLS") == "" {
-						continue // each write once; MOONHELM_KILLS=all kills before and after each
-					}
-					m.killUpgradeAt(t, fmt.Sprintf("killed %s write %d", what, n), n, f)
-				}
-			})
-		}
+	const parts = 6 // the cases mostly wait
+	for part := range parts {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			m := newMovedCase(t, c, 32101+part)
+			for i := part; i < len(points) && !t.Failed(); i += parts {
+				m.killUpgradeAt(t, points[i])
+			}
+		})
 	}
 }
 
 // killUpgradeAt kills an upgrade at a write, and upgrades again.
-func (m *movedCase) killUpgradeAt(t *testing.T, when string, n int, f fate) {
+func (m *movedCase) killUpgradeAt(t *testing.T, p point) {
 	t.Helper()
 	uids := m.install(t)
-	m.runGated(t, func(_ *http.Request, write bool, at int) fate {
-		if write && at == n {
-			return f
-		}
-		return pass
-	}, "upgrade", "web", m.after)
-	if r := m.run("upgrade", "web", m.after); r.err != nil {
-		t.Fatalf("%s: %s\nthe writes were\n    %s", when, r, m.gate.kept())
+	m.runGated(t, p.rule(), "upgrade", "web", m.after)
+	if !m.gate.reached(p) && p.nth == 1 {
+		t.Errorf("%s: there was no such write", p)
 	}
-	m.check(t, when, uids)
+	if r := m.run("upgrade", "web", m.after); r.err != nil {
+		t.Fatalf("%s: %s\nthe writes were\n    %s", p, r, m.gate.kept())
+	}
+	m.check(t, p.String(), uids)
 }

@@ -49,8 +49,8 @@ func TestStoppedAndTakenOver(t *testing.T) {
 			args := h.as("upgrade", "web", h.chart, "--set", "colour=blue,many=20")
 			h.must(t, h.as("install", "web", h.chart)...)
 			var stopped atomic.Bool
-			h.gate.reset(func(r *http.Request, write bool, _ int) fate {
-				if write && strings.Contains(r.URL.Path, "/"+test.at) && stopped.CompareAndSwap(false, true) {
+			h.gate.reset(func(q request) fate {
+				if q.write && strings.Contains(q.URL.Path, "/"+test.at) && stopped.CompareAndSwap(false, true) {
 					return stop
 				}
 				return pass

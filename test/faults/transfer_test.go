@@ -198,18 +198,25 @@ func (m *mover) recorded(t *testing.T, when string) map[string]string {
 	for name, namespace := range m.releases {
 		h := *m.helm
 		h.namespace = namespace
-		r := h.run("get", "manifest", name)
+		r := h.run("status", name, "--output", "json")
 		if r.err != nil {
 			continue
 		}
-		if text := h.must(t, "status", name); !strings.Contains(text, "STATUS: deployed") && !strings.Contains(text, "Undone, nothing has changed") {
-			t.Errorf("%s: release %s: %s", when, name, text)
+		var record struct {
+			Info     struct{ Status, Description string }
+			Manifest string
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &record); err != nil {
+			t.Fatalf("%s: the status of release %s: %v in %s", when, name, err, r)
+		}
+		if record.Info.Status != "deployed" && !strings.Contains(record.Info.Description, "Undone, nothing has changed") {
+			t.Errorf("%s: release %s is %s: %s", when, name, record.Info.Status, record.Info.Description)
 		}
 		for object := range transferPaths {
 			kind, short, _ := strings.Cut(object, "/")
-			if !strings.Contains(r.stdout, "kind: "+kind+"\nmetadata: {name: "+short+"}") &&
-				!strings.Contains(r.stdout, "kind: "+kind+"\nmetadata:\n  name: "+short+"\n") &&
-				!strings.Contains(r.stdout, "kind: "+kind+"\nmetadata: {name: "+short+", namespace") {
+			if !strings.Contains(record.Manifest, "kind: "+kind+"\nmetadata: {name: "+short+"}") &&
+				!strings.Contains(record.Manifest, "kind: "+kind+"\nmetadata:\n  name: "+short+"\n") &&
+				!strings.Contains(record.Manifest, "kind: "+kind+"\nmetadata: {name: "+short+", namespace") {
 				continue
 			}
 			if out[object] != "" {
@@ -267,61 +274,51 @@ func (m *mover) end(t *testing.T, when string) {
 	}
 }
 
-// at returns a rule with a fate for one write.
-func at(n int, f fate) rule {
-	return func(_ *http.Request, write bool, i int) fate {
-		if write && i == n {
-			return f
-		}
-		return pass
-	}
-}
+// every reports whether the tests disturb every write of the transfers.
+func every() bool { return all() || os.Getenv("MOONHELM_TRANSFERS") != "" }
 
-// points returns the writes to disturb, of total: all if MOONHELM_TRANSFERS is set, otherwise each
-// fifth one, beginning with a different one for each transfer.
-func points(op, total int) []int {
-	var out []int
-	for n := 1; n <= total; n++ {
-		if os.Getenv("MOONHELM_TRANSFERS") != "" || n%5 == op%5 {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// total runs the transfer undisturbed and returns the number of its writes.
-func (m *mover) total(t *testing.T) int {
+// undisturbed runs the transfer without faults, and returns the kinds of its writes.
+func (m *mover) undisturbed(t *testing.T) []string {
 	t.Helper()
 	m.prepare(t)
 	if r := m.runGated(t, nil, m.op.args...); r.err != nil {
 		t.Fatalf("undisturbed: %s", r)
 	}
-	total := int(m.gate.writes.Load())
-	t.Logf("%d writes:\n    %s", total, m.gate.kept())
+	kinds := withoutHeartbeats(m.gate.made())
 	m.check(t, "undisturbed", m.op.after)
 	m.end(t, "undisturbed")
-	return total
+	return kinds
 }
 
-// TestTransferKilled kills helm at the writes of the transfers, before the write reaches the API server
-// and after it. Then the same command must succeed; or another command that changes one of the releases
-// must finish or undo the transfer.
+// turns returns every second of n indices, beginning with the first for every second transfer: adopt
+// and disown make the same writes, and so do both kinds of mv. It returns all if every write is disturbed.
+func turns(op, n int) (out []int) {
+	for i := range n {
+		if every() || (i+op)%2 == 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// TestTransferKilled kills helm at the writes of the transfers, before a write reaches the API server
+// or after it. Then the same command must succeed; or another command that changes one of the releases
+// must finish or undo the transfer. By default one of both is tried at a point, by turns.
 func TestTransferKilled(t *testing.T) {
 	c := connect(t)
-	for i, op := range transfers() {
-		t.Run(op.name, func(t *testing.T) {
+	for op, transfer := range transfers() {
+		t.Run(transfer.name, func(t *testing.T) {
 			t.Parallel()
-			m := newMover(t, c, op)
-			total := m.total(t)
-			for _, n := range points(i, total) {
-				for what, f := range map[string]fate{"before": killBefore, "after": killAfter} {
-					when := fmt.Sprintf("killed %s write %d", what, n)
-					m.killAt(t, when, at(n, f), m.again)
-					if t.Failed() {
-						return
-					}
+			m := newMover(t, c, transfer)
+			points := kills(m.undisturbed(t), nil, every())
+			t.Logf("%d points:\n    %s", len(points), text(points))
+			for _, i := range turns(op, len(points)) {
+				if every() || i/2%2 == 0 {
+					m.killAt(t, points[i], "", m.again)
 				}
-				m.killAt(t, fmt.Sprintf("killed after write %d, then another command", n), at(n, killAfter), m.another)
+				if !t.Failed() && (every() || i/2%2 == 1) {
+					m.killAt(t, points[i], ", then another command", m.another)
+				}
 				if t.Failed() {
 					return
 				}
@@ -330,13 +327,17 @@ func TestTransferKilled(t *testing.T) {
 	}
 }
 
-// killAt disturbs the transfer by rule, and calls then.
-func (m *mover) killAt(t *testing.T, when string, r rule, then func(t *testing.T, when string)) {
+// killAt kills the transfer at a point, and calls then.
+func (m *mover) killAt(t *testing.T, p point, what string, then func(t *testing.T, when string)) {
 	t.Helper()
+	when := p.String() + what
 	m.prepare(t)
-	first := m.runGated(t, r, m.op.args...)
+	first := m.runGated(t, p.rule(), m.op.args...)
 	if strings.Contains(first.stderr, "panic:") || strings.Contains(first.stderr, "goroutine ") {
 		t.Fatalf("%s: %s", when, first)
+	}
+	if !m.gate.reached(p) && p.nth == 1 {
+		t.Errorf("%s: there was no such write: %s", when, first)
 	}
 	log := m.gate.kept()
 	then(t, when)
@@ -377,35 +378,43 @@ func (m *mover) another(t *testing.T, when string) {
 	}
 }
 
-// TestTransferTrouble loses the answer of writes, refuses them, and breaks connections. The transfer
-// succeeds, or it fails, and then it is undone.
+// TestTransferTrouble loses the answer of a write, refuses it, or answers with an error. The transfer
+// succeeds, or it fails, and then it is undone. By default one of these is done to a write, by turns.
 func TestTransferTrouble(t *testing.T) {
 	c := connect(t)
-	for i, op := range transfers() {
-		t.Run(op.name, func(t *testing.T) {
+	fates := []fate{drop, refuse, mishap}
+	for op, transfer := range transfers() {
+		t.Run(transfer.name, func(t *testing.T) {
 			t.Parallel()
-			m := newMover(t, c, op)
-			total := m.total(t)
-			for _, n := range points(i+1, total) {
-				for what, f := range map[string]fate{"the answer is lost": drop, "refused": refuse, "failing": mishap} {
-					when := fmt.Sprintf("write %d: %s", n, what)
-					m.prepare(t)
-					r := m.runGated(t, at(n, f), m.op.args...)
-					if r.err == nil || m.owners(t, when)["Deployment/w"] == m.op.after["Deployment/w"] {
-						m.again(t, when)
-					} else if f == refuse {
-						m.check(t, when, m.op.before)
-					}
-					if f == drop && r.err != nil {
-						t.Errorf("%s: %s", when, r)
-					}
-					m.end(t, when)
-					t.Log(when)
-					if t.Failed() {
-						t.Fatalf("%s: %s\n    %s", when, r, m.gate.kept())
+			m := newMover(t, c, transfer)
+			kinds := m.undisturbed(t)
+			for _, i := range turns(op, len(kinds)) {
+				for j, f := range fates {
+					if every() || j == i/2%len(fates) {
+						m.troubleAt(t, point{kinds[i], count(kinds[:i+1], kinds[i]), f})
 					}
 				}
 			}
 		})
+	}
+}
+
+// troubleAt disturbs the transfer at a point.
+func (m *mover) troubleAt(t *testing.T, p point) {
+	t.Helper()
+	m.prepare(t)
+	r := m.runGated(t, p.rule(), m.op.args...)
+	if r.err == nil || m.owners(t, p.String())["Deployment/w"] == m.op.after["Deployment/w"] {
+		m.again(t, p.String())
+	} else if p.fate == refuse {
+		m.check(t, p.String(), m.op.before)
+	}
+	if p.fate == drop && r.err != nil {
+		t.Errorf("%s: %s", p, r)
+	}
+	m.end(t, p.String())
+	t.Log(p)
+	if t.Failed() {
+		t.Fatalf("%s: %s\n    %s", p, r, m.gate.kept())
 	}
 }

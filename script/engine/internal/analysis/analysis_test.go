@@ -431,6 +431,9 @@ func TestNoFalseFindingsInTests(t *testing.T) {
 
 // TestHostileSources checks that the work is in proportion to the source.
 func TestHostileSources(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	const size = 256 << 10
 	repeat := func(line string) string {
 		var b strings.Builder
