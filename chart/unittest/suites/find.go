@@ -196,10 +196,12 @@ type ScriptTest struct {
 	Text string
 }
 
-// FindRendered returns the tests that another chart renders: each document of its output is a suite, and each
-// file whose name ends in .lua has tests of scripts. dir is the path of that chart from the chart's directory. Its
-// scripts run before it is rendered, and those of the chart in each test. Snapshots are stored beside the templates.
-func (c *Chart) FindRendered(ctx context.Context, dir string) (found []unittest.Suite, scripts []ScriptTest, err error) {
+// FindRendered returns the tests that another chart renders: each document of its output is a suite, and
+// each file whose name ends in .lua has tests of scripts. dir is the path of that chart from the chart's
+// directory. Its scripts run before it is rendered, and those of the chart in each test. Snapshots are
+// stored beside the templates.
+func (c *Chart) FindRendered(ctx context.Context, dir string) (found []unittest.Suite, scripts []ScriptTest,
+	err error) {
 	tests, _, err := c.Loader.Load(filepath.Join(c.Path, filepath.FromSlash(dir)))
 	if err != nil {
 		return nil, nil, err

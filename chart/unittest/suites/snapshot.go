@@ -36,8 +36,8 @@ type snapshotSizeError struct {
 }
 
 func (e *snapshotSizeError) Error() string {
-	return fmt.Sprintf("the snapshots have %.1f MiB and are not written: a chart with a file of more than %d MiB cannot be "+
-		"loaded", float64(e.size)/(1<<20), e.limit>>20)
+	return fmt.Sprintf("the snapshots have %.1f MiB and are not written: a chart with a file of more than %d MiB "+
+		"cannot be loaded", float64(e.size)/(1<<20), e.limit>>20)
 }
 
 // Hint says how to make room.
