@@ -64,7 +64,8 @@ func rollbackOptions(req RollbackRequest) planfile.Options {
 func uninstallOptions(req UninstallRequest) planfile.Options {
 	return planfile.Options{
 		Description: req.Description, KeepHistory: req.KeepHistory, Cascade: string(req.Cascade), Wait: req.Wait,
-		Timeout: req.Timeout, GiveUpAfter: req.GiveUpAfter, NoHooks: req.NoHooks, TakeOwnership: req.TakeOwnership,
+		Timeout: req.Timeout, Timeouts: req.Timeouts, GiveUpAfter: req.GiveUpAfter, NoHooks: req.NoHooks,
+		TakeOwnership: req.TakeOwnership,
 	}
 }
 

@@ -63,7 +63,8 @@ func uninstallRequest(doc *planfile.Document) UninstallRequest {
 	o := doc.Options
 	return UninstallRequest{
 		Name: doc.Release.Name, KeepHistory: o.KeepHistory, Description: o.Description, Cascade: apply.Cascade(o.Cascade),
-		Wait: o.Wait, Timeout: o.Timeout, GiveUpAfter: o.GiveUpAfter, NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
+		Wait: o.Wait, Timeout: o.Timeout, Timeouts: o.Timeouts, GiveUpAfter: o.GiveUpAfter, NoHooks: o.NoHooks,
+		TakeOwnership: o.TakeOwnership,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
@@ -97,6 +100,7 @@ func (w *linter) checkDirectives(files []lint.Rendered) {
 			continue // lint.Objects reports the error
 		}
 		for _, o := range objects {
+			w.checkTimeout(f.Name, o)
 			m, err := o.Map()
 			if err != nil {
 				continue
@@ -115,6 +119,30 @@ func (w *linter) checkDirectives(files []lint.Rendered) {
 			}
 		}
 	}
+}
+
+// checkTimeout finds an invalid timeout of an object, and an annotation that seems to be one.
+func (w *linter) checkTimeout(file string, o *manifest.Object) {
+	var invalid *wait.TimeoutError
+	if _, err := wait.LimitOf(o); errors.As(err, &invalid) {
+		w.add(lint.Error, file, 0, fmt.Sprintf("%s: annotation %s: invalid timeout %q: %s", o, wait.TimeoutAnnotation,
+			invalid.Value, invalid.Hint()))
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Annotations)) {
+		if key != wait.TimeoutAnnotation && resemblesTimeout(key) {
+			w.add(lint.Warning, file, 0, fmt.Sprintf("%s: annotation %s has no effect; did you mean %s?", o, key,
+				wait.TimeoutAnnotation))
+		}
+	}
+}
+
+// resemblesTimeout reports whether an annotation may be meant to be [wait.TimeoutAnnotation]: one of its
+// two parts is right, and the other similar.
+func resemblesTimeout(key string) bool {
+	prefix, name, ok := strings.Cut(key, "/")
+	domain, right, _ := strings.Cut(wait.TimeoutAnnotation, "/")
+	similar := func(text, to string) bool { return len(suggest.Nearest([]string{to}, text)) > 0 }
+	return ok && (prefix == domain && similar(name, right) || name == right && strings.Contains(prefix, "moonhelm"))
 }
 
 // checkOrder finds cycles in the order of objects that the charts ask for. It needs the

@@ -59,6 +59,9 @@ func (r rendering) patch(ctx context.Context, e *event.PostRender) ([]Patched, e
 	w := patch.New(e.Objects, r.release.Namespace)
 	observed := r.events.Observed()
 	for _, p := range patches {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
 		if r.explanation != nil {
 			r.explanation.patch = p
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Rollout waits for the objects of a release, as an operation does that waits. It takes no lock and
@@ -74,6 +75,7 @@ type rollout struct {
 // error too once it has found the release.
 //
 // Errors: [*WaitError] with a [*wait.FailedError] or [*wait.PendingError], [*RolloutError],
+// [*lock.AbandonedError] if the client has died, which a [*lock.Locker] as the Locker finds out,
 // [*ConfigError], [ErrNoName], [*storage.NotFoundError], [*storage.UnreadableError].
 func (r Rollout) Run(ctx context.Context, req RolloutRequest) (*RolledOut, error) {
 	if err := requireReleases(r.Releases, "rollout"); err != nil {
@@ -232,7 +234,12 @@ const (
 // recordChange returns the newest revision when it is another than rel, or rel is not pending. If rel
 // has failed, its client may be about to undo it.
 func (r *rollout) recordChange(ctx context.Context, rel *release.Release) (*release.Release, error) {
+	dead := r.watcher(rel)
 	for failed, undo := 0, 0; ; {
+		var abandoned *lock.AbandonedError
+		if err := dead(ctx); errors.As(err, &abandoned) {
+			return nil, fmt.Errorf("rollout of %s: %w", rel.Name, err)
+		}
 		if err := linger.Sleep(ctx, lookEvery); err != nil {
 			return nil, &wait.PendingError{After: r.now().Sub(r.begun), Err: err, Problems: []wait.Problem{{
 				Kind: "Revision", Name: fmt.Sprint(rel.Revision), Missing: "still " + string(rel.Info.Status) + r.holder(rel)}}}
@@ -260,6 +267,17 @@ func (r *rollout) recordChange(ctx context.Context, rel *release.Release) (*rele
 			}
 		}
 	}
+}
+
+// watcher returns a function that returns a [*lock.AbandonedError] once the client that works on a
+// revision has died, as far as the Locker knows.
+func (r *rollout) watcher(rel *release.Release) func(context.Context) error {
+	if l, ok := r.Locker.(interface {
+		Watch(name string, revision int) *lock.Watcher
+	}); ok {
+		return l.Watch(rel.Name, rel.Revision).Check
+	}
+	return func(context.Context) error { return nil }
 }
 
 // holder says who works on a pending revision, if that is known.

@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,8 +51,9 @@ type UninstallRequest struct {
 	Cascade     apply.Cascade // "" is CascadeBackground
 	Wait        bool          // waits until the objects are deleted
 	Timeout     time.Duration
-	GiveUpAfter time.Duration // of hooks, as in [WaitOptions]
-	Watch       *wait.Watch   // reports logs and events of hooks, as in [WaitOptions]
+	Timeouts    map[string]time.Duration // of groups, subcharts and objects, as in [WaitOptions]
+	GiveUpAfter time.Duration            // of hooks, as in [WaitOptions]
+	Watch       *wait.Watch              // reports logs and events of hooks, as in [WaitOptions]
 	// NoHooks disables hooks, and TakeOwnership lets them replace objects that do not
 	// belong to the release.
 	NoHooks, TakeOwnership bool
@@ -228,7 +230,7 @@ func pendingObject(o release.PendingDeletion) (*manifest.Object, error) {
 // Run deletes the history. If Run fails, the record stays, so that it can be run again.
 //
 // Errors: [*ConfigError], [ErrNoName], [*storage.NotFoundError], [*AlreadyUninstalledError] if
-// KeepHistory is set, [*OutsideError], [*lock.LockedError], [*lock.LostError], [*HookError],
+// KeepHistory is set, [*TimeoutNameError], [*OutsideError], [*lock.LockedError], [*lock.LostError], [*HookError],
 // [*kube.ObjectError], and with Wait [*wait.PendingError].
 func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
 	return u.operation(req).lockAndRun(ctx)
@@ -254,7 +256,7 @@ func (w *uninstallOperation) attempt(ctx context.Context) (*Uninstalled, error) 
 		return nil, err
 	}
 	defer held.Unlock()
-	limits := WaitOptions{Timeout: req.Timeout, GiveUpAfter: req.GiveUpAfter}
+	limits := WaitOptions{Timeout: req.Timeout, Timeouts: req.Timeouts, GiveUpAfter: req.GiveUpAfter}
 	w.lock, w.hooks = held, w.newHooks(req.NoHooks, limits, req.TakeOwnership)
 	limits.Watch = req.Watch
 	watch := w.newWatching(limits)
@@ -288,6 +290,9 @@ func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 		}
 		w.lock.Finish()
 		return w.out, w.purge(ctx, rel.Name)
+	}
+	if err := w.checkTimeouts(); err != nil {
+		return nil, err
 	}
 	begun := w.now()
 	if err := orLockLost(ctx, w.execute(ctx)); err != nil {
@@ -443,9 +448,34 @@ func (w *uninstallOperation) remove(ctx context.Context) error {
 
 func (w *uninstallOperation) awaitDeletion(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error {
 	w.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are deleted"})
-	ctx, cancel := context.WithTimeout(ctx, timeoutOrDefault(w.req.Timeout))
-	defer cancel()
-	return w.Cluster.WaitGone(ctx, objects, owner)
+	byTimeout := map[time.Duration][]*manifest.Object{}
+	for _, o := range objects {
+		own, _ := namedTimeout(w.req.Timeouts, o)
+		timeout := cmp.Or(own, timeoutOrDefault(w.req.Timeout))
+		byTimeout[timeout] = append(byTimeout[timeout], o)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for timeout, some := range byTimeout {
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, timeout)
+			defer cancel()
+			return w.Cluster.WaitGone(ctx, some, owner)
+		})
+	}
+	return group.Wait()
+}
+
+// checkTimeouts returns an error if the request has a timeout for a name that no object has.
+func (w *uninstallOperation) checkTimeouts() error {
+	if len(w.req.Timeouts) == 0 {
+		return nil
+	}
+	rel := w.out.Release
+	hooks, err := objectsOf(rel, hooksAt(rel, release.PreDelete, release.PostDelete))
+	if err != nil {
+		return err
+	}
+	return checkTimeouts(w.req.Timeouts, slices.Concat(w.out.Deleted, w.out.Kept, hooks))
 }
 
 // payload starts the scripts of the recorded charts, and returns the payload of the events:

@@ -67,10 +67,8 @@ func (s *watching) limits(objects []*manifest.Object) map[*manifest.Object]wait.
 	var out map[*manifest.Object]wait.Limit
 	for _, o := range objects {
 		l, _ := wait.LimitOf(o) // an invalid one is an error of the plan, and counts as none in an old record
-		for _, name := range slices.Backward(timeoutNames(o)) {
-			if d := s.options.Timeouts[name.key]; d > 0 {
-				l = wait.Limit{Timeout: d, Origin: "the timeout for " + name.text}
-			}
+		if d, name := namedTimeout(s.options.Timeouts, o); d > 0 {
+			l = wait.Limit{Timeout: d, Origin: "the timeout for " + name}
 		}
 		if l.Timeout > 0 {
 			if out == nil {
@@ -96,6 +94,19 @@ func timeoutNames(o *manifest.Object) []timeoutName {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
 	}
 	return out
+}
+
+// namedTimeout returns the timeout of an object by the narrowest of its names, and that name, or 0.
+func namedTimeout(timeouts map[string]time.Duration, o *manifest.Object) (d time.Duration, name string) {
+	if len(timeouts) == 0 {
+		return 0, ""
+	}
+	for _, name := range timeoutNames(o) {
+		if d := timeouts[name.key]; d > 0 {
+			return d, name.text
+		}
+	}
+	return 0, ""
 }
 
 // checkTimeouts returns a [*TimeoutNameError] if a timeout is for a name that no object has.

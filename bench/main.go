@@ -28,8 +28,13 @@ type workload struct {
 	name string
 	// args are the command's arguments; before and after, which may be nil, run before and after it
 	// and are not measured.
-	args          []string
-	own           []string // more arguments, which Helm does not have
+	args      []string
+	own       []string // more arguments, which Helm does not have
+	ownBefore []string // runs before each run of Moonhelm, and is not measured
+	// theirs are the arguments of the other side if they are not args, and peer returns its program if that is
+	// not Helm.
+	theirs        []string
+	peer          func() (string, error)
 	before, after []string
 	// setup and teardown run once for each binary, before and after all its runs.
 	setup, teardown []string
@@ -191,12 +196,20 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	var as, bs []sample
 	sides := []struct {
 		bin, namespace string
-		own            []string
+		args, before   []string
 		unchanged      bool
 		into           *[]sample
-	}{{ours, "bench-ours", l.own, l.unchanged, &as}, {helm, "bench-helm", nil, false, &bs}}
+	}{{ours, "bench-ours", slices.Concat(l.args, l.own), l.ownBefore, l.unchanged, &as},
+		{helm, "bench-helm", l.args, nil, false, &bs}}
+	if l.theirs != nil {
+		sides[1].args = l.theirs
+	}
 	if l.alone {
 		sides = sides[:1]
+	} else if l.peer != nil {
+		if sides[1].bin, err = l.peer(); err != nil {
+			return a, b, err
+		}
 	}
 	for _, side := range sides {
 		if err := quiet(side.bin, dir, fill(l.setup, side.namespace, 0)); err != nil {
@@ -209,9 +222,12 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	for i := range n {
 		for _, side := range sides {
 			w := l
-			w.args, w.before, w.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1),
+			w.args, w.before, w.after = fill(side.args, side.namespace, i+1), fill(l.before, side.namespace, i+1),
 				fill(l.after, side.namespace, i+1)
-			w.args, w.unchanged = append(w.args, side.own...), side.unchanged
+			w.unchanged = side.unchanged
+			if err := quiet(side.bin, dir, fill(side.before, side.namespace, i+1)); err != nil {
+				return a, b, err
+			}
 			s, err := measure(w, side.bin, dir, side.namespace)
 			if err != nil {
 				return a, b, err

@@ -37,6 +37,7 @@ func clusterWorkloads(dir, ours, helm string, n sizes) ([]workload, error) {
 			args: cmd("rollback bench --timeout 5m"), teardown: uninstall},
 		{name: fmt.Sprintf("uninstall %d objects", n.objects), before: install, args: uninstall},
 	}
+	list = append(list, planWorkloads(dir, chart, n.objects)...)
 	record := filepath.Join(dir, "record")
 	if err := largeRecord(record); err != nil {
 		return nil, err
@@ -76,7 +77,12 @@ func clusterWorkloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	if err != nil {
 		return nil, err
 	}
+	moved, err := moveWorkloads(dir, ours, 50)
+	if err != nil {
+		return nil, err
+	}
 	list = append(list, drifting)
+	list = append(list, moved...)
 	for i := range list {
 		list[i].needsCluster = true
 	}

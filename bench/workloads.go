@@ -45,6 +45,11 @@ func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 		}
 		list = append(list, workload{name: name, args: []string{"template", "rel", chart}})
 	}
+	written, err := chartWorkloads(dir, small, filepath.Join(dir, "umbrella200"))
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, written...)
 	shared := filepath.Join(dir, "shared64")
 	if err := sharedLibrary(shared, 64); err != nil {
 		return nil, err

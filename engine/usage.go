@@ -8,12 +8,12 @@ import (
 	"maps"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template/parse"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/lazy"
 )
 
 // Usage is what the templates of a chart tree may use of a value, in any branch and for any
@@ -204,13 +204,13 @@ func (u *usageFinder) text(s *scope, text string) {
 }
 
 // namedValues matches values that a text which is not a template names.
-var namedValues = regexp.MustCompile(`\.Values((?:\.[A-Za-z0-9_]+)+)`)
+var namedValues = lazy.Regexp(`\.Values((?:\.[A-Za-z0-9_]+)+)`)
 
 func (u *usageFinder) tplText(chartPath, text string, set *templateSet, dot *abstract) {
 	src := &source{chart: chartPath, text: text}
 	p := u.parseTpl(src)
 	if p.err != nil {
-		for _, m := range namedValues.FindAllStringSubmatch(text, 1000) {
+		for _, m := range namedValues().FindAllStringSubmatch(text, 1000) {
 			v := u.key(dot, "Values")
 			for _, k := range strings.Split(m[1][1:], ".") {
 				v = u.key(v, k)

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
@@ -127,12 +128,12 @@ func (c *check) required(field, name string, s *Schema, v map[string]any) {
 }
 
 // quantities is the format of quantities according to the API server.
-var quantities = regexp.MustCompile(`^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$`)
+var quantities = lazy.Regexp(`^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$`)
 
 func (c *check) text(field string, s *Schema, v string) {
 	switch s.Format {
 	case "quantity":
-		if !quantities.MatchString(strings.TrimSpace(v)) {
+		if !quantities().MatchString(strings.TrimSpace(v)) {
 			c.found(field, "expected a quantity, such as 500m or 1.5Gi")
 		}
 	case "byte":

@@ -62,8 +62,11 @@ func (p patcher) mergeMap(f field, have, patch map[string]any) (map[string]any, 
 	if out == nil {
 		out = make(map[string]any, len(patch))
 	}
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
+	keys := slices.Sorted(maps.Keys(patch)) // for the same error each time
+	directives := false
+	for _, key := range keys {
 		if isDirective(key) {
+			directives = true
 			continue
 		}
 		merged, err := p.mergeValue(f.node.field(key), have[key], patch[key], patch[orderPrefix+key])
@@ -76,15 +79,16 @@ func (p patcher) mergeMap(f field, have, patch map[string]any) (map[string]any, 
 			out[key] = merged
 		}
 	}
-	if err := p.directives(f, have, out, patch); err != nil {
-		return nil, err
+	if !directives {
+		return out, nil
 	}
-	return out, nil
+	return out, p.directives(f, keys, have, out, patch)
 }
 
-// directives executes the directives of a patch that are about keys of out, which have was merged to.
-func (p patcher) directives(f field, have, out, patch map[string]any) error {
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
+// directives executes the directives of a patch that are about keys of out, which have was merged to. keys
+// are those of the patch.
+func (p patcher) directives(f field, keys []string, have, out, patch map[string]any) error {
+	for _, key := range keys {
 		name, order := strings.CutPrefix(key, orderPrefix)
 		list, deletes := strings.CutPrefix(key, primitivePrefix)
 		switch {

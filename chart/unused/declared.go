@@ -5,13 +5,13 @@ package unused
 import (
 	"bytes"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
@@ -205,12 +205,11 @@ type scripts struct {
 }
 
 var (
-	scriptWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*`)
+	scriptWord = lazy.Regexp(`[A-Za-z_][A-Za-z0-9_-]*`)
 	// scriptField matches what follows a word whose field is used.
-	scriptField = regexp.MustCompile(`^(?:["']\])?(?:\.[A-Za-z_]|\[["'])`)
+	scriptField = lazy.Regexp(`^(?:["']\])?(?:\.[A-Za-z_]|\[["'])`)
 	// scriptAlias matches a variable that stands for a field.
-	scriptAlias = regexp.MustCompile(
-		`(?m)\blocal\s+([A-Za-z_]\w*)\s*=\s*(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)[ \t]*(?:[;\r]|--.*)?$`)
+	scriptAlias = lazy.Regexp(`(?m)\blocal\s+([A-Za-z_]\w*)\s*=\s*(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)[ \t]*(?:[;\r]|--.*)?$`)
 )
 
 // scriptsOf returns what the scripts of a tree may read. It goes by their text: a script
@@ -238,15 +237,15 @@ func scriptsOf(c *chart.Chart) scripts {
 // add adds the words of a script, and to aliases what its variables stand for.
 func (s scripts) add(text []byte, aliases map[string][]string) {
 	named := map[int]bool{} // where a word is only given another name
-	for _, m := range scriptAlias.FindAllSubmatchIndex(text, -1) {
+	for _, m := range scriptAlias().FindAllSubmatchIndex(text, -1) {
 		variable, field := string(text[m[2]:m[3]]), string(text[m[4]:m[5]])
 		aliases[variable] = append(aliases[variable], field)
 		named[m[2]], named[m[4]] = true, true
 	}
-	for _, at := range scriptWord.FindAllIndex(text, -1) {
+	for _, at := range scriptWord().FindAllIndex(text, -1) {
 		word := string(text[at[0]:at[1]])
 		s.words[word] = true
-		if !named[at[0]] && !scriptField.Match(text[at[1]:]) {
+		if !named[at[0]] && !scriptField().Match(text[at[1]:]) {
 			s.whole[word] = true
 		}
 	}

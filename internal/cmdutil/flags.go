@@ -305,14 +305,10 @@ func (w *WaitFlags) Bind(fs *pflag.FlagSet, jobs bool) {
 	fs.Var(waitStrategy{&w.Strategy}, "wait",
 		"wait until the objects are ready (or deleted): watcher, ordered, legacy, or hookOnly")
 	fs.Lookup("wait").NoOptDefVal = "watcher"
-	const each = "time to wait for each step: a hook, or all objects"
-	if !jobs {
-		fs.DurationVar(&w.Timeout, "timeout", defaultTimeout, each)
-	}
+	BindTimeout(fs, &w.Timeout, &w.Timeouts, "time to wait for each step: a hook, or all objects")
 	w.GiveUp.Bind(fs)
 	w.WatchFlags.Bind(fs)
 	if jobs {
-		BindTimeout(fs, &w.Timeout, &w.Timeouts, each)
 		fs.DurationVar(&w.Readiness, "readiness-timeout", 0, "time to wait for the objects that others depend on, "+
 			"before the others are applied (default --timeout, and 1m with --wait=ordered)")
 		fs.BoolVar(&w.Jobs, "wait-for-jobs", false, "with --wait, wait until Jobs are complete too")

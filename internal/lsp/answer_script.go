@@ -9,6 +9,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/script/engine/modules"
 )
@@ -27,14 +28,14 @@ func isScript(name string) bool {
 
 var (
 	// luaChain matches a chain of fields up to the place, and luaRest the rest of its last name.
-	luaChain = pattern(`[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]*)*$`)
-	luaRest  = pattern(`^[A-Za-z0-9_]*`)
+	luaChain = lazy.Regexp(`[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]*)*$`)
+	luaRest  = lazy.Regexp(`^[A-Za-z0-9_]*`)
 	// luaText matches a call with the beginning of its first text.
-	luaText = pattern(`\b(events?\.on|events?\.off|require)\s*\(?\s*["']([^"']*)$`)
+	luaText = lazy.Regexp(`\b(events?\.on|events?\.off|require)\s*\(?\s*["']([^"']*)$`)
 	// luaAlias matches a variable for a part of the context, and luaHandler the name of the context
 	// in a handler.
-	luaAlias   = pattern(`\blocal\s+([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*(?:\.\w+)*)\s*(?:\n|;|--|$)`)
-	luaHandler = pattern(`\bevents?\.on\s*\(\s*["'][^"']*["']\s*,\s*function\s*\(\s*([A-Za-z_]\w*)`)
+	luaAlias   = lazy.Regexp(`\blocal\s+([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*(?:\.\w+)*)\s*(?:\n|;|--|$)`)
+	luaHandler = lazy.Regexp(`\bevents?\.on\s*\(\s*["'][^"']*["']\s*,\s*function\s*\(\s*([A-Za-z_]\w*)`)
 )
 
 // luaCursor is what is at a place in a script.

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // yamlKey matches a line of a values file that begins with a key.
-var yamlKey = pattern(`^([ ]*)((?:- +)*)("[^"]*"|'[^']*'|[^\s:#'"\-][^:#]*?)\s*:(\s|$)`)
+var yamlKey = lazy.Regexp(`^([ ]*)((?:- +)*)("[^"]*"|'[^']*'|[^\s:#'"\-][^:#]*?)\s*:(\s|$)`)
 
 // keyHere is the key of a line of a values file, and those above it.
 type keyHere struct {

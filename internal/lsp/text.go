@@ -3,9 +3,7 @@
 package lsp
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -103,10 +101,4 @@ func (t *text) edit(changes []change) *text {
 		t = newText(t.data[:start] + c.Text + t.data[end:])
 	}
 	return t
-}
-
-// pattern returns a function that compiles a regular expression at its first call, because every
-// command would pay for it at the start.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -94,22 +94,47 @@ func WriteOrigins(w io.Writer, vals map[string]any, origins *values.Origins) err
 
 // commented returns vals as a node with the origins as comments.
 func commented(vals map[string]any, origins *values.Origins, path []string) (*yaml.Node, error) {
+	pairs, err := nodesOf(vals, path)
+	if err != nil {
+		return nil, err
+	}
 	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, key := range slices.Sorted(maps.Keys(vals)) {
 		below := append(path[:len(path):len(path)], key)
-		text, err := yaml.Marshal(map[string]any{key: vals[key]}) // as helm get values writes it
+		pair, ok := pairs[key]
+		if !ok {
+			return nil, fmt.Errorf("%s cannot be written as YAML", strings.Join(below, "."))
+		}
+		value, err := commentedValue(vals[key], pair[0], pair[1], origins, below)
 		if err != nil {
 			return nil, err
 		}
-		pair := yaml.Root(text)
-		if pair == nil || len(pair.Content) != 2 {
-			return nil, fmt.Errorf("%s cannot be written as YAML", strings.Join(below, "."))
+		out.Content = append(out.Content, pair[0], value)
+	}
+	return out, nil
+}
+
+// nodesOf returns the nodes of the keys of a map and of their values, as helm get values writes them. In
+// place of a map that commentedValue makes itself is an empty one, so that no part is encoded twice.
+func nodesOf(vals map[string]any, path []string) (map[string][2]*yaml.Node, error) {
+	shallow := make(map[string]any, len(vals))
+	for key, v := range vals {
+		if _, isMap := v.(map[string]any); isMap {
+			v = map[string]any{}
 		}
-		name, value := pair.Content[0], pair.Content[1]
-		if value, err = commentedValue(vals[key], name, value, origins, below); err != nil {
-			return nil, err
-		}
-		out.Content = append(out.Content, name, value)
+		shallow[key] = v
+	}
+	text, err := yaml.Marshal(shallow)
+	if err != nil {
+		return nil, err
+	}
+	root := yaml.Root(text)
+	if root == nil || root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s cannot be written as YAML", strings.Join(path, "."))
+	}
+	out := make(map[string][2]*yaml.Node, len(vals))
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		out[root.Content[i].Value] = [2]*yaml.Node{root.Content[i], root.Content[i+1]}
 	}
 	return out, nil
 }

@@ -5,12 +5,12 @@ package ui
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -93,7 +93,7 @@ func (w *wait) awaited() string {
 	return text
 }
 
-var podName = regexp.MustCompile(`\bpod \S+`)
+var podName = lazy.Regexp(`\bpod \S+`)
 
 // problemOf returns the text of a problem without what differs each time it is reported: counts, what
 // is in parentheses, the names of pods.
@@ -104,7 +104,7 @@ func problemOf(text string) string {
 			return -1
 		}
 		return r
-	}, podName.ReplaceAllLiteralString(text, "pod"))
+	}, podName().ReplaceAllLiteralString(text, "pod"))
 }
 
 const (

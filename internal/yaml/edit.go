@@ -14,6 +14,8 @@ import (
 type Rules struct {
 	// Decode decodes text, which ends with a line feed. It must be set.
 	Decode func(text string) (map[string]any, error)
+	// Old is what Decode returns for the text, or nil to call it.
+	Old map[string]any
 	// Values is set for the values of a chart: numbers with the same value are equal,
 	// whatever their types, and a float64 with an integer value is written without a
 	// decimal point. A named type of kind float64, such as values.Real, keeps the point.
@@ -43,7 +45,12 @@ func Edit(raw string, want map[string]any, rules Rules) (string, error) {
 		return m
 	}
 	holds := func(m map[string]any) bool { return m != nil && sameValue(m, goal, rules.Values) }
-	old := decoded(text)
+	old := rules.Old
+	if old == nil {
+		old = decoded(text)
+	} else if old, err = normalize(old, rules.Values); err != nil {
+		old = nil
+	}
 	if holds(old) {
 		return raw, nil
 	}

@@ -48,10 +48,18 @@ type entry struct {
 // errNotEditable is returned for YAML that cannot be edited.
 var errNotEditable = errors.New("this YAML can only be rewritten")
 
-// outline returns the positions of all values in a text with a single document. It returns nil
-// if the text has only comments. The parser reports where a value begins, and outline finds
-// its end.
+// outline returns the positions of all values in a text with a single document, and the indentation
+// of its maps and lists. It returns nil if the text has only comments.
 func outline(text string) (top *part, step, dashes int, err error) {
+	if top, step, dashes, ok := quickOutline(text); ok {
+		return top, step, dashes, nil
+	}
+	return parsedOutline(text)
+}
+
+// parsedOutline is outline with the complete parser. The parser reports where a value begins, and
+// parsedOutline finds its end.
+func parsedOutline(text string) (top *part, step, dashes int, err error) {
 	step = 2
 	if strings.ContainsAny(text, "\u0085\u2028\u2029\ufeff") ||
 		strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
@@ -70,15 +78,7 @@ func outline(text string) (top *part, step, dashes int, err error) {
 			o.lines = append(o.lines, i+1)
 		}
 	}
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case lost:
-			top, err = nil, errNotEditable
-		default:
-			panic(r)
-		}
-	}()
+	defer o.ifLost(func() { top, err = nil, errNotEditable })
 	top = o.part(doc.Content[0], -1, false)
 	if o.step > 0 {
 		step = o.step
@@ -101,6 +101,17 @@ type lost struct{}
 func (o *outliner) need(ok bool) {
 	if !ok {
 		panic(lost{})
+	}
+}
+
+// ifLost calls otherwise if the outliner did not find the expected text. It is deferred.
+func (o *outliner) ifLost(otherwise func()) {
+	switch r := recover().(type) {
+	case nil:
+	case lost:
+		otherwise()
+	default:
+		panic(r)
 	}
 }
 
@@ -327,14 +338,19 @@ func (o *outliner) scalar(p *part, n *Node, pos, around int) {
 		p.quote = o.text[pos]
 		o.blockScalar(p, pos, around)
 	default:
-		p.end = pos
-		for _, word := range strings.FieldsFunc(n.Value, func(r rune) bool { return r == ' ' || r == '\n' }) {
-			for p.end < len(o.text) && strings.IndexByte(" \n\r", o.text[p.end]) >= 0 {
-				p.end++
-			}
-			o.need(strings.HasPrefix(o.text[p.end:], word))
-			p.end += len(word)
+		o.plain(p, pos, n.Value)
+	}
+}
+
+// plain finds the end of a plain scalar, which may have several lines.
+func (o *outliner) plain(p *part, pos int, value string) {
+	p.end = pos
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '\n' }) {
+		for p.end < len(o.text) && strings.IndexByte(" \n\r", o.text[p.end]) >= 0 {
+			p.end++
 		}
+		o.need(strings.HasPrefix(o.text[p.end:], word))
+		p.end += len(word)
 	}
 }
 

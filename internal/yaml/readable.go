@@ -34,65 +34,91 @@ const maxDepth = 1000
 // pointed is a float64 that is written with a decimal point even if it has an integer value.
 type pointed float64
 
-// normalize converts a map into the types that the encoder supports. If values is set, these
-// include pointed.
+// normalize returns a map in the types that the encoder supports, which is m itself if it has no others.
+// If values is set, these include pointed.
 func normalize(m map[string]any, values bool) (map[string]any, error) {
-	v, err := normalizeValue(m, values, 0)
+	v, _, err := normalizeValue(m, values, 0)
 	if err != nil {
 		return nil, err
 	}
 	return v.(map[string]any), nil
 }
 
-func normalizeValue(v any, values bool, depth int) (any, error) {
+// normalizeValue copies only the maps and lists that have something to convert.
+func normalizeValue(v any, values bool, depth int) (out any, changed bool, err error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("nests deeper than %d levels", maxDepth)
+		return nil, false, fmt.Errorf("nests deeper than %d levels", maxDepth)
 	}
 	switch v := v.(type) {
 	case nil, bool, int64, float64:
-		return v, nil
+		return v, false, nil
 	case string:
 		if !utf8.ValidString(v) {
-			return nil, fmt.Errorf("is a string that is not UTF-8: %q", Visible(v))
+			return nil, false, fmt.Errorf("is a string that is not UTF-8: %q", Visible(v))
 		}
-		return v, nil
+		return v, false, nil
 	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			p, err := normalizeValue(e, values, depth+1)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", Visible(k), err)
-			}
-			if !utf8.ValidString(k) {
-				return nil, fmt.Errorf("a key is not UTF-8: %q", Visible(k))
-			}
-			out[k] = p
-		}
-		return out, nil
+		return normalizeMap(v, values, depth)
 	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			p, err := normalizeValue(e, values, depth+1)
-			if err != nil {
-				return nil, fmt.Errorf("[%d]: %w", i, err)
-			}
-			out[i] = p
-		}
-		return out, nil
+		return normalizeList(v, values, depth)
 	}
 	switch r := reflect.ValueOf(v); {
 	case r.CanInt():
-		return r.Int(), nil
+		return r.Int(), true, nil
 	case r.CanUint() && r.Uint() < 1<<63:
-		return int64(r.Uint()), nil
+		return int64(r.Uint()), true, nil
 	case r.CanFloat() && values:
-		return pointed(r.Float()), nil
+		return pointed(r.Float()), true, nil
 	case r.CanFloat():
-		return r.Float(), nil
+		return r.Float(), true, nil
 	case r.Kind() == reflect.String:
-		return normalizeValue(r.String(), values, depth)
+		out, _, err = normalizeValue(r.String(), values, depth)
+		return out, true, err
 	}
-	return nil, fmt.Errorf("a %T cannot be written as YAML", v)
+	return nil, false, fmt.Errorf("a %T cannot be written as YAML", v)
+}
+
+func normalizeMap(m map[string]any, values bool, depth int) (out any, changed bool, err error) {
+	if m == nil {
+		return map[string]any{}, true, nil
+	}
+	result := m
+	for k, e := range m {
+		p, converted, err := normalizeValue(e, values, depth+1)
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %w", Visible(k), err)
+		}
+		if !utf8.ValidString(k) {
+			return nil, false, fmt.Errorf("a key is not UTF-8: %q", Visible(k))
+		}
+		if converted && !changed {
+			result, changed = maps.Clone(m), true
+		}
+		if converted {
+			result[k] = p
+		}
+	}
+	return result, changed, nil
+}
+
+func normalizeList(list []any, values bool, depth int) (out any, changed bool, err error) {
+	if list == nil {
+		return []any{}, true, nil
+	}
+	result := list
+	for i, e := range list {
+		p, converted, err := normalizeValue(e, values, depth+1)
+		if err != nil {
+			return nil, false, fmt.Errorf("[%d]: %w", i, err)
+		}
+		if converted && !changed {
+			result, changed = slices.Clone(list), true
+		}
+		if converted {
+			result[i] = p
+		}
+	}
+	return result, changed, nil
 }
 
 // readable is the style of [Encode] and [Edit].

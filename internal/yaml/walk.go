@@ -38,6 +38,8 @@ type walker struct {
 	lineReader
 	sink  Sink
 	depth int
+	// token is the offset of the key, dash or scalar that was scanned last, for sinks that need places.
+	token int
 	// item is called behind each dash of a block list, unless it is nil.
 	item func()
 }
@@ -82,6 +84,7 @@ func (w *walker) block(indent int, build bool) {
 	}
 	id := w.open(true, build)
 	for w.Indent == indent && !w.End {
+		w.token = w.At
 		key, plain, ok := w.Key()
 		keep := w.key(key, plain, ok, build)
 		if !w.Bad {
@@ -95,6 +98,7 @@ func (w *walker) block(indent int, build bool) {
 func (w *walker) list(indent int, build bool) {
 	id := w.open(false, build)
 	for w.Indent == indent && !w.End && w.AtItem() {
+		w.token = w.At
 		w.At++
 		start := w.At
 		w.Spaces()
@@ -134,6 +138,7 @@ func (w *walker) value(indent int, build, ofKey bool) {
 // scalar scans a scalar or a flow collection. indent is the indentation of the collection that
 // contains it.
 func (w *walker) scalar(indent int, build bool) {
+	w.token = w.At
 	switch w.Text[w.At] {
 	case '|', '>':
 		if s := w.Block(indent, build); !w.Bad {
@@ -175,6 +180,7 @@ func (w *walker) flow(build bool) {
 		}
 		keep := build
 		if isMap {
+			w.token = w.At
 			key, plain, ok := w.FlowKey()
 			keep = w.key(key, plain, ok, build)
 		}
@@ -197,6 +203,7 @@ func (w *walker) flowValue(build bool) {
 		w.Fail()
 		return
 	}
+	w.token = w.At
 	switch w.Text[w.At] {
 	case '[', '{':
 		w.flow(build)

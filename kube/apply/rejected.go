@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/openapi"
 )
@@ -231,10 +231,10 @@ func (a *answer) text(text string) {
 }
 
 // strictPart is a part of the strict decoder's message: a kind of problem with a quoted field.
-var strictPart = regexp.MustCompile(`(unknown|duplicate) field "((?:[^"\\]|\\.)*)"`)
+var strictPart = lazy.Regexp(`(unknown|duplicate) field "((?:[^"\\]|\\.)*)"`)
 
 func (a *answer) strict(text string) {
-	for _, m := range strictPart.FindAllStringSubmatch(text, -1) {
+	for _, m := range strictPart().FindAllStringSubmatch(text, -1) {
 		p := openapi.Problem{Field: m[2]}
 		if m[1] != "unknown" {
 			p.Text = m[1] + " field"
@@ -244,10 +244,10 @@ func (a *answer) strict(text string) {
 }
 
 // typedMismatch is the message of server-side apply about a value of another type.
-var typedMismatch = regexp.MustCompile(`^expected (numeric \(int or float\)|\w+), got (?:&value\.\w+\{Value:)?(.*?)\}?$`)
+var typedMismatch = lazy.Regexp(`^expected (numeric \(int or float\)|\w+), got (?:&value\.\w+\{Value:)?(.*?)\}?$`)
 
 func typedText(problem string) string {
-	m := typedMismatch.FindStringSubmatch(problem)
+	m := typedMismatch().FindStringSubmatch(problem)
 	if m == nil {
 		return problem
 	}
@@ -269,12 +269,12 @@ func typedText(problem string) string {
 }
 
 // mismatch is the message of Go's decoder of JSON about a value of another type.
-var mismatch = regexp.MustCompile(`json: cannot unmarshal (\w+)(?: \S+)? into Go (?:struct field \w+\.(\S+)|value) of type (\S+)`)
+var mismatch = lazy.Regexp(`json: cannot unmarshal (\w+)(?: \S+)? into Go (?:struct field \w+\.(\S+)|value) of type (\S+)`)
 
 // unmarshal returns the problem of a message of Go's decoder of JSON, which names the path of the
 // field without the indexes of lists.
 func (a *answer) unmarshal(text string) (openapi.Problem, bool) {
-	m := mismatch.FindStringSubmatch(text)
+	m := mismatch().FindStringSubmatch(text)
 	if m == nil {
 		return openapi.Problem{}, false
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
@@ -87,8 +88,8 @@ func diagnose(f finding) *diagnosis {
 	} else if i >= 0 {
 		p.Cause = truncate.Line(details[i], maxCause, "…")
 		details = slices.Delete(slices.Clone(details), i, i+1)
-		if !containerOfPod.MatchString(p.Cause) {
-			d.shared = withoutPods(eventCount.ReplaceAllString(p.Cause, ""), t.Name)
+		if !containerOfPod().MatchString(p.Cause) {
+			d.shared = withoutPods(eventCount().ReplaceAllString(p.Cause, ""), t.Name)
 		}
 	}
 	if p.Cause == p.Missing {
@@ -194,13 +195,13 @@ func withoutRepeated(details []string, said string) []string {
 }
 
 var (
-	containerOfPod = regexp.MustCompile(`^container \S+ of pod \S+ `)
-	eventCount     = regexp.MustCompile(` \(\d+ times\)$`)
+	containerOfPod = lazy.Regexp(`^container \S+ of pod \S+ `)
+	eventCount     = lazy.Regexp(` \(\d+ times\)$`)
 )
 
 // splitContainer splits the name of a container from a line about it.
 func splitContainer(line string) (where, rest string) {
-	n := len(containerOfPod.FindString(line))
+	n := len(containerOfPod().FindString(line))
 	return strings.TrimSuffix(line[:n], " "), line[n:]
 }
 
@@ -214,7 +215,7 @@ func statement(line string) string {
 	if _, message, ok := strings.Cut(line, ": "); ok {
 		line = message
 	}
-	return brief(strings.TrimPrefix(eventCount.ReplaceAllString(line, ""), "Error: "))
+	return brief(strings.TrimPrefix(eventCount().ReplaceAllString(line, ""), "Error: "))
 }
 
 // brief returns a message without its period, and one of the scheduler without what follows the

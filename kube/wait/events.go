@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
@@ -150,13 +150,13 @@ func cutLast(s, separator string) (before, after string, found bool) {
 }
 
 // numbers are what differs in an event each time that it occurs.
-var numbers = regexp.MustCompile(`[0-9]+`)
+var numbers = lazy.Regexp(`[0-9]+`)
 
 // add counts an event, and reports it if it is new, or has occurred twice as often as when it was
 // last reported.
 func (h *happenings) add(a *awaited, e eventItem, report progress.Func) {
 	message := truncate.Line(e.Message, maxCause, "…")
-	key := a.String() + "\x00" + e.Reason + "\x00" + numbers.ReplaceAllLiteralString(withoutPods(message, a.Name), "0")
+	key := a.String() + "\x00" + e.Reason + "\x00" + numbers().ReplaceAllLiteralString(withoutPods(message, a.Name), "0")
 	o := h.byKey[key]
 	if o == nil {
 		if len(h.byKey) >= maxHappenings {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/kube/internal/api"
@@ -38,9 +39,34 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s (%s), annotation %s: invalid timeout %q", e.Object, e.Source, TimeoutAnnotation, e.Value)
 }
 
-// Hint says which values are valid.
+// Hint says which values are valid, and suggests one.
 func (e *TimeoutError) Hint() string {
-	return fmt.Sprintf("want a duration between 1s and %gh, such as 90s, 10m or 1h30m", maxTimeout.Hours())
+	want := fmt.Sprintf("want a duration between 1s and %gh, such as 90s, 10m or 1h30m", maxTimeout.Hours())
+	if near := e.Similar(); near != "" {
+		return fmt.Sprintf("did you mean %s? %s", near, want)
+	}
+	return want
+}
+
+// Similar returns a valid timeout that the value may mean, or "": "600" and "10 min" mean 600s and 10m.
+func (e *TimeoutError) Similar() string {
+	text := strings.ToLower(strings.Join(strings.Fields(e.Value), ""))
+	if text != "" && strings.Trim(text, "0123456789") == "" {
+		text += "s"
+	}
+	for _, unit := range [][2]string{{"hours", "h"}, {"hour", "h"}, {"hrs", "h"}, {"hr", "h"}, {"minutes", "m"},
+		{"minute", "m"}, {"mins", "m"}, {"min", "m"}, {"seconds", "s"}, {"second", "s"}, {"secs", "s"}, {"sec", "s"}} {
+		text = strings.ReplaceAll(text, unit[0], unit[1])
+	}
+	if _, ok := parseTimeout(text); ok {
+		return text
+	}
+	return ""
+}
+
+func parseTimeout(text string) (d time.Duration, ok bool) {
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= time.Second && d <= maxTimeout
 }
 
 // LimitOf returns the timeout of an object by its annotation, or the zero value if it has none. An
@@ -50,8 +76,8 @@ func LimitOf(o *manifest.Object) (Limit, error) {
 	if !ok {
 		return Limit{}, nil
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < time.Second || d > maxTimeout {
+	d, ok := parseTimeout(text)
+	if !ok {
 		return Limit{}, &TimeoutError{Object: o.String(), Source: o.Source, Value: text}
 	}
 	return Limit{Timeout: d, Origin: "its annotation " + TimeoutAnnotation}, nil

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
@@ -325,12 +325,12 @@ func (l *stream) send(text string) {
 }
 
 // colour is a sequence that changes the colour of a terminal.
-var colour = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+var colour = lazy.Regexp(`\x1b\[[0-9;:]*m`)
 
 // cleanLine returns a line of a log without its end, colours and what a carriage return has
 // overwritten, and without what is too long.
 func cleanLine(line string) string {
-	line = colour.ReplaceAllLiteralString(strings.TrimRight(line, "\r\n"), "")
+	line = colour().ReplaceAllLiteralString(strings.TrimRight(line, "\r\n"), "")
 	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
 	}

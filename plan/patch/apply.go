@@ -211,9 +211,18 @@ func (it *item) apply(p *Patch) (Change, error) {
 	if change.Fields = fields(before, after); len(change.Fields) == 0 {
 		return change, nil
 	}
-	it.data, it.by, it.head = after, p, headOf(it.head.Source, after)
+	if it.data, it.by = after, p; !sameHead(before, after) {
+		it.head = headOf(it.head.Source, after)
+	}
 	change.Kind, change.Namespace, change.Name = it.head.Kind, it.head.Namespace, it.head.Name
 	return change, nil
+}
+
+// sameHead reports whether two contents have the same for targets to select by.
+func sameHead(before, after map[string]any) bool {
+	old, _ := before["metadata"].(map[string]any)
+	meta, _ := after["metadata"].(map[string]any)
+	return sameMap(old, meta) && equal(before["kind"], after["kind"]) && equal(before["apiVersion"], after["apiVersion"])
 }
 
 // headOf returns an object with what targets select by.
@@ -238,21 +247,14 @@ func (it *item) write() error {
 	if it.data == nil {
 		return nil
 	}
-	text, err := manifest.Edit(it.object.Raw, it.data)
+	edited, err := it.object.Edit(it.data)
 	if err != nil {
 		return err
 	}
-	if len(text) > maxText {
+	if len(edited.Raw) > maxText {
 		return fmt.Errorf("the object would have more than %d MiB", maxText>>20)
 	}
-	parsed, err := manifest.Parse(it.object.Source, text)
-	if err != nil {
-		return err
-	}
-	if len(parsed) != 1 {
-		return fmt.Errorf("the object would be %d documents", len(parsed))
-	}
-	it.object, it.head, it.data = parsed[0], parsed[0], nil
+	it.object, it.head, it.data = edited, edited, nil
 	return nil
 }
 
@@ -271,8 +273,20 @@ func (p *Patch) result(before map[string]any) (map[string]any, error) {
 			after[key] = before[key]
 		}
 	}
+	if p.kind != "" {
+		after["kind"] = p.kind
+	}
 	old, _ := before["metadata"].(map[string]any)
 	meta, _ := after["metadata"].(map[string]any)
+	if p.name == "" && meta != nil && sameMap(old, meta) {
+		return after, nil
+	}
+	after["metadata"] = p.named(old, meta)
+	return after, nil
+}
+
+// named returns the metadata of a patched object with the name and the namespace that it has or gets.
+func (p *Patch) named(old, meta map[string]any) map[string]any {
 	meta = maps.Clone(meta)
 	if meta == nil {
 		meta = map[string]any{}
@@ -285,11 +299,7 @@ func (p *Patch) result(before map[string]any) (map[string]any, error) {
 	if p.name != "" {
 		meta["name"] = p.name
 	}
-	if p.kind != "" {
-		after["kind"] = p.kind
-	}
-	after["metadata"] = meta
-	return after, nil
+	return meta
 }
 
 func (p *Patch) noTarget(objects []*manifest.Object, namespace string) error {
@@ -323,6 +333,9 @@ func fields(before, after map[string]any) []string {
 type differences struct{ out []string }
 
 func (d *differences) maps(path string, before, after map[string]any) {
+	if sameMap(before, after) {
+		return
+	}
 	for key, b := range before {
 		if a, has := after[key]; has {
 			d.values(plan.FieldPath(path, key), b, a)
@@ -350,14 +363,39 @@ func (d *differences) values(path string, before, after any) {
 			return
 		}
 	}
-	if !reflect.DeepEqual(before, after) {
+	if !equal(before, after) {
 		d.out = append(d.out, path)
 	}
 }
 
+// equal reports whether two values are equal. It does not look into what they share.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && (sameMap(a, b) || maps.EqualFunc(a, b, equal))
+	case []any:
+		b, ok := b.([]any)
+		return ok && (sameList(a, b) || slices.EqualFunc(a, b, equal))
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
+}
+
+// sameMap reports whether two maps are one.
+func sameMap(a, b map[string]any) bool {
+	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+}
+
+// sameList reports whether two lists are one.
+func sameList(a, b []any) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
 // lists compares items with the same name, if all have one, and otherwise the lists as a whole.
 func (d *differences) lists(path string, before, after []any) {
-	if reflect.DeepEqual(before, after) {
+	if equal(before, after) {
 		return
 	}
 	b, bNames := byName(before)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/plan"
@@ -108,22 +109,18 @@ func format(parts []string) string {
 // 100 bytes, and bytes of strings.
 const maxCopied = 20 << 20
 
-// document6902 is a document that operations change in place.
+// document6902 is a document that operations change. It shares with the object what they do not change.
 type document6902 struct {
-	root   any
+	root any
+	// own are the maps and lists that have been copied, which operations change in place.
+	own    map[unsafe.Pointer]bool
 	copied int
 	secret bool // errors do not have its values
 }
 
 // applyOperations returns the result of a JSON 6902 patch for an object.
 func applyOperations(object map[string]any, operations []operation) (map[string]any, error) {
-	d := &document6902{}
-	var err error
-	if d.root, err = d.clone(object); err != nil {
-		return nil, &plan.PatchError{Text: fmt.Sprintf("the object has more than %d MiB", maxCopied>>20)}
-	}
-	d.copied = 0
-	d.secret = object["kind"] == "Secret"
+	d := &document6902{root: object, own: map[unsafe.Pointer]bool{}, secret: object["kind"] == "Secret"}
 	for i, op := range operations {
 		if err := d.apply(op); err != nil {
 			return nil, &plan.PatchError{Text: fmt.Sprintf("operation %d (%s %s): %s", i+1, op.op, format(op.path), err)}
@@ -281,9 +278,61 @@ func index(part string, n int) (int, error) {
 	return i, nil
 }
 
+// owned returns the map or list at a path, which may be changed in place: it and those above it have been
+// copied.
+func (d *document6902) owned(at []string) (any, error) {
+	d.root = d.copyOf(d.root)
+	v := d.root
+	for i, part := range at {
+		child, err := member(v, part)
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", format(at[:i+1]), err)
+		}
+		child = d.copyOf(child)
+		if err := put(v, part, child); err != nil {
+			return nil, err
+		}
+		v = child
+	}
+	return v, nil
+}
+
+// copyOf returns a copy of a map or list that has none of its own yet, and otherwise v.
+func (d *document6902) copyOf(v any) any {
+	switch c := v.(type) {
+	case map[string]any:
+		if !d.own[reflect.ValueOf(c).UnsafePointer()] {
+			v = maps.Clone(c)
+		}
+	case []any:
+		if !d.own[reflect.ValueOf(c).UnsafePointer()] {
+			v = slices.Clone(c)
+		}
+	default:
+		return v
+	}
+	d.own[reflect.ValueOf(v).UnsafePointer()] = true
+	return v
+}
+
+// put sets an existing member of a map or item of a list.
+func put(parent any, part string, value any) error {
+	switch parent := parent.(type) {
+	case map[string]any:
+		parent[part] = value
+	case []any:
+		i, err := index(part, len(parent))
+		if err != nil {
+			return err
+		}
+		parent[i] = value
+	}
+	return nil
+}
+
 // edit calls change with the map or list that has the last part of a path, and sets it to the result.
 func (d *document6902) edit(at []string, change func(parent any, part string) (any, error)) error {
-	parent, err := d.get(at[:len(at)-1])
+	parent, err := d.owned(at[:len(at)-1])
 	if err != nil {
 		return err
 	}
@@ -292,6 +341,7 @@ func (d *document6902) edit(at []string, change func(parent any, part string) (a
 		return err
 	}
 	if list, ok := changed.([]any); ok { // a map has been changed in place
+		d.own[reflect.ValueOf(list).UnsafePointer()] = true
 		return d.set(at[:len(at)-1], list)
 	}
 	return nil
@@ -299,21 +349,11 @@ func (d *document6902) edit(at []string, change func(parent any, part string) (a
 
 // set replaces an existing value.
 func (d *document6902) set(at []string, value any) error {
-	parent, err := d.get(at[:len(at)-1])
+	parent, err := d.owned(at[:len(at)-1])
 	if err != nil {
 		return err
 	}
-	switch parent := parent.(type) {
-	case map[string]any:
-		parent[at[len(at)-1]] = value
-	case []any:
-		i, err := index(at[len(at)-1], len(parent))
-		if err != nil {
-			return err
-		}
-		parent[i] = value
-	}
-	return nil
+	return put(parent, at[len(at)-1], value)
 }
 
 func (d *document6902) add(at []string, value any) error {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -55,15 +55,25 @@ type parser struct {
 	out  []*Patch
 }
 
+// maxPatches is the number of patches that a file may have: the time of each grows with what the others have
+// added to the same object.
+const maxPatches = 5000
+
 func (f File) parse(open func(path string) (string, error)) ([]*Patch, error) {
+	if strings.HasPrefix(f.Text, "\xfe\xff") || strings.HasPrefix(f.Text, "\xff\xfe") {
+		return nil, &SyntaxError{File: f.Name, Text: "the text is UTF-16: save it as UTF-8"}
+	}
 	p := &parser{file: f.Name, lines: strings.Split(f.Text, "\n"), open: open}
 	for _, doc := range documents(f.Text) {
 		if err := p.document(doc); err != nil {
 			return nil, err
 		}
 	}
-	if len(p.out) == 0 {
+	switch n := len(p.out); {
+	case n == 0:
 		return nil, &SyntaxError{File: f.Name, Text: "has no patches"}
+	case n > maxPatches:
+		return nil, &SyntaxError{File: f.Name, Text: fmt.Sprintf("has %d patches, and may have %d", n, maxPatches)}
 	}
 	return p.out, nil
 }
@@ -238,7 +248,7 @@ func (p *parser) entry(e entry, node *yaml.Node, item any, field string) error {
 }
 
 // blockScalar matches the line of a key whose value is a block scalar.
-var blockScalar = regexp.MustCompile(`[|>][-+0-9]*\s*(#.*)?$`)
+var blockScalar = lazy.Regexp(`[|>][-+0-9]*\s*(#.*)?$`)
 
 // inline reads the patches in a string of the file.
 func (p *parser) inline(e entry, node *yaml.Node, text string) error {
@@ -246,7 +256,7 @@ func (p *parser) inline(e entry, node *yaml.Node, text string) error {
 	if node != nil && node.Line > 0 {
 		first = node.Line
 	}
-	if first <= len(p.lines) && blockScalar.MatchString(p.lines[first-1]) { // it begins below its key
+	if first <= len(p.lines) && blockScalar().MatchString(p.lines[first-1]) { // it begins below its key
 		first++
 	}
 	docs := documents(text)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
 )
@@ -103,6 +104,13 @@ func newCriterion(field, text string) (criterion, error) {
 	c := criterion{field: field, text: text}
 	for _, f := range patterns {
 		if f.field == field {
+			if regexp.QuoteMeta(text) == text {
+				c.matches = func(o *manifest.Object, namespace string) bool { return f.of(o, namespace) == text }
+				return c, nil
+			}
+			if _, err := regexp.Compile(text); err != nil { // which names the text as it is written
+				return c, err
+			}
 			re, err := regexp.Compile("^(?:" + text + ")$")
 			c.matches = func(o *manifest.Object, namespace string) bool { return re.MatchString(f.of(o, namespace)) }
 			return c, err
@@ -150,7 +158,7 @@ func (t target) String() string {
 	}
 	var parts []string
 	for _, c := range t.criteria {
-		parts = append(parts, c.field+" "+c.text)
+		parts = append(parts, c.field+" "+truncate.Runes(c.text, 60, "…"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -5,11 +5,12 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"weak"
 
 	"github.com/arnodel/golua/lib/base"
 	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/internal/lazy"
 )
 
 // identities number the tables, functions and other values that scripts convert to text, in
@@ -72,14 +73,14 @@ func (e *engine) toText(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 }
 
 // notJoined matches golua's error of table.concat, which contains the item.
-var notJoined = regexp.MustCompile(`(?s)invalid value \(.*\) at index (-?\d+) in table for 'concat'$`)
+var notJoined = lazy.Regexp(`(?s)invalid value \(.*\) at index (-?\d+) in table for 'concat'$`)
 
 // concat is golua's table.concat with Lua's error for an item that it cannot join.
 func concat(t *rt.Thread, c *rt.GoCont, golua rt.Callable, args []rt.Value) (rt.Cont, error) {
 	res := rt.NewTerminationWith(c, 1, false)
 	if err := rt.Call(t, rt.FunctionValue(golua), args, res); err != nil {
 		if s, ok := rt.ErrorValue(err).TryString(); ok {
-			if m := notJoined.FindStringSubmatch(s); m != nil {
+			if m := notJoined().FindStringSubmatch(s); m != nil {
 				return nil, errors.New("invalid value (at index " + m[1] + ") in table for 'concat'")
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan/patch"
 	"github.com/moonhelm/moonhelm/plugin/postrender"
 )
 
@@ -99,11 +100,42 @@ func (o *operation) changesObjects() bool {
 	return o != nil && len(o.scripts.Handlers("post-render"))+len(o.scripts.Handlers(o.applying())) > 0
 }
 
-// finish runs the events after the rendering, and the post-renderer c unless it is nil. It returns the
-// files with the objects that are left.
-func (o *operation) finish(ctx context.Context, pre *event.PreRender, files []engine.File, c *command) (
+// changes are what changes rendered objects beside scripts.
+type changes struct {
+	patches   []*patch.Patch // of the charts' patches/
+	namespace string
+	command   *command // the post-renderer, or nil
+}
+
+// patchError is returned for a patch that does not fit.
+type patchError struct{ err error }
+
+func (e *patchError) Error() string { return e.err.Error() }
+func (e *patchError) Unwrap() error { return e.err }
+
+// patch applies the patches. An error is a *patchError.
+func (c changes) patch(objects []*manifest.Object) ([]*manifest.Object, error) {
+	if len(c.patches) == 0 {
+		return objects, nil
+	}
+	w := patch.New(objects, c.namespace)
+	for _, p := range c.patches {
+		if _, err := w.Apply(p); err != nil {
+			return nil, &patchError{err}
+		}
+	}
+	patched, err := w.Objects()
+	if err != nil {
+		return nil, &patchError{err}
+	}
+	return patched, nil
+}
+
+// finish runs the events after the rendering, and what else changes the objects, in the order of an
+// install. It returns the files with the objects that are left.
+func (o *operation) finish(ctx context.Context, pre *event.PreRender, files []engine.File, c changes) (
 	[]engine.File, error) {
-	if c == nil && !o.changesObjects() && len(pre.Objects) == 0 {
+	if c.command == nil && len(c.patches) == 0 && !o.changesObjects() && len(pre.Objects) == 0 {
 		return files, nil
 	}
 	objects, err := parseObjects(files)
@@ -116,8 +148,11 @@ func (o *operation) finish(ctx context.Context, pre *event.PreRender, files []en
 			return nil, err
 		}
 	}
-	if c != nil {
-		if objects, err = c.postRender(ctx, objects); err != nil {
+	if objects, err = c.patch(objects); err != nil {
+		return nil, err
+	}
+	if c.command != nil {
+		if objects, err = c.command.postRender(ctx, objects); err != nil {
 			return nil, err
 		}
 	}

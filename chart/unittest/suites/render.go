@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/yaml"
+	"github.com/moonhelm/moonhelm/plan/patch"
 	"github.com/moonhelm/moonhelm/script"
 )
 
@@ -112,8 +113,14 @@ func (r *renderer) run(ctx context.Context, t *test, op *operation, res *values.
 			return nil
 		}
 	}
+	patches, err := patch.OfCharts(pre.Chart)
+	if err != nil {
+		out.failed = &failure{err: err}
+		return nil
+	}
 	selected := r.selected
-	if op.changesObjects() { // its scripts see all objects
+	all := op.changesObjects() || len(patches) > 0
+	if all { // scripts and patches are for all objects
 		selected = selection{}
 	}
 	prepare(pre.Chart, "", selected, out)
@@ -122,12 +129,17 @@ func (r *renderer) run(ctx context.Context, t *test, op *operation, res *values.
 	if err != nil {
 		return err
 	}
-	files, err := op.finish(ctx, pre, rendered.Files, r.postRenderer(t))
+	files, err := op.finish(ctx, pre, rendered.Files, changes{patches, r.release(t).Namespace, r.postRenderer(t)})
+	var unfit *patchError
+	if errors.As(err, &unfit) {
+		out.failed = &failure{err: unfit.err}
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	files = slices.DeleteFunc(slices.Concat(files, rendered.Notes), func(f engine.File) bool {
-		return op != nil && !r.selected.has(strings.TrimPrefix(f.Name, out.root+"/"))
+		return (op != nil || all) && !r.selected.has(strings.TrimPrefix(f.Name, out.root+"/"))
 	})
 	return r.parse(pre.Chart, files, out)
 }

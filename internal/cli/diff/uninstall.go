@@ -66,8 +66,8 @@ func (f *uninstallFlags) run(ctx context.Context, factory *cmdutil.Factory, name
 	}
 	change, err := action.Uninstall{Config: config}.Change(ctx, action.UninstallRequest{
 		Name: name, KeepHistory: f.removal.KeepHistory, Description: f.removal.Description,
-		Cascade: apply.Cascade(f.removal.Cascade), Wait: f.Wait(), Timeout: f.Timeout, GiveUpAfter: f.GiveUp.After,
-		NoHooks: f.removal.NoHooks, TakeOwnership: f.removal.TakeOwnership,
+		Cascade: apply.Cascade(f.removal.Cascade), Wait: f.Wait(), Timeout: f.Timeout, Timeouts: f.Timeouts,
+		GiveUpAfter: f.GiveUp.After, NoHooks: f.removal.NoHooks, TakeOwnership: f.removal.TakeOwnership,
 	})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/kube/wait"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Options are the flags of `helm rollout`.
@@ -78,7 +79,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	config := &action.Config{Cluster: action.NewCluster(cluster, apply.Options{}), Releases: records, Progress: f.Report(),
-		Now: f.Now}
+		Now: f.Now, Locker: lock.New(cluster, records, f.Namespace(), lock.Options{})}
 	watch := o.Watch()
 	if watch == nil {
 		watch = &wait.Watch{}

@@ -91,8 +91,8 @@ func uninstallOne(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall
 	}
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, GiveUpAfter: o.GiveUp.After,
-		NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership, Watch: o.WatchFlags.Watch(),
+		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, Timeouts: o.Timeouts,
+		GiveUpAfter: o.GiveUp.After, NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership, Watch: o.WatchFlags.Watch(),
 	}
 	do := verb.Run
 	if o.DryRun != cmdutil.DryRunNone {
