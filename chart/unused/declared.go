@@ -252,9 +252,9 @@ func (s scripts) add(text []byte, aliases map[string][]string) {
 }
 
 var (
-	scriptChain = regexp.MustCompile(`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+`)
+	scriptChain = lazy.Regexp(`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+`)
 	// scriptLocal matches a variable that is given what a chain of fields names.
-	scriptLocal = regexp.MustCompile(`\blocal\s+([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`)
+	scriptLocal = lazy.Regexp(`\blocal\s+([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`)
 )
 
 // name adds the paths of values that a script writes out as ctx.values.image.tag, also through variables, to n, which
@@ -271,12 +271,12 @@ func (s scripts) name(text []byte, file string, n *engine.Usage) {
 		}
 		return nil
 	}
-	for _, m := range scriptLocal.FindAllSubmatch(text, -1) {
+	for _, m := range scriptLocal().FindAllSubmatch(text, -1) {
 		if at := find(string(m[2])); at != nil {
 			roots[string(m[1])] = at
 		}
 	}
-	for _, at := range scriptChain.FindAllIndex(text, -1) {
+	for _, at := range scriptChain().FindAllIndex(text, -1) {
 		if u := find(string(text[at[0]:at[1]])); u != nil && u.Line == 0 {
 			u.File, u.Line = file, 1+bytes.Count(text[:at[0]], []byte("\n"))
 		}
