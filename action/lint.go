@@ -5,6 +5,7 @@ package action
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -13,7 +14,6 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/lint"
-	"github.com/moonhelm/moonhelm/chart/unused"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
@@ -246,16 +246,34 @@ func (w *linter) checkChart(ctx context.Context) error {
 		w.checkSchema(pre)
 		w.findings = append(w.findings, lint.Types(pre.Chart, w.req.Values, pre.Values)...)
 	}
-	check := valueCheck{w.req.ValueCheck, w.req.Chart, w.req.Values}
-	var unread *unused.Error
-	if err := check.run(ctx, pre, w.report); errors.As(err, &unread) {
-		for _, k := range unread.Keys {
-			w.add(lint.Error, "", 0, k.String())
-		}
-	} else if err != nil {
+	if err := w.checkUnread(ctx, pre); err != nil {
 		return err
 	}
 	return w.render(ctx, pre)
+}
+
+// maxUnread limits the findings about values that nothing reads.
+const maxUnread = 100
+
+// checkUnread adds the keys of the user's values that nothing reads. It takes the time that it needs: the exit
+// code must not depend on the machine.
+func (w *linter) checkUnread(ctx context.Context, pre *event.PreRender) error {
+	severity := lint.Warning
+	if w.req.StrictValues {
+		severity = lint.Error
+	}
+	keys, err := valueCheck{w.req.ValueCheck, w.req.Chart, w.req.Values}.keys(ctx, pre, true)
+	if errors.Is(err, engine.ErrUsageLimit) {
+		w.add(lint.Info, "", 0, unchecked(err))
+		return nil
+	}
+	for _, k := range keys[:min(len(keys), maxUnread)] {
+		w.add(severity, "", 0, k.String())
+	}
+	if more := len(keys) - maxUnread; more > 0 {
+		w.add(severity, "", 0, fmt.Sprintf("%d more keys of the given values are never read", more))
+	}
+	return err
 }
 
 // checkScripts checks scripts without running them, and reports whether there are no errors.

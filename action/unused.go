@@ -62,21 +62,42 @@ type valueCheck struct {
 // run reports the keys that nothing reads. It ignores errors of the charts, which rendering
 // reports.
 func (v valueCheck) run(ctx context.Context, pre *event.PreRender, report progress.Func) error {
-	if v.IgnoreUnused || len(v.user) == 0 {
-		return nil
-	}
-	keys, err := v.find(ctx, v.chart, v.user, unused.Options{Thorough: v.StrictValues, Functions: pre.Functions})
+	keys, err := v.keys(ctx, pre, v.StrictValues)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, engine.ErrUsageLimit) && v.StrictValues:
-		report.Send(progress.Event{Kind: progress.Warning,
-			Text: "the given values are not checked for keys that nothing reads: " + err.Error()})
-	case err != nil || len(keys) == 0:
+	case errors.Is(err, engine.ErrUsageLimit):
+		if v.StrictValues {
+			report.Send(progress.Event{Kind: progress.Warning, Text: unchecked(err)})
+		}
+	case err != nil:
+		return err
+	case len(keys) == 0:
 	case v.StrictValues:
 		return &unused.Error{Keys: keys}
 	default:
 		report.Send(progress.Event{Kind: progress.Warning, Text: unused.Summary(keys)})
 	}
 	return nil
+}
+
+// keys returns the keys that nothing reads, unless they are not to be checked. An error is that of ctx or
+// [engine.ErrUsageLimit].
+func (v valueCheck) keys(ctx context.Context, pre *event.PreRender, thorough bool) ([]unused.Key, error) {
+	if v.IgnoreUnused || len(v.user) == 0 {
+		return nil, nil
+	}
+	keys, err := v.find(ctx, v.chart, v.user, unused.Options{Thorough: thorough, Functions: pre.Functions})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, engine.ErrUsageLimit):
+		return nil, err
+	case err != nil:
+		return nil, nil
+	}
+	return keys, nil
+}
+
+// unchecked returns the warning for values that could not be checked because of err.
+func unchecked(err error) string {
+	return "the given values are not checked for keys that nothing reads: " + err.Error()
 }

@@ -58,7 +58,7 @@ func (t *Tests) Load(ctx context.Context) ([]TestCase, error) {
 		"test": map[string]any{"chart": int64(tree.top().index), "file": t.File, "text": t.Text},
 	})
 	if err != nil {
-		return nil, err
+		return nil, t.placed(err)
 	}
 	list, err := mapsOf(done.Body, "tests")
 	if err != nil {
@@ -77,6 +77,17 @@ func (t *Tests) Load(ctx context.Context) ([]TestCase, error) {
 func (t *Tests) Do(ctx context.Context, index int) error {
 	r := &request{session: t.session, chart: t.session.tree.top().index, where: t.File}
 	_, err := r.run(ctx, wire.Message{Kind: wire.Test, Body: map[string]any{"index": int64(index)}})
+	if bad := (*Error)(nil); errors.As(err, &bad) && bad.Event == "" {
+		bad.Event = "test" // the scripts are loaded
+	}
+	return err
+}
+
+// placed returns an error of loading, with the file as its place where a limit was reached: that has no place.
+func (t *Tests) placed(err error) error {
+	if bad := (*Error)(nil); errors.As(err, &bad) && bad.Limit != "" && bad.Line == 0 {
+		bad.File = t.File
+	}
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/yaml"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // Violation returns the finding for a value that violates a schema. text is the root chart's
@@ -22,7 +22,7 @@ func Violation(text []byte, root, owner, at, problem string) Finding {
 		steps = append([]string{owner}, steps...)
 		problem = fmt.Sprintf("values of subchart %s: %s", owner, problem)
 	}
-	return Finding{Severity: Error, Path: chart.FileValues, Line: yaml.Line(yaml.Root(text), steps...), Message: problem}
+	return Finding{Severity: Error, Path: chart.FileValues, Line: values.Lines(text)(steps...), Message: problem}
 }
 
 // stepsOf splits a path into keys and indexes.

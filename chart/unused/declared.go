@@ -3,6 +3,7 @@
 package unused
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -199,6 +200,8 @@ type scripts struct {
 	words map[string]bool
 	// whole are the words that scripts may use without naming a key below them.
 	whole map[string]bool
+	// named are the paths that scripts write out, with their places, to suggest them.
+	named *engine.Usage
 }
 
 var (
@@ -213,12 +216,17 @@ var (
 // may read a key whose name is in it, and all keys of a table that it uses without naming one, also
 // through a variable.
 func scriptsOf(c *chart.Chart) scripts {
-	s := scripts{words: map[string]bool{}, whole: map[string]bool{}}
+	s := scripts{words: map[string]bool{}, whole: map[string]bool{}, named: &engine.Usage{}}
 	aliases := map[string][]string{}
 	c.Walk(func(c *chart.Chart) {
+		var below []string // the names from the root chart down
+		for up := c; !up.IsRoot(); up = up.Parent() {
+			below = append([]string{up.Name()}, below...)
+		}
 		for _, f := range c.Files {
 			if strings.HasPrefix(f.Name, chart.DirScripts+"/") {
 				s.add(f.Data, aliases)
+				s.name(f.Data, c.FullPath()+"/"+f.Name, child(s.named, below...))
 			}
 		}
 	})
@@ -239,6 +247,38 @@ func (s scripts) add(text []byte, aliases map[string][]string) {
 		s.words[word] = true
 		if !named[at[0]] && !scriptField().Match(text[at[1]:]) {
 			s.whole[word] = true
+		}
+	}
+}
+
+var (
+	scriptChain = lazy.Regexp(`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+`)
+	// scriptLocal matches a variable that is given what a chain of fields names.
+	scriptLocal = lazy.Regexp(`\blocal\s+([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`)
+)
+
+// name adds the paths of values that a script writes out as ctx.values.image.tag, also through variables, to n, which
+// has the values of the script's chart.
+func (s scripts) name(text []byte, file string, n *engine.Usage) {
+	roots := map[string]*engine.Usage{} // what variables stand for
+	find := func(chain string) *engine.Usage {
+		steps := strings.Split(chain, ".")
+		if i := slices.Index(steps, "values"); i > 0 {
+			return child(n, steps[i+1:]...)
+		}
+		if root := roots[steps[0]]; root != nil {
+			return child(root, steps[1:]...)
+		}
+		return nil
+	}
+	for _, m := range scriptLocal().FindAllSubmatch(text, -1) {
+		if at := find(string(m[2])); at != nil {
+			roots[string(m[1])] = at
+		}
+	}
+	for _, at := range scriptChain().FindAllIndex(text, -1) {
+		if u := find(string(text[at[0]:at[1]])); u != nil && u.Line == 0 {
+			u.File, u.Line = file, 1+bytes.Count(text[:at[0]], []byte("\n"))
 		}
 	}
 }

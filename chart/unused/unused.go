@@ -35,8 +35,8 @@ type Key struct {
 	Origin values.Origin `json:"origin,omitzero"`
 	// Suggestion is the path that was probably meant, or nil.
 	Suggestion []string `json:"suggestion,omitempty"`
-	// File and Line are the place of a template that reads Suggestion. File is a path from the
-	// root chart's directory, and "" if no template names the suggestion.
+	// File and Line are the place of a template, or else of a script, that reads Suggestion. File is a path from
+	// the root chart's directory, and "" if neither names the suggestion.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// Default reports whether the charts have a default for the key.
@@ -285,6 +285,9 @@ const maxSuggested = 500
 func (s *search) add(k Key, nodes []*engine.Usage, defaults spot, vals map[string]any) {
 	parent, key := k.Path[:len(k.Path)-1], k.Path[len(k.Path)-1]
 	if !k.Default && len(s.found) < maxSuggested {
+		if n := at(s.scripts.named, parent); n != nil {
+			nodes = append(nodes[:len(nodes):len(nodes)], n)
+		}
 		if name := sibling(key, nodes, defaults, vals); name != "" {
 			k.Suggestion = append(slices.Clone(parent), name)
 		} else {
@@ -292,8 +295,10 @@ func (s *search) add(k Key, nodes []*engine.Usage, defaults spot, vals map[strin
 		}
 	}
 	if k.Suggestion != nil {
-		if n := s.at(k.Suggestion); n != nil && n.Line > 0 {
-			k.File, k.Line = strings.TrimPrefix(n.File, s.name+"/"), n.Line
+		for _, root := range []*engine.Usage{s.scripts.named, s.root} { // a template's place wins
+			if n := at(root, k.Suggestion); n != nil && n.Line > 0 {
+				k.File, k.Line = strings.TrimPrefix(n.File, s.name+"/"), n.Line
+			}
 		}
 	}
 	s.found = append(s.found, k)
@@ -318,9 +323,8 @@ func sibling(key string, nodes []*engine.Usage, defaults spot, vals map[string]a
 	return ""
 }
 
-// at returns what is read at a path, or nil.
-func (s *search) at(path []string) *engine.Usage {
-	n := s.root
+// at returns what is read at a path below n, or nil.
+func at(n *engine.Usage, path []string) *engine.Usage {
 	for _, key := range path {
 		if n = n.Keys[key]; n == nil {
 			return nil
@@ -350,7 +354,7 @@ func (s *search) elsewhere(key string, parent []string) []string {
 		}
 		return i
 	}
-	queue := []entry{{s.root, nil}}
+	queue := []entry{{s.root, nil}, {s.scripts.named, nil}}
 	for i := 0; i < len(queue) && i < maxVisited; i++ {
 		e := queue[i]
 		for _, k := range slices.Sorted(maps.Keys(e.n.Keys)) {

@@ -139,6 +139,28 @@ func TestFindWithScripts(t *testing.T) {
 	}
 }
 
+// TestSuggestionsOfScripts suggests keys that only a script reads.
+func TestSuggestionsOfScripts(t *testing.T) {
+	script := "local v = ctx.values\nlocal img = v.image\nif v.replicas then f(img.tag) end\nf(ctx.values.db.port)\n"
+	for _, c := range []struct{ user, want string }{
+		{"replcas: 1", "replcas: never read; did you mean replicas, read at ext/lua/chart.lua:3?"},
+		{"image: {tagg: 1}", "image.tagg: never read; did you mean image.tag, read at ext/lua/chart.lua:3?"},
+		{"sub: {prot: 1}", "sub.prot: never read; did you mean sub.port, read at charts/sub/ext/lua/chart.lua:1?"},
+		{"other: {zone: 1}", "other: never read"},
+		{"deep: {tag: 1}", "deep: never read"},
+	} {
+		sub := &chart.Chart{Metadata: &chart.Metadata{Name: "sub"}, Files: []*chart.File{
+			{Name: chart.FileScript, Data: []byte("f(ctx.values.port)")}}}
+		ch := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Files: []*chart.File{
+			{Name: chart.FileScript, Data: []byte(script)}}}
+		ch.SetDependencies(sub)
+		keys, err := unused.Find(context.Background(), ch, parse(t, c.user), unused.Options{})
+		if err != nil || len(keys) != 1 || keys[0].String() != c.want {
+			t.Errorf("for %s got %v, %v, want %q", c.user, keys, err, c.want)
+		}
+	}
+}
+
 func TestSummary(t *testing.T) {
 	keys := make([]unused.Key, 12)
 	for i := range keys {

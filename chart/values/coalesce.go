@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -24,7 +25,9 @@ type coalescer struct {
 }
 
 func (co *coalescer) warn(format string, args ...any) {
-	co.warnings = append(co.warnings, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(co.warnings, text) {
+		co.warnings = append(co.warnings, text)
+	}
 }
 
 // scope returns the values of chart c if over are the values that the user and the chart's

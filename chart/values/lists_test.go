@@ -461,3 +461,39 @@ func checkOrder(t *testing.T, l *Lists, seed int64, a, b map[string]any) {
 		t.Fatalf("seed %d: got the order %q, want %q", seed, got, want)
 	}
 }
+
+// TestSetItemsWithoutKeys refuses an item that is added by its index and gets no keys from any flag.
+func TestSetItemsWithoutKeys(t *testing.T) {
+	const want = "an item of the list ports has no name, by which its items merge: write ports[name=...] in place of its index"
+	l := ListsOf(listChart(t, "ports: [{name: a}]\n", ""))
+	read := func(name string) ([]byte, error) {
+		if name == "keyless" {
+			return []byte("ports: [{port: 1}]\n"), nil
+		}
+		return []byte("ports: [{name: b}]\n"), nil
+	}
+	for _, tt := range []struct {
+		name string
+		o    Options
+		want string // of the error
+	}{
+		{"none", Options{Set: []string{"ports[0].port=1"}}, want + ` (in "ports[0].port=1")`},
+		{"a scalar", Options{Set: []string{"ports[0]=1"}}, want},
+		{"in JSON", Options{JSON: []string{`ports[0]={"port":1}`}}, want},
+		{"behind those of a file", Options{Files: []string{"f"}, Set: []string{"ports[1].port=1"}}, want},
+		{"of a file", Options{Files: []string{"f"}, Set: []string{"ports[0].port=1"}}, ""},
+		{"of a file without keys", Options{Files: []string{"keyless"}, Set: []string{"ports[0].port=2"}}, ""},
+		{"in a later flag", Options{Set: []string{"ports[0].port=1", "ports[0].name=c"}}, ""},
+		{"in the same flag", Options{Set: []string{"ports[0].port=1,ports[0].name=c"}}, ""},
+		{"by its keys", Options{Set: []string{"ports[name=a].port=1"}}, ""},
+		{"deleted", Options{Set: []string{"ports[name=a]=null"}}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.Lists = l
+			_, err := tt.o.Build(read)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -18,7 +18,7 @@ func (o Options) Locator(read func(path string) ([]byte, error)) func(path ...st
 	l := locator{children: map[*yaml.Node]map[string][2]*yaml.Node{}}
 	for _, name := range o.Files {
 		if data, err := read(name); err == nil {
-			l.files = append(l.files, locatedFile{name, yaml.Root(data)})
+			l.files = append(l.files, locatedFile{name, root(data, yaml.Root)})
 		}
 	}
 	for _, kind := range o.expressions() {

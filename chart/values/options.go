@@ -52,6 +52,10 @@ func (o Options) build(read func(path string) ([]byte, error), out map[string]an
 		}
 		mergeInto(out, layer, o.Lists)
 	}
+	var check *keylessCheck
+	if !trace { // values are made without origins first
+		check = newKeylessCheck(out, o.Lists)
+	}
 	for _, kind := range o.expressions() {
 		for _, expr := range kind.exprs {
 			apply := o.Lists.Apply
@@ -61,9 +65,10 @@ func (o Options) build(read func(path string) ([]byte, error), out map[string]an
 			if err := apply(out, kind.mode, expr, read); err != nil {
 				return err
 			}
+			check.applied(out, kind.mode, expr)
 		}
 	}
-	return nil
+	return check.err(out)
 }
 
 // expressions are the expressions of a flag.

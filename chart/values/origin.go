@@ -324,7 +324,7 @@ func traceChart(c *chart.Chart) *chart.Chart {
 	out := c.Shallow()
 	file := source{name: c.FullPath() + "/" + chart.FileValues}
 	if f := c.File(chart.FileValues); f != nil {
-		file.root = yaml.RootLines(f.Data)
+		file.root = rootLines(f.Data)
 	}
 	out.Values = file.table(c.Values, file.root, 0, "", ListsOf(c))
 	below := make([]*chart.Chart, len(c.Dependencies()))
@@ -373,22 +373,9 @@ func (s source) table(vals map[string]any, n *yaml.Node, line int, path string, 
 	return out
 }
 
-// children returns the keys and values of a map. Of equal keys it has the last.
-func children(n *yaml.Node) map[string][2]*yaml.Node {
-	n = yaml.Target(n)
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	out := make(map[string][2]*yaml.Node, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		out[yaml.KeyName(n.Content[i])] = [2]*yaml.Node{n.Content[i], n.Content[i+1]}
-	}
-	return out
-}
-
 // traceFile returns vals, the values of a values file of the user, traced.
 func traceFile(name string, data []byte, vals map[string]any, l *Lists) map[string]any {
-	s := source{name: name, root: yaml.RootLines(data)}
+	s := source{name: name, root: rootLines(data)}
 	return s.table(vals, s.root, 0, "", l)
 }
 

@@ -265,10 +265,10 @@ func TestPath(t *testing.T) {
 		t.Errorf("got %v, %v", v, err)
 	}
 	for path, want := range map[string]string{
-		"a.x":   `values have no "a.x": there is no "a.x"`,
+		"a.x":   `values have no "a.x"`,
 		"x.y.z": `values have no "x.y.z": there is no "x"`,
 		"a.c.d": `values have no "a.c.d": "a.c" is a number`,
-		"":      `values have no "": there is no ""`,
+		"":      `values have no ""`,
 	} {
 		t.Run(path, func(t *testing.T) {
 			if _, err := Path(vals, path); err == nil || err.Error() != want {

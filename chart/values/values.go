@@ -90,6 +90,9 @@ func Path(vals map[string]any, path string) (any, error) {
 			return nil, fmt.Errorf("values have no %q: %q is %s", path, strings.Join(steps[:i], "."), kind(v))
 		}
 		if v, ok = table[step]; !ok {
+			if i == len(steps)-1 {
+				return nil, fmt.Errorf("values have no %q", path)
+			}
 			return nil, fmt.Errorf("values have no %q: there is no %q", path, strings.Join(steps[:i+1], "."))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,10 +85,25 @@ func BindHistoryMax(fs *pflag.FlagSet, f *Factory, most *int) {
 
 // BindTemplateHistory registers the flags for what templates see of the release's history.
 func BindTemplateHistory(fs *pflag.FlagSet, h *action.TemplateHistory) {
-	fs.IntVar(&h.ReleaseHistoryMax, "release-history-max", 0,
+	fs.Var((*countFlag)(&h.ReleaseHistoryMax), "release-history-max",
 		"number of earlier revisions, the newest first, that templates see in .Release.History")
 	fs.BoolVar(&h.IncludeHistoryValues, "include-history-values", false,
 		"include the user's values of these revisions; they may have secrets")
+}
+
+// countFlag is a flag with a number that is not negative.
+type countFlag int
+
+func (c *countFlag) String() string { return strconv.Itoa(int(*c)) }
+func (c *countFlag) Type() string   { return "int" }
+
+func (c *countFlag) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return errors.New("must be 0 or a higher whole number")
+	}
+	*c = countFlag(n)
+	return nil
 }
 
 // Prepare checks the flags.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
@@ -60,6 +61,12 @@ func dependencyOf(c *chart.Chart, name string) *chart.Chart {
 		}
 	}
 	return nil
+}
+
+// offered returns the first keys of the map at a path, sorted: as many as an answer has.
+func (p place) offered(keys []string) []string {
+	names := sortedKeys(p.keysAt(keys))
+	return names[:min(len(names), maxItems)]
 }
 
 // keysAt returns the keys of the map at a path, with the schemas of those that have one.
@@ -212,7 +219,7 @@ func (p place) keyLine(file string, keys []string) []Location {
 	if i := slices.Index(keys, each); i >= 0 {
 		keys = keys[:i]
 	}
-	line := yaml.Line(yaml.Root([]byte(of.data)), keys...)
+	line := values.Lines([]byte(of.data))(keys...)
 	if line == 0 || len(keys) == 0 {
 		return nil
 	}

@@ -162,7 +162,7 @@ func (p place) completeContext(c luaCursor, add func(name string, kind completio
 	switch {
 	case !ok:
 	case slices.Contains(c.path, "values"):
-		for key := range p.keysAt(values) {
+		for _, key := range p.offered(values) {
 			if isField(key) {
 				keys := append(slices.Clone(values), key)
 				add(key, kindProperty, typeOf(p.valueAt(keys)), p.describe(keys))

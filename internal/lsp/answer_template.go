@@ -47,7 +47,7 @@ func (p place) completeChain(c cursor) []CompletionItem {
 	}
 	var items []CompletionItem
 	if len(c.path) > 0 && c.path[0] == "Values" {
-		for key := range p.keysAt(c.path[1:]) {
+		for _, key := range p.offered(c.path[1:]) {
 			keys := append(slices.Clone(c.path[1:]), key)
 			v := p.valueAt(keys)
 			if !isField(key) {

@@ -86,7 +86,7 @@ func (p place) completeValues() []CompletionItem {
 	}
 	existing := p.keysBeside(here)
 	var items []CompletionItem
-	for key := range p.keysAt(here.parent) {
+	for _, key := range p.offered(here.parent) {
 		if existing[key] && key != here.key {
 			continue
 		}

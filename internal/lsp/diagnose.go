@@ -15,7 +15,6 @@ import (
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/unused"
 	"github.com/moonhelm/moonhelm/chart/values"
-	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // source is the name of diagnostics' source.
@@ -56,11 +55,11 @@ func (t *tree) unused(ctx context.Context, file string, vals map[string]any, o u
 	if err != nil {
 		return nil // an error of a template is a finding of lint
 	}
-	node := yaml.Root([]byte(t.texts[file].data))
+	lineOf := values.Lines([]byte(t.texts[file].data))
 	var out []finding
 	for _, k := range keys {
 		k.Origin = values.Origin{}
-		out = append(out, finding{file: file, line: yaml.Line(node, k.Path...), Diagnostic: Diagnostic{
+		out = append(out, finding{file: file, line: lineOf(k.Path...), Diagnostic: Diagnostic{
 			Severity: severity, Source: source, Message: k.String(), Tags: []int{tagUnnecessary},
 		}})
 	}
@@ -112,13 +111,13 @@ func (t *tree) checkValues(ctx context.Context, name string) []finding {
 	if !errors.As(schema.Validate(res.Chart, values.Rounded(res.Values)), &bad) {
 		return out
 	}
-	node := yaml.Root(text)
+	lineOf := values.Lines(text)
 	for _, v := range bad.Violations {
 		keys := violationPath(t.chart, v)
-		line := yaml.Line(node, keys...)
+		line := lineOf(keys...)
 		for len(keys) > 0 && line == 0 {
 			keys = keys[:len(keys)-1]
-			line = yaml.Line(node, keys...)
+			line = lineOf(keys...)
 		}
 		out = append(out, finding{file: name, line: line, Diagnostic: Diagnostic{
 			Severity: SeverityError, Source: source, Message: v.String(),

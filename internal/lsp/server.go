@@ -49,7 +49,9 @@ func (s Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer cancel()
 	c := &session{Server: s, ctx: ctx, open: map[string]*text{}, timers: map[string]*time.Timer{},
 		begun: map[string]int{}, shown: map[string]map[string]bool{}, trees: map[string]*tree{}}
+	c.mu.Lock() // messages are read at once, and a check that one of them begins uses c.conn
 	c.conn = jsonrpc2.NewConn(ctx, newMessages(streams{in, out}), jsonrpc2.HandlerWithError(c.handle))
+	c.mu.Unlock()
 	select {
 	case <-c.conn.DisconnectNotify():
 	case <-ctx.Done():
@@ -120,7 +122,7 @@ func (c *session) stop() {
 }
 
 // handle answers one message. Messages are handled one after the other, in their order.
-func (c *session) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (result any, err error) {
+func (c *session) handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			result, err = nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: fmt.Sprintf("%s: %v", req.Method, r)}
@@ -140,7 +142,7 @@ func (c *session) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Requ
 		c.mu.Unlock()
 		return nil, nil
 	case "exit":
-		go c.conn.Close() //nolint:errcheck // the session is over
+		go conn.Close() //nolint:errcheck // the session is over
 		return nil, nil
 	}
 	if c.ended() {

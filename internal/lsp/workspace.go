@@ -177,6 +177,10 @@ func at(v any, path []string) (any, bool) {
 	return v, true
 }
 
+// maxDerived is the size of the largest values.yaml of which a schema is derived, in bytes: an editor asks at every
+// key, and a file of 250 KB takes a second. Of a larger one only the schema that the chart has is known.
+const maxDerived = 256 << 10
+
 // schemaOf returns the schema of a chart, with what its values and their comments say.
 func (t *tree) schemaOf(c *chart.Chart) map[string]any {
 	if s, ok := t.schemas[c]; ok {
@@ -188,6 +192,9 @@ func (t *tree) schemaOf(c *chart.Chart) map[string]any {
 	}
 	existing, _ := schema.Of(c)
 	var out map[string]any
+	if len(text) > maxDerived {
+		text = nil
+	}
 	if derived, err := (schema.Options{Chart: c}).Derive(text, existing); err == nil {
 		if yaml.UnmarshalV3(derived, &out) != nil {
 			out = nil

@@ -75,18 +75,48 @@ var _ unittest.Suite = (*Suite)(nil)
 // New reads a file of tests, whose path on disk is dir/name, and loads it to learn the names of
 // its tests. An error is the result of the suite.
 func New(ctx context.Context, c *chart.Chart, dir, name string, o Options) *Suite {
-	s := &Suite{o: o, chart: c, dir: dir, name: name, file: filepath.Join(dir, filepath.FromSlash(name))}
-	if s.text, s.err = readFile(s.file); s.err != nil {
+	s := newSuite(c, dir, name, o)
+	if s.text, s.err = readFile(s.file); s.err == nil {
+		s.load(ctx)
+	}
+	return s
+}
+
+// NewText is New for a file whose text is not on disk: a template that was rendered.
+func NewText(ctx context.Context, c *chart.Chart, dir, name, text string, o Options) *Suite {
+	s := newSuite(c, dir, name, o)
+	s.text = text
+	if len(text) > maxFile {
+		s.err = &sizeError{s.file}
 		return s
 	}
+	s.load(ctx)
+	return s
+}
+
+func newSuite(c *chart.Chart, dir, name string, o Options) *Suite {
+	return &Suite{o: o, chart: c, dir: dir, name: name, file: filepath.Join(dir, filepath.FromSlash(name))}
+}
+
+// load learns the tests of the file.
+func (s *Suite) load(ctx context.Context) {
 	tests := s.tests(nil)
 	tests.Coverage, tests.Print = nil, nil // it will be run again
 	defer tests.Close()
 	if s.cases, s.err = tests.Load(ctx); s.err == nil && len(s.cases) == 0 {
 		s.err = &noTestsError{s.file}
 	}
-	return s
 }
+
+// sizeError is returned for a file of tests that is too large.
+type sizeError struct{ file string }
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("%s is larger than %d KiB", e.file, maxFile>>10)
+}
+
+// Hint says what to do about the size.
+func (e *sizeError) Hint() string { return "write the tests in several files" }
 
 // noTestsError is returned for a file without tests.
 type noTestsError struct{ file string }
@@ -111,7 +141,7 @@ func readFile(name string) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%s is not a regular file", name)
 	case info.Size() > maxFile:
-		return "", fmt.Errorf("%s is larger than %d KiB", name, maxFile>>10)
+		return "", &sizeError{name}
 	}
 	text, err := os.ReadFile(name)
 	return string(text), err

@@ -59,6 +59,9 @@ func (e *engine) nameOperand(text string, at place, line int) string {
 	}
 	c := e.charts[at.chart]
 	source := c.files[strings.TrimPrefix(at.file, c.directory)]
+	if source == "" && !strings.HasPrefix(at.file, c.directory) {
+		source = e.testText
+	}
 	if source == "" || !strings.HasPrefix(text, "attempt to ") && !strings.HasPrefix(text, "bad argument #1 to '") {
 		return text
 	}

@@ -48,6 +48,7 @@ type engine struct {
 	changed  bool             // handlers or functions, since they were last reported
 	cleanup  []func(end bool) // of modules
 	tests    []test
+	testText string   // of the file of the tests
 	testing  bool     // one of them runs
 	covered  *covered // nil if lines are not counted
 

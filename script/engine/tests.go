@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,6 +37,7 @@ func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
 	at := place{chart: c.index, file: file}
 	source := c.path + "/" + file
 	e.sources[source] = at
+	e.testText = text
 	for name, v := range map[string]rt.Value{
 		"test":   e.value("test", 2, false, e.addTest),
 		"run":    e.value("run", 2, false, e.runCommand),
@@ -270,7 +272,16 @@ func (e *engine) expectFor(c *chart) goFunc {
 				return gc.Next(), e.checkExpectation(c, t, name, x, got, gc)
 			})
 		}
-		return gc.PushingNext1(t.Runtime, e.tableOf(functions)), nil
+		table := e.tableOf(functions)
+		meta := rt.NewTable()
+		e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false, func(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+			if err := gc.CheckNArgs(2); err != nil {
+				return nil, err
+			}
+			return nil, unknownField("expect(...)", gc.Arg(1), slices.Collect(maps.Keys(functions)))
+		}))
+		table.AsTable().SetMetatable(meta)
+		return gc.PushingNext1(t.Runtime, table), nil
 	}
 }
 

@@ -5,6 +5,7 @@ package suites
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -80,7 +81,7 @@ func (s *selector) matches(d document) (bool, error) {
 func parseAssertion(n *yaml.Node) (*assertion, error) {
 	n = yaml.Target(n)
 	if n == nil || n.Kind != yaml.MappingNode {
-		return nil, errors.New("an assertion must be a map")
+		return nil, &assertionError{describeNode(n)}
 	}
 	var head struct {
 		Not      bool      `yaml:"not"`
@@ -89,6 +90,9 @@ func parseAssertion(n *yaml.Node) (*assertion, error) {
 		Selector *selector `yaml:"documentSelector"`
 	}
 	if err := n.Decode(&head); err != nil {
+		if wrong := checkType(n, reflect.TypeOf(head), "", 0); wrong != nil {
+			return nil, wrong
+		}
 		return nil, err
 	}
 	a := &assertion{line: n.Line, not: head.Not, template: head.Template, index: head.Index, selector: head.Selector}
@@ -121,6 +125,16 @@ func parseAssertion(n *yaml.Node) (*assertion, error) {
 		return nil, &unknownAssertionError{name: unknown}
 	}
 	return nil, errors.New("no assertion type defined")
+}
+
+// assertionError is returned for an assertion that is not a map.
+type assertionError struct{ got string }
+
+func (e *assertionError) Error() string { return "an assertion must be a map, got " + e.got }
+
+// Hint shows an assertion.
+func (e *assertionError) Hint() string {
+	return "write the assertion with its parameters: \"- equal: {path: spec.replicas, value: 3}\""
 }
 
 func isHeadField(name string) bool {
@@ -225,7 +239,7 @@ type params struct {
 func (p *params) find(name string) *yaml.Node {
 	if p.node == nil || p.node.Kind != yaml.MappingNode {
 		if p.node != nil && p.node.Tag != "!!null" && p.err == nil {
-			p.err = fmt.Errorf("%s: want a map of parameters", p.name)
+			p.err = fmt.Errorf("%s: want a map of parameters, got %s", p.name, describeNode(p.node))
 		}
 		return nil
 	}
@@ -237,7 +251,10 @@ func (p *params) find(name string) *yaml.Node {
 }
 
 // paramError is returned for a parameter of a wrong type.
-type paramError struct{ name, param, want, got string }
+type paramError struct {
+	name, param, want, got string
+	scalar                 bool
+}
 
 func (e *paramError) Error() string {
 	return fmt.Sprintf("%s: '%s' expected type '%s', got %s", e.name, e.param, e.want, e.got)
@@ -245,15 +262,16 @@ func (e *paramError) Error() string {
 
 // Hint says how to write texts that look like numbers.
 func (e *paramError) Hint() string {
-	if e.want == "string" {
+	if e.want == "string" && e.scalar {
 		return "put the value in quotes"
 	}
-	return ""
+	return "docs/unittest.md has the parameters of " + e.name
 }
 
 func (p *params) wrong(n *yaml.Node, name, want string) {
 	if p.err == nil {
-		p.err = &paramError{p.name, name, want, strings.TrimPrefix(n.ShortTag(), "!!") + " " + n.Value}
+		n = yaml.Target(n)
+		p.err = &paramError{p.name, name, want, describeNode(n), n.Kind == yaml.ScalarNode}
 	}
 }
 

@@ -190,6 +190,9 @@ func compile(text string) regex {
 		return regex{err: errors.New("expected field 'pattern' to be filled")}
 	}
 	re, err := regexp.Compile(text)
+	if err != nil {
+		err = fmt.Errorf("pattern %q: %w", text, err)
+	}
 	return regex{text: text, re: re, err: err}
 }
 

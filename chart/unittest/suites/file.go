@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -148,11 +149,11 @@ func parseDefinitions(file string, text []byte, strict bool) ([]*definition, err
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
-		if err == nil && len(out) == maxSuites {
-			err = fmt.Errorf("the file has more than %d suites", maxSuites)
-		}
 		if err != nil {
-			return nil, &Error{File: file, Err: err}
+			return nil, readError(file, err)
+		}
+		if len(out) == maxSuites {
+			return nil, &Error{File: file, Err: fmt.Errorf("the file has more than %d suites", maxSuites)}
 		}
 		if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
 			continue
@@ -165,10 +166,10 @@ func parseDefinitions(file string, text []byte, strict bool) ([]*definition, err
 	}
 }
 
-// missing returns an error with what, and with the field of doc that a suite does not have, if there is
+// missing returns an error with what, and with the field of n that a suite or test does not have, if there is
 // one: its name may have a mistake.
-func missing(what string, doc *yaml.Node) error {
-	if wrong := checkFields(doc); wrong != nil {
+func missing(what string, n *yaml.Node, t reflect.Type, where string) error {
+	if wrong := checkMap(yaml.Target(n), t, where); wrong != nil {
 		return fmt.Errorf("%s: %w", what, wrong)
 	}
 	return errors.New(what)
@@ -182,30 +183,46 @@ func parseDefinition(file string, doc *yaml.Node, strict bool) (*definition, err
 		}
 	}
 	if err := doc.Decode(d); err != nil {
-		return nil, &Error{File: file, Err: err}
+		if wrong := checkShape(doc); wrong != nil {
+			return nil, &Error{File: file, Line: wrong.line, Err: wrong}
+		}
+		return nil, readError(file, err)
 	}
+	root := doc.Content[0]
 	if _, err := d.Skip.minimum(); err != nil {
-		return nil, &Error{File: file, Err: err}
+		return nil, &Error{File: file, Line: yaml.Line(root, "skip", "minimumVersion"), Err: err}
 	}
 	if len(d.Tests) == 0 {
-		return nil, &Error{File: file, Line: doc.Content[0].Line, Err: missing("no tests found", doc)}
+		return nil, &Error{File: file, Line: root.Line,
+			Err: missing("no tests found", root, reflect.TypeFor[definition](), "a suite")}
 	}
-	nodes := yaml.Target(yaml.Value(doc.Content[0], "tests"))
+	nodes := yaml.Target(yaml.Value(yaml.Target(root), "tests"))
 	for i := range d.Tests {
-		t := &d.Tests[i]
+		var n *yaml.Node
 		if nodes != nil && i < len(nodes.Content) {
-			t.line = nodes.Content[i].Line
+			n = nodes.Content[i]
 		}
-		if len(t.Asserts) == 0 && t.Skip == (reason{}) && d.Skip == (skip{}) {
-			return nil, &Error{File: file, Line: t.line, Err: missing("no asserts found", doc)}
-		}
-		for j := range t.Asserts {
-			a, err := parseAssertion(&t.Asserts[j])
-			if err != nil {
-				return nil, &Error{File: file, Line: t.Asserts[j].Line, Err: err}
-			}
-			t.assertions = append(t.assertions, a)
+		if err := parseTest(file, d, &d.Tests[i], n); err != nil {
+			return nil, err
 		}
 	}
 	return d, nil
+}
+
+// parseTest parses the assertions of a test of d, whose node is n.
+func parseTest(file string, d *definition, t *test, n *yaml.Node) error {
+	if n != nil {
+		t.line = n.Line
+	}
+	if len(t.Asserts) == 0 && t.Skip == (reason{}) && d.Skip == (skip{}) {
+		return &Error{File: file, Line: t.line, Err: missing("no asserts found", n, reflect.TypeFor[test](), "a test")}
+	}
+	for j := range t.Asserts {
+		a, err := parseAssertion(&t.Asserts[j])
+		if err != nil {
+			return &Error{File: file, Line: t.Asserts[j].Line, Err: err}
+		}
+		t.assertions = append(t.assertions, a)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@
 package suites
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +15,14 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/unittest"
 	"github.com/moonhelm/moonhelm/chart/unittest/coverage"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/event"
 )
 
 var (
@@ -165,57 +168,106 @@ func (c *Chart) suite(file, prefix string, d *definition, id string, shared map[
 	}
 	snaps := shared[id]
 	if snaps == nil {
-		snaps = &snapshots{file: snapshotFile(file, id)}
+		snaps = &snapshots{file: snapshotFile(file, id), limit: c.limitBeside(file)}
 		shared[id] = snaps
 	}
 	snaps.pending++
 	return &suite{file: file, def: d, snaps: snaps,
-		render: &renderer{Chart: c, def: d, prefix: prefix, dir: filepath.Dir(file), selected: newSelection(d, prefix)}}
+		render: &renderer{Chart: c, def: d, prefix: prefix, file: file, selected: newSelection(d, prefix)}}
 }
 
-// FindRendered returns the suites that another chart renders: each document of its output is one. dir is
-// the path of that chart from the chart's directory. Snapshots are stored beside the templates.
-func (c *Chart) FindRendered(ctx context.Context, dir string) ([]unittest.Suite, error) {
-	at := filepath.Join(c.Path, filepath.FromSlash(dir))
-	tests, _, err := c.Loader.Load(at)
-	if err != nil {
-		return nil, err
+// defaultFileLimit is the default of loader.Limits.File.
+const defaultFileLimit = 5 << 20
+
+// limitBeside returns the size of the largest file that may stand beside a suite: that of the chart's files, or 0 if
+// .helmignore keeps the tests out of the chart.
+func (c *Chart) limitBeside(file string) int64 {
+	name, err := filepath.Rel(c.Path, file)
+	if err != nil || c.Root.File(filepath.ToSlash(name)) == nil {
+		return 0
 	}
+	return cmp.Or(c.Loader.Limits.File, defaultFileLimit)
+}
+
+// ScriptTest is a file of tests of scripts that another chart renders.
+type ScriptTest struct {
+	// Name is the path of its template from the directory of the chart that is tested, with slashes.
+	Name string
+	Text string
+}
+
+// FindRendered returns the tests that another chart renders: each document of its output is a suite, and
+// each file whose name ends in .lua has tests of scripts. dir is the path of that chart from the chart's
+// directory. Its scripts run before it is rendered, and those of the chart in each test. Snapshots are
+// stored beside the templates.
+func (c *Chart) FindRendered(ctx context.Context, dir string) (found []unittest.Suite, scripts []ScriptTest,
+	err error) {
+	tests, _, err := c.Loader.Load(filepath.Join(c.Path, filepath.FromSlash(dir)))
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := c.renderTests(ctx, tests)
+	if err != nil {
+		return nil, nil, fmt.Errorf("render the tests in %s: %w", dir, err)
+	}
+	for _, f := range files {
+		name := path.Join(filepath.ToSlash(dir), strings.TrimPrefix(f.Name, tests.Name()+"/"))
+		switch {
+		case strings.TrimSpace(f.Content) == "":
+		case path.Ext(name) == ".lua":
+			scripts = append(scripts, ScriptTest{Name: name, Text: f.Content})
+		default:
+			found = append(found, c.parseRendered(filepath.Join(c.Path, filepath.FromSlash(name)), f.Content)...)
+		}
+	}
+	return found, scripts, nil
+}
+
+// renderTests renders a chart of tests, as for an install.
+func (c *Chart) renderTests(ctx context.Context, tests *chart.Chart) ([]engine.File, error) {
 	res, err := values.Resolve(tests, nil)
+	if err == nil {
+		_, err = dependency.Libraries(res.Chart)
+	}
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := engine.Render(ctx, engine.Input{Chart: res.Chart, Values: res.Rounded(res.Values), Rounded: true,
-		Release: engine.Release{Name: "RELEASE-NAME", Namespace: "NAMESPACE", IsInstall: true}})
+	rel := engine.Release{Name: "RELEASE-NAME", Namespace: "NAMESPACE", IsInstall: true}
+	op := c.operationOf(tests, rel, engine.DefaultCapabilities(), nil)
+	defer op.close()
+	pre, err := op.begin(ctx, event.Payload{Chart: res.Chart, Values: res.Values})
 	if err != nil {
 		return nil, err
 	}
-	var out []unittest.Suite
-	for _, f := range rendered.Files {
-		if strings.TrimSpace(f.Content) == "" {
-			continue
-		}
-		file := filepath.Join(at, filepath.FromSlash(strings.TrimPrefix(f.Name, tests.Name()+"/")))
-		defs, err := parseDefinitions(file, []byte(f.Content), c.Strict)
-		if err != nil {
-			out = append(out, &suite{file: file, err: err})
-			continue
-		}
-		shared := map[string]*snapshots{}
-		for i, d := range defs {
-			id := d.SnapshotID
-			if id == "" {
-				id = fmt.Sprint(i)
-			}
-			if d.Suite == "" {
-				err := &Error{File: file, Err: errors.New("a suite that is rendered needs a name, the field suite")}
-				out = append(out, &suite{file: file, err: err})
-				continue
-			}
-			out = append(out, c.suite(file, "", d, id, shared))
-		}
+	rendered, err := engine.Render(ctx, engine.Input{Chart: pre.Chart, Values: res.Rounded(pre.Values), Rounded: true,
+		Release: rel, Functions: pre.Functions})
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	return rendered.Files, nil
+}
+
+// parseRendered returns the suites of a file that was rendered. Their names are those of their snapshots.
+func (c *Chart) parseRendered(file, text string) []unittest.Suite {
+	defs, err := parseDefinitions(file, []byte(text), c.Strict)
+	if err != nil {
+		return []unittest.Suite{&suite{file: file, err: err}}
+	}
+	out := make([]unittest.Suite, len(defs))
+	shared := map[string]*snapshots{}
+	for i, d := range defs {
+		id := d.SnapshotID
+		if id == "" {
+			id = fmt.Sprint(i)
+		}
+		if d.Suite == "" {
+			err := &Error{File: file, Err: errors.New("a suite that is rendered needs a name, the field suite")}
+			out[i] = &suite{file: file, err: err}
+			continue
+		}
+		out[i] = c.suite(file, "", d, id, shared)
+	}
+	return out
 }
 
 // Glob returns the regular files below dir that match one of the patterns, sorted and each once: *

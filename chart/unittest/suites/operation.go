@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -22,6 +23,9 @@ type ScriptRunner interface {
 	Close() error
 }
 
+// lookupFunc finds an object, or those of a kind, for kube.lookup.
+type lookupFunc = func(apiVersion, kind, namespace, name string) (map[string]any, error)
+
 // operation runs the scripts of a chart for a rendering: with the events of an install, or of an upgrade
 // if the release of the test is one. A nil *operation runs none.
 type operation struct {
@@ -32,14 +36,19 @@ type operation struct {
 
 // operation returns the operation for t, or nil if the chart has no scripts to run.
 func (r *renderer) operation(t *test, caps *engine.Capabilities) *operation {
-	if r.Scripts == nil || !r.Root.HasScripts() {
+	return r.operationOf(r.Root, r.release(t), caps, r.lookup(t))
+}
+
+// operationOf returns the operation for a rendering of root, or nil if that has no scripts to run.
+func (c *Chart) operationOf(root *chart.Chart, rel engine.Release, caps *engine.Capabilities,
+	lookup lookupFunc) *operation {
+	if c.Scripts == nil || !root.HasScripts() {
 		return nil
 	}
-	rel := r.release(t)
-	op := &operation{bus: &event.Bus{}, scripts: r.Scripts(), info: &event.Operation{
+	op := &operation{bus: &event.Bus{}, scripts: c.Scripts(), info: &event.Operation{
 		Command: "install", Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: rel.Service,
 		IsInstall: rel.IsInstall, IsUpgrade: rel.IsUpgrade, HelmVersion: caps.HelmVersion.Version,
-		KubeVersion: caps.KubeVersion.String(), APIVersions: caps.APIVersions, Lookup: r.lookup(t),
+		KubeVersion: caps.KubeVersion.String(), APIVersions: caps.APIVersions, Lookup: lookup,
 	}}
 	if rel.IsUpgrade {
 		op.info.Command = "upgrade"

@@ -5,6 +5,7 @@ package suites
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ type renderer struct {
 	def      *definition
 	selected selection
 	prefix   string // of the suite's chart; see newPattern
-	dir      string // of the suite's file
+	file     string // of the suite
 }
 
 // render renders the templates that the suite selects with the settings of t. An error is one that t
@@ -182,17 +183,17 @@ func (r *renderer) userValues(t *test) (map[string]any, error) {
 	lists := values.ListsOf(r.Root)
 	var all map[string]any
 	for _, file := range slices.Concat(r.def.Values, t.Values) {
-		vals, err := r.files.read(filepath.Join(r.dir, filepath.FromSlash(file)), file)
+		vals, err := r.files.read(filepath.Join(filepath.Dir(r.file), filepath.FromSlash(file)), file)
 		if err != nil {
-			return nil, err
+			return nil, &Error{File: r.file, Err: fmt.Errorf("values %s: %w", file, err)}
 		}
 		all = lists.Merge(all, r.scope(vals))
 	}
 	all = lists.Merge(all, r.Values)
 	for _, n := range []*yaml.Node{&r.def.Set, &t.Set} {
 		vals, err := setValues(n)
-		if err != nil {
-			return nil, err
+		if bad, ok := errors.AsType[*setError](err); ok {
+			return nil, &Error{File: r.file, Line: bad.line, Err: err}
 		}
 		all = lists.Merge(all, r.scope(vals))
 	}
@@ -298,7 +299,7 @@ func (r *renderer) capabilities(t *test) (*engine.Capabilities, error) {
 	if given {
 		v, err := engine.ParseKubeVersion("v" + major + "." + minor + ".0")
 		if err != nil {
-			return nil, err
+			return nil, &Error{File: r.file, Err: fmt.Errorf("capabilities: %w", err)}
 		}
 		caps.KubeVersion = v
 	}
@@ -317,8 +318,9 @@ func (r *renderer) apiVersions(t *test) (out []string, given bool, err error) {
 		}
 		given = true
 		var list []string
-		if err := n.Decode(&list); err != nil {
-			return nil, true, err
+		if n.Decode(&list) != nil {
+			err := fmt.Errorf("capabilities.apiVersions: want a list of strings, got %s", describeNode(yaml.Target(n)))
+			return nil, true, &Error{File: r.file, Line: n.Line, Err: err}
 		}
 		if list == nil {
 			return nil, true, nil

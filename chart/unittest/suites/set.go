@@ -21,13 +21,14 @@ func setValues(n *yaml.Node) (map[string]any, error) {
 		return nil, nil
 	}
 	if n.Kind != yaml.MappingNode {
-		return nil, errors.New("set must be a map of paths to values")
+		return nil, &setError{line: n.Line, err: fmt.Errorf("want a map of paths to values, got %s", describeNode(n))}
 	}
 	var out map[string]any
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		var v any
 		if err := n.Content[i+1].Decode(&v); err != nil {
-			return nil, err
+			return nil, &setError{line: n.Content[i].Line, path: n.Content[i].Value, err: errors.New(yaml.Complaint(err)),
+				ofValue: true}
 		}
 		if n.Content[i].Value == "<<" {
 			merged, _ := plain(v).(map[string]any)
@@ -43,18 +44,30 @@ func setValues(n *yaml.Node) (map[string]any, error) {
 	return out, nil
 }
 
-// setError is returned for a key of set that is not a valid path.
+// setError is returned for a set that is not valid, or for one of its keys.
 type setError struct {
 	line int
 	path string
 	err  error
+	// ofValue is set if the key is valid, and its value is not.
+	ofValue bool
 }
 
-func (e *setError) Error() string { return fmt.Sprintf("set %q: %s", e.path, e.err) }
+func (e *setError) Error() string {
+	if e.path == "" {
+		return fmt.Sprintf("set: %s", e.err)
+	}
+	return fmt.Sprintf("set %q: %s", e.path, e.err)
+}
 func (e *setError) Unwrap() error { return e.err }
 
 // Hint shows valid paths.
-func (e *setError) Hint() string { return "write the keys of set as image.tag or hosts[0].name" }
+func (e *setError) Hint() string {
+	if e.ofValue {
+		return "write the value out: its aliases cannot be followed"
+	}
+	return "write the keys of set as image.tag or hosts[0].name"
+}
 
 // maxIndex is the largest index of a list in a path.
 const maxIndex = values.MaxIndex

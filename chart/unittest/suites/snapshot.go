@@ -26,6 +26,23 @@ type snapshots struct {
 	stored  map[string]map[int]string
 	used    map[string]map[int]string
 	pending int // the suites that have not run
+	// limit is the size of the largest file that the chart may have, or 0 if the snapshots are no file of the chart.
+	limit int64
+}
+
+// snapshotSizeError is returned for snapshots with which the chart could not be loaded any more.
+type snapshotSizeError struct {
+	size, limit int64
+}
+
+func (e *snapshotSizeError) Error() string {
+	return fmt.Sprintf("the snapshots have %.1f MiB and are not written: a chart with a file of more than %d MiB "+
+		"cannot be loaded", float64(e.size)/(1<<20), e.limit>>20)
+}
+
+// Hint says how to make room.
+func (e *snapshotSizeError) Hint() string {
+	return "add tests/ to .helmignore, or give matchSnapshot a path"
 }
 
 // snapshotFile returns the path of the snapshots of a suite's file.
@@ -144,6 +161,9 @@ func (s *snapshots) write() error {
 	enc.SetIndent(2)
 	if err := errors.Join(enc.Encode(s.stored), enc.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", s.file, err)
+	}
+	if s.limit > 0 && int64(b.Len()) > s.limit {
+		return &Error{File: s.file, Err: &snapshotSizeError{int64(b.Len()), s.limit}}
 	}
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o755); err != nil {
 		return err

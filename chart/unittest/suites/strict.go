@@ -54,12 +54,7 @@ func checkMap(n *yaml.Node, t reflect.Type, where string) *fieldError {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil // decoding reports it
 	}
-	fields := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(t) { // with those of settings
-		if name := f.Tag.Get("yaml"); name != "" && !f.Anonymous {
-			fields[name] = f.Type
-		}
-	}
+	fields := fieldsOf(t)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		inner, ok := fields[key.Value]

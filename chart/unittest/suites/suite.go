@@ -30,6 +30,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart/unittest"
 	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/internal/suggest"
 )
 
 // compatible is the version of helm-unittest with which suites are compatible. Suites may require a
@@ -312,13 +313,28 @@ func (r *testRun) check(a *assertion, s target) []string {
 	case v.failed != nil && !about:
 		return []string{"Template:\t" + shown, "Error: Invalid rendering: " + v.failed.texts()[0]}
 	case v.missing && (!about || a.negated && v.failed == nil):
-		return errorLines("template %q not exists or not selected in test suite", shown)
+		return append(errorLines("template %q not exists or not selected in test suite", shown), r.hintAbout(s.name)...)
 	}
 	lines := a.check.check(v)
 	if len(lines) == 0 {
 		return nil
 	}
 	return append([]string{"Template:\t" + shown}, lines...)
+}
+
+// hintAbout says which template was probably meant in place of name, and where to select it.
+func (r *testRun) hintAbout(name string) []string {
+	known := make([]string, 0, len(r.suite.render.Root.Templates))
+	for _, f := range r.suite.render.Root.Templates {
+		if f.Name == name {
+			return []string{"Hint:\tthe chart has it: add it to the templates of the suite"}
+		}
+		known = append(known, f.Name)
+	}
+	if near := suggest.Similar(known, name, 4, strings.ToLower); near != "" {
+		return []string{"Hint:\tdid you mean " + near + "?"}
+	}
+	return nil
 }
 
 func (r *testRun) view(a *assertion, name string, docs []document) *view {

@@ -172,6 +172,54 @@ func TestSnapshotsOfOneFile(t *testing.T) {
 	}
 }
 
+// TestTestErrors has errors of tests whose suite is valid.
+func TestTestErrors(t *testing.T) {
+	const asserts = "  asserts:\n  - exists: {path: a}\n"
+	tests := []struct{ name, text, want string }{
+		{"a list of values", "tests:\n- set: [a]\n" + asserts, "a_test.yaml:2: set: want a map of paths to values, got a list"},
+		{"a cycle", "tests:\n- set: &s\n    q: *s\n" + asserts, `a_test.yaml:3: set "q": anchor 's' value contains itself`},
+		{"a large index", "set: {'a[99999999]': 1}\ntests:\n- it: x\n" + asserts,
+			`a_test.yaml:1: set "a[99999999]": index "99999999": want a number from 0 to 65536`},
+		{"no values file", "values: [no.yaml]\ntests:\n- it: x\n" + asserts, "values no.yaml: "},
+		{"a version", "capabilities: {majorVersion: x}\ntests:\n- it: x\n" + asserts, "capabilities: invalid kube version"},
+		{"API versions", "capabilities: {apiVersions: v1}\ntests:\n- it: x\n" + asserts,
+			`a_test.yaml:1: capabilities.apiVersions: want a list of strings, got "v1"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			filetest.WriteFile(t, filepath.Join(dir, "Chart.yaml"), "apiVersion: v2\nname: web\nversion: 1.0.0\n")
+			filetest.WriteFile(t, filepath.Join(dir, "tests", "a_test.yaml"), tt.text)
+			results := run(t, dir, unittest.Options{})
+			if len(results) != 1 || len(results[0].Tests) != 1 {
+				t.Fatalf("got %+v, want one test", results)
+			}
+			var bad *Error
+			if err := results[0].Tests[0].Err; !errors.As(err, &bad) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestLargeSnapshots does not write a file with which the chart could not be loaded any more.
+func TestLargeSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	filetest.WriteFile(t, filepath.Join(dir, "Chart.yaml"), "apiVersion: v2\nname: web\nversion: 1.0.0\n")
+	filetest.WriteFile(t, filepath.Join(dir, "templates", "a.yaml"), "a: {{ range $i := until 300 }}\n- {{ repeat 20000 \"x\" }}{{ end }}\n")
+	filetest.WriteFile(t, filepath.Join(dir, "tests", "a_test.yaml"), "tests:\n- asserts:\n  - matchSnapshot: {}\n")
+	var bad *snapshotSizeError
+	if results := run(t, dir, unittest.Options{}); len(results) != 1 || !errors.As(results[0].Err, &bad) || bad.Hint() == "" {
+		t.Errorf("got %+v, want a *snapshotSizeError", results)
+	}
+	filetest.WriteFile(t, filepath.Join(dir, ".helmignore"), "tests/\n")
+	for range 2 {
+		if results := run(t, dir, unittest.Options{}); len(results) != 1 || !results[0].Status().OK() {
+			t.Errorf("with .helmignore: got %+v, want it to pass", results)
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"no tests", "suite: x\n", "a_test.yaml:1: no tests found"},
@@ -180,14 +228,35 @@ func TestParseErrors(t *testing.T) {
 		{"snapshots elsewhere", "snapshotId: ../../x\ntests:\n- asserts:\n  - matchSnapshot: {}\n",
 			`a_test.yaml: snapshotId "../../x": want a name without slashes`},
 		{"a version", "skip: {minimumVersion: newest}\ntests:\n- asserts:\n  - exists: {path: a}\n",
-			`a_test.yaml: minimumVersion "newest": want a version such as 1.1.2`},
+			`a_test.yaml:1: minimumVersion "newest": want a version such as 1.1.2`},
 		{"no asserts", "tests:\n- it: x\n", "a_test.yaml:2: no asserts found"},
 		{"unknown assertion", "tests:\n- asserts:\n  - isKnd: {of: x}\n", "a_test.yaml:3: Assertion type `isKnd` is invalid"},
 		{"no assertion", "tests:\n- asserts:\n  - {}\n", "a_test.yaml:3: no assertion type defined"},
 		{"two assertions", "tests:\n- asserts:\n  - {isKind: {of: x}, exists: {}}\n",
 			"a_test.yaml:3: assertion type `isKind` and `exists` is declared duplicately"},
 		{"a number for a text", "tests:\n- asserts:\n  - matchRegex: {path: a, pattern: 5}\n",
-			"a_test.yaml:3: matchRegex: 'pattern' expected type 'string', got int 5"},
+			`a_test.yaml:3: matchRegex: 'pattern' expected type 'string', got "5"`},
+		{"a list for a suite", "- it: x\n", "a_test.yaml:1: a suite: want a map of fields, got a list"},
+		{"a map of tests", "tests:\n  a: 1\n", "a_test.yaml:2: tests: want a list of tests, got a map"},
+		{"a scalar for a test", "tests:\n- 5\n", `a_test.yaml:2: tests[0]: want a map of fields, got "5"`},
+		{"a map of assertions", "tests:\n- asserts:\n    equal: {}\n",
+			"a_test.yaml:3: tests[0].asserts: want a list of assertions, got a map"},
+		{"a text for an assertion", "tests:\n- asserts:\n  - equal\n", `a_test.yaml:3: an assertion must be a map, got "equal"`},
+		{"a list of parameters", "tests:\n- asserts:\n  - equal: [a]\n", "a_test.yaml:3: equal: want a map of parameters, got a list"},
+		{"a text for a number", "release: {revision: one}\ntests:\n- asserts:\n  - exists: {path: a}\n",
+			`a_test.yaml:1: release.revision: want a whole number, got "one"`},
+		{"of an alias", "x: &x [1]\nrelease: *x\ntests:\n- asserts:\n  - exists: {path: a}\n",
+			"a_test.yaml:2: release: want a map of fields, got a list"},
+		{"a text for a list", "values: a.yaml\ntests:\n- asserts:\n  - exists: {path: a}\n",
+			`a_test.yaml:1: values: want a list of strings, got "a.yaml"`},
+		{"a number for the index of an assertion", "tests:\n- asserts:\n  - exists: {path: a}\n    documentIndex: x\n",
+			`a_test.yaml:3: documentIndex: want a whole number, got "x"`},
+		{"a later document", "tests:\n- asserts:\n  - exists: {path: a}\n---\ntests: 5\n",
+			`a_test.yaml:5: tests: want a list of tests, got "5"`},
+		{"tabs", "tests:\n\t- it: x\n",
+			"a_test.yaml:2: the file is not valid YAML: found character that cannot start any token"},
+		{"a field of a test with a mistake", "suit: x\ntests:\n- it: x\n  assert: []\n",
+			"a_test.yaml:3: no asserts found: field assert not found in a test"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

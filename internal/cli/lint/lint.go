@@ -127,7 +127,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		}
 		req.Namespace = f.Namespace()
 		req.ValueCheck = o.Check(ctx, f)
-		req.IgnoreUnused = len(paths) > 1 // the values are those of one of the charts
+		req.IgnoreUnused = len(o.Paths) > 1 || path != o.Paths[0] // the values are those of another chart
 		req.KubeVersion, req.SkipSchema, req.NoSchemaValidation = o.KubeVersion, o.SkipSchema, o.NoValidation
 		req.Policies, req.PatchOptions = policies, o.PatchFlags.Options()
 		findings, err := verb.Run(ctx, req)

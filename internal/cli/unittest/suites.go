@@ -8,10 +8,11 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart/unittest"
 	"github.com/moonhelm/moonhelm/chart/unittest/suites"
+	"github.com/moonhelm/moonhelm/internal/scripttest"
 )
 
-// findSuites returns the suites of a chart in YAML.
-func (o *Options) findSuites(ctx context.Context, c *suites.Chart) ([]unittest.Suite, error) {
+// findSuites returns the suites of a chart in YAML, and all tests that the chart of --chart-tests-path renders.
+func (o *Options) findSuites(ctx context.Context, c *suites.Chart, opts scripttest.Options) ([]unittest.Suite, error) {
 	find := c.Find
 	if o.WithSubcharts {
 		find = c.FindAll
@@ -20,6 +21,9 @@ func (o *Options) findSuites(ctx context.Context, c *suites.Chart) ([]unittest.S
 	if err != nil || o.ChartTests == "" {
 		return found, err
 	}
-	rendered, err := c.FindRendered(ctx, o.ChartTests)
+	rendered, scripts, err := c.FindRendered(ctx, o.ChartTests)
+	for _, t := range scripts {
+		rendered = append(rendered, scripttest.NewText(ctx, c.Root, c.Path, t.Name, t.Text, opts))
+	}
 	return append(rendered, found...), err
 }

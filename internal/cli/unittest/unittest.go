@@ -125,7 +125,7 @@ func (o *Options) bind(cmd *cobra.Command, f *cmdutil.Factory) {
 	fs.BoolVarP(&o.FailFast, "failfast", "q", false, "end with the first test that fails")
 	fs.BoolVarP(&o.WithSubcharts, "with-subchart", "s", true, "run the tests of the subcharts in charts/ too")
 	fs.StringVar(&o.ChartTests, "chart-tests-path", "",
-		"directory, from the chart's, of a chart that renders suites, which are run too")
+		"directory, from the chart's, of a chart that renders tests, which are run too")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
 	fs.StringVarP(&o.OutputFile, "output-file", "o", "", "file to write the results to")
 	fs.StringVarP(&o.OutputType, "output-type", "t", string(report.XUnit),
@@ -291,7 +291,7 @@ func (o *Options) open(ctx context.Context, f *cmdutil.Factory, path string,
 		return nil, unittest.Chart{Name: filepath.Base(path), Path: path, Err: err}
 	}
 	out = unittest.Chart{Name: c.Root.Name(), Path: path}
-	out.Suites, out.Err = o.findSuites(ctx, c)
+	out.Suites, out.Err = o.findSuites(ctx, c, scripts)
 	if out.Err == nil {
 		var found []unittest.Suite
 		found, out.Err = o.findScriptTests(ctx, c, scripts)
