@@ -13,8 +13,8 @@ import (
 // layer finds such an item, and the charts' defaults stay beside it.
 type keylessCheck struct {
 	lists *Lists
-	// before has the number of items without keys of the lists at paths, as the files have them.
-	before map[string]int
+	// before has the lists as the files have them.
+	before map[string]keylessList
 	// last is the last expression that added one to the list at a path.
 	last map[string]*SetError
 }
@@ -32,8 +32,8 @@ func (c *keylessCheck) applied(vals map[string]any, mode Mode, expr string) {
 	if c == nil || !strings.Contains(expr, "[") {
 		return
 	}
-	for path, n := range keyless(vals, c.lists) {
-		if n > c.before[path] && c.last[path] == nil {
+	for path, list := range keyless(vals, c.lists) {
+		if list.items > c.before[path].items && c.last[path] == nil {
 			c.last[path] = &SetError{Mode: mode, Expr: expr}
 		}
 	}
@@ -47,8 +47,8 @@ func (c *keylessCheck) err(vals map[string]any) error {
 	after := keyless(vals, c.lists)
 	for _, path := range slices.Sorted(maps.Keys(c.last)) {
 		name := path[strings.LastIndexByte(path, '.')+1:]
-		if e := c.last[path]; after[path] > c.before[path] && strings.Contains(e.Expr, name+"[") {
-			keys := c.at(path).keys
+		if e := c.last[path]; after[path].items > c.before[path].items && strings.Contains(e.Expr, name+"[") {
+			keys := after[path].keys
 			e.Problem = fmt.Sprintf("an item of the list %s has no %s, by which its items merge: write %s[%s=...] in place of "+
 				"its index", path, strings.Join(keys, " and no "), path, strings.Join(keys, "=...,"))
 			return e
@@ -57,23 +57,20 @@ func (c *keylessCheck) err(vals map[string]any) error {
 	return nil
 }
 
-// at returns the rule of the list at a path.
-func (c *keylessCheck) at(path string) *listRule {
-	l := c.lists
-	for key := range strings.SplitSeq(path, ".") {
-		l = l.field(key)
-	}
-	return l.list()
+// keylessList is a list that merges by keys.
+type keylessList struct {
+	keys  []string
+	items int // that lack one of the keys
 }
 
-// keyless returns the number of items without keys of each list of vals that merges by keys, by its path.
-func keyless(vals map[string]any, l *Lists) map[string]int {
-	out := map[string]int{}
+// keyless returns the lists of vals that merge by keys and have items without them, by their paths.
+func keyless(vals map[string]any, l *Lists) map[string]keylessList {
+	out := map[string]keylessList{}
 	countKeyless(vals, l, "", out)
 	return out
 }
 
-func countKeyless(vals map[string]any, l *Lists, path string, out map[string]int) {
+func countKeyless(vals map[string]any, l *Lists, path string, out map[string]keylessList) {
 	for k, v := range vals {
 		below := join(path, k)
 		switch v := v.(type) {
@@ -86,7 +83,7 @@ func countKeyless(vals map[string]any, l *Lists, path string, out map[string]int
 			}
 			for _, item := range v {
 				if _, ok := r.step(item); !ok && directive(item) == "" {
-					out[below]++
+					out[below] = keylessList{r.keys, out[below].items + 1}
 				}
 			}
 		}

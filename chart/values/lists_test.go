@@ -298,7 +298,7 @@ func TestLocatorReadsOnce(t *testing.T) {
 	read := func(string) ([]byte, error) { reads++; return []byte("a: {b: 1}\nc: 2\n"), nil }
 	locate := Options{Files: []string{"f.yaml"}, Set: []string{"c=3"}}.Locator(read)
 	for _, test := range []struct{ path, want string }{
-		{"a", "f.yaml:1"}, {"a.b", "f.yaml:1"}, {"c", "--set c=3"}, {"d", ""}, {"a.b.c", ""},
+		{"a", "f.yaml:1"}, {"a.b", "f.yaml:1"}, {"c", "--set"}, {"d", ""}, {"a.b.c", ""},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			if got := locate(strings.Split(test.path, ".")...).String(); got != test.want {
@@ -459,6 +459,17 @@ func checkOrder(t *testing.T, l *Lists, seed int64, a, b map[string]any) {
 	}
 	if got := names(l.Merge(a, b)); !slices.Equal(got, want) {
 		t.Fatalf("seed %d: got the order %q, want %q", seed, got, want)
+	}
+}
+
+// TestSetItemsWithoutKeysOfDottedList names a list whose key has a dot.
+func TestSetItemsWithoutKeysOfDottedList(t *testing.T) {
+	c := originChart(t, "web", "{}\n", nil)
+	c.Schema = []byte(`{"properties": {"a.b": {"type": "array", "x-kubernetes-list-type": "map",
+		"x-kubernetes-list-map-keys": ["name"]}}}`)
+	_, err := Options{Set: []string{`a\.b[0].port=1`}, Lists: ListsOf(c)}.Build(nil)
+	if want := "the list a.b has no name"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 

@@ -13,7 +13,8 @@ func JoinPath(keys ...string) string { return joinAll(keys) }
 
 // Locator returns a function that returns the last file or flag of o that sets the key at a path, also one
 // that sets it to a table. It returns the zero Origin if none does, or if a file cannot be read again. Files are
-// read and flags are parsed at once. The function must not be called concurrently.
+// read and flags are parsed at once. The Flag of an Origin is without its expression, which may have a secret: the
+// place is for messages, which end up in logs. The function must not be called concurrently.
 func (o Options) Locator(read func(path string) ([]byte, error)) func(path ...string) Origin {
 	l := locator{children: map[*yaml.Node]map[string][2]*yaml.Node{}}
 	for _, name := range o.Files {
@@ -25,7 +26,7 @@ func (o Options) Locator(read func(path string) ([]byte, error)) func(path ...st
 		for _, expr := range kind.exprs {
 			alone := map[string]any{}
 			if err := o.Lists.Apply(alone, kind.mode, expr, read); err == nil {
-				l.flags = append(l.flags, locatedFlag{kind.mode.String() + " " + expr, alone})
+				l.flags = append(l.flags, locatedFlag{kind.mode.String(), alone})
 			}
 		}
 	}
@@ -38,7 +39,7 @@ type locatedFile struct {
 }
 
 type locatedFlag struct {
-	text string
+	name string
 	vals map[string]any
 }
 
@@ -52,7 +53,7 @@ type locator struct {
 func (l *locator) locate(path ...string) Origin {
 	for _, f := range slices.Backward(l.flags) {
 		if hasPath(f.vals, path) {
-			return Origin{Flag: f.text}
+			return Origin{Flag: f.name}
 		}
 	}
 	for _, f := range slices.Backward(l.files) {

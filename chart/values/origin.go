@@ -24,7 +24,8 @@ type Origin struct {
 	// chart, the chart's path in its tree and the file's name, as in comments of templates.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"` // 0 if unknown
-	// Flag is a flag of the user with its expression, such as "--set image.tag=2".
+	// Flag is a flag of the user with its expression, such as "--set image.tag=2". [Options.Locator] leaves the
+	// expression out.
 	Flag string `json:"flag,omitempty"`
 	// Script is the name of the chart whose script set the value.
 	Script string `json:"script,omitempty"`

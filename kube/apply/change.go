@@ -37,10 +37,10 @@ type Request struct {
 	Hooks []*manifest.Object
 
 	// Adopted lists those of New that are taken over if they exist and belong to no release.
-	// Protected are CRDs among New that are updated only if the update loses no objects and none of
+	Adopted []*manifest.Object
+	// Protected lists the CRDs of New that are updated only if the update loses no objects and none of
 	// their fields, as with [Applier.PlanCRDs].
 	Protected []*manifest.Object
-	Adopted   []*manifest.Object
 	// Blocked lists those of New that can be created only once other objects are deleted: the
 	// server is not asked whether it accepts them.
 	Blocked []*manifest.Object
