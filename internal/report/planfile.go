@@ -211,17 +211,17 @@ func signed(sign string, object map[string]any) []string {
 	return lines
 }
 
-// PlanText returns a plan for people.
+// PlanText returns a plan for people. All text of the plan is escaped: its file may be from anyone.
 func PlanText(doc *planfile.Document, style term.Style) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", style.Bold(planTitle(doc)))
+	fmt.Fprintf(&b, "%s\n", style.Bold(term.SafeLine(planTitle(doc))))
 	for _, f := range planFacts(doc) {
-		fmt.Fprintf(&b, "  %s: %s\n", f[0], f[1])
+		fmt.Fprintf(&b, "  %s: %s\n", f[0], term.SafeLine(f[1]))
 	}
 	for _, e := range planEntries(doc) {
-		fmt.Fprintf(&b, "\n%s %s\n", e.sign, style.Bold(e.title))
+		fmt.Fprintf(&b, "\n%s %s\n", term.SafeLine(e.sign), style.Bold(term.SafeLine(e.title)))
 		for _, l := range e.lines {
-			switch l[:1] {
+			switch l = term.SafeLine(l); l[:1] {
 			case "+":
 				l = style.Green(l)
 			case "-":
@@ -238,7 +238,7 @@ func PlanText(doc *planfile.Document, style term.Style) string {
 const maxMarkdown = 60_000
 
 // PlanMarkdown returns a plan in Markdown, for the description of a pull request: a table, and the
-// details of each object to unfold.
+// details of each object to unfold. Control characters are escaped.
 func PlanMarkdown(doc *planfile.Document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n**%s**\n\n", markdownText(planTitle(doc)), PlanSummary(doc))
@@ -278,7 +278,7 @@ func PlanMarkdown(doc *planfile.Document) string {
 	for _, f := range planFacts(doc) {
 		fmt.Fprintf(&b, "- %s: %s\n", f[0], markdownText(f[1]))
 	}
-	return b.String()
+	return term.Safe(b.String())
 }
 
 // markdownText escapes text of a plan, which may come from anyone, for a line or a cell.

@@ -11,6 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report/diff"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -36,7 +37,7 @@ func TransferPlan(ctx context.Context, s term.Streams, t *action.Transfer) error
 	for _, w := range t.Warnings {
 		b.WriteString(st.Yellow("Warning: ") + term.SafeLine(w) + "\n")
 	}
-	_, err := fmt.Fprint(s.Out, b.String())
+	_, err := fmt.Fprint(s.Out, ui.Screen(s, s.Out, b.String()))
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
-	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/planfile"
 )
 
@@ -112,6 +111,6 @@ func (p *planFormat) write(f *cmdutil.Factory, doc *planfile.Document) error {
 	default:
 		text = report.PlanText(doc, f.Style(f.Out))
 	}
-	_, err := fmt.Fprint(f.Out, term.Safe(text))
+	_, err := fmt.Fprint(f.Out, text)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -29,7 +30,7 @@ func writeText(s term.Streams, reports []Report, o Options) error {
 		w.release(r)
 	}
 	w.summary(reports)
-	_, err := io.WriteString(s.Out, w.b.String())
+	_, err := io.WriteString(s.Out, ui.Screen(s, s.Out, w.b.String()))
 	return err
 }
 
