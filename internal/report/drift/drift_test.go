@@ -50,7 +50,7 @@ func TestWrite(t *testing.T) {
 			"    changed data.a is \"2\", installed as \"1\" (kubectl-edit, 2026-01-02T03:04:05Z)\n",
 			"  Secret/s\n    changed data.password (kubectl-edit,", "missing the object does not exist",
 			"broken in namespace shop: could not be checked: cannot be read\n", "3 releases checked, 1 drifted, 1 failed\n",
-			"1 difference may be: --show-allowed"}, []string{"fine", "data.b"}},
+			"1 difference is allowed: --show-allowed"}, []string{"fine", "data.b"}},
 		{Text, Options{Allowed: true}, []string{`allowed data.b is "\u001b[31m": ignored by data.b`}, []string{"--show-allowed"}},
 		{JSON, Options{}, []string{`"drifted":true`, `"sensitive":true`, `"error":"cannot be read\nat all"`, `"allowed":"ignored by data.b"`}, nil},
 		{YAML, Options{}, []string{"drifted: true\n", "path: data.password"}, nil},

@@ -212,6 +212,10 @@ func (w *textWriter) summary(reports []Report) {
 		w.line(0, text)
 	}
 	if allowed > 0 && !w.o.Allowed {
-		w.line(0, w.st.Dim(plural(allowed, "difference")+" may be: --show-allowed lists what and why"))
+		is := " are"
+		if allowed == 1 {
+			is = " is"
+		}
+		w.line(0, w.st.Dim(plural(allowed, "difference")+is+" allowed: --show-allowed lists what and why"))
 	}
 }
