@@ -4,19 +4,17 @@ package action
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/lazy"
 )
 
 // MaxNameLength is the maximum length of a release name. Names of objects that are derived
 // from it, with suffixes, must have at most 63 characters.
 const MaxNameLength = 53
 
-var namePattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-})
+var namePattern = lazy.Regexp(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 // ErrNoName is returned for an operation on a release whose name is "".
 var ErrNoName error = noNameError{}

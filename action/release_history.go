@@ -66,7 +66,7 @@ func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name stri
 				continue
 			}
 			report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf(
-				"revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, rel.Info.Status)})
+				"revision %d of release %s was left %s by a client that has ended", rel.Revision, name, rel.Info.Status)})
 		}
 	}
 	for _, text := range h.warnings {

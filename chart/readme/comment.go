@@ -3,9 +3,9 @@
 package readme
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/moonhelm/moonhelm/internal/lazy"
 )
 
 // comment is a description of a value in values.yaml.
@@ -25,8 +25,8 @@ const (
 )
 
 var (
-	pathComment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*#\s*(.*)\s+--\s*(.*)$`) })
-	typeComment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\((.*?)\)\s*(.*)$`) })
+	pathComment = lazy.Regexp(`^\s*#\s*(.*)\s+--\s*(.*)$`)
+	typeComment = lazy.Regexp(`^\((.*?)\)\s*(.*)$`)
 )
 
 // start is the beginning of a comment about the value below it.

@@ -3,10 +3,9 @@
 package schema
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
@@ -43,27 +42,15 @@ func (l line) isMark(mark string) bool {
 // The comments of bitnami's readme-generator ("## @param a.b [array] Text") and of helm-docs
 // ("# a.b -- Text", "# -- (int) Text").
 var (
-	paramLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^@(?:param|extra|skip)\s+(\S+)\s*(?:\[([^\]]*)\])?\s*(.*)$`)
-	})
-	pathLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(\S+)\s+--(?:\s+(.*))?$`)
-	})
-	docsType = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\(([^()]+)\)\s*(.*)$`)
-	})
-	yamlLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:- .*|-|\{.*\}|\[.*\]|["']?[A-Za-z0-9_./-]+["']?:(?: .*)?)$`)
-	})
-	proseLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:note|notes|ref|see|warning|important|e\.g\.?|default|defaults|` +
-			`example|examples|deprecated|options|supported|required|optional|https?):`)
-	})
-	pragmaLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:yamllint |yaml-language-server:|vim?:|checkov:|kics-scan |nosemgrep|` +
-			`spdx-license-identifier|copyright |default values for |this is a yaml-formatted file|` +
-			`declare (?:variables|name/value pairs) to be passed |prettier-ignore|renovate:|ct:)`)
-	})
+	paramLine = lazy.Regexp(`^@(?:param|extra|skip)\s+(\S+)\s*(?:\[([^\]]*)\])?\s*(.*)$`)
+	pathLine  = lazy.Regexp(`^(\S+)\s+--(?:\s+(.*))?$`)
+	docsType  = lazy.Regexp(`^\(([^()]+)\)\s*(.*)$`)
+	yamlLine  = lazy.Regexp(`^(?:- .*|-|\{.*\}|\[.*\]|["']?[A-Za-z0-9_./-]+["']?:(?: .*)?)$`)
+	proseLine = lazy.Regexp(`(?i)^(?:note|notes|ref|see|warning|important|e\.g\.?|default|defaults|` +
+		`example|examples|deprecated|options|supported|required|optional|https?):`)
+	pragmaLine = lazy.Regexp(`(?i)^(?:yamllint |yaml-language-server:|vim?:|checkov:|kics-scan |nosemgrep|` +
+		`spdx-license-identifier|copyright |default values for |this is a yaml-formatted file|` +
+		`declare (?:variables|name/value pairs) to be passed |prettier-ignore|renovate:|ct:)`)
 )
 
 // readComments returns the comments that are not directly above their key.

@@ -4,12 +4,11 @@ package markdown
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/clipperhouse/displaywidth"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -103,9 +102,7 @@ func (r *renderer) list(n *node, columns, depth int) []string {
 }
 
 // hidden matches comments, tags, and elements whose content is not text.
-var hidden = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?is)<!--.*?(-->|$)|<(script|style)\b.*?(</(script|style)>|$)|<[^>]*(>|$)`)
-})
+var hidden = lazy.Regexp(`(?is)<!--.*?(-->|$)|<(script|style)\b.*?(</(script|style)>|$)|<[^>]*(>|$)`)
 
 // plainHTML returns the text in HTML.
 func plainHTML(text string) string {

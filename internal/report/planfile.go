@@ -283,6 +283,6 @@ func PlanMarkdown(doc *planfile.Document) string {
 
 // markdownText escapes text of a plan, which may come from anyone, for a line or a cell.
 func markdownText(text string) string {
-	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "\n", " ", "`", "\\`", "*", "\\*", "[", "\\[",
-		"_", "\\_", "@", "&#64;", "#", "\\#").Replace(text)
+	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "\n", " ", "`", "\\`", "*", "\\*",
+		"[", "\\[", "_", "\\_", "@", "&#64;", "#", "\\#").Replace(text)
 }

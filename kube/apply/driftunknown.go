@@ -4,9 +4,9 @@ package apply
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -50,14 +50,14 @@ func (c *Applier) allowUnknown(ctx context.Context, checks []*driftCheck) {
 }
 
 // brackets matches what a path has in brackets: an index, or the key of an item.
-var brackets = regexp.MustCompile(`\[[^\]]*\]`)
+var brackets = lazy.Regexp(`\[[^\]]*\]`)
 
 // allow allows that the unknown field at a path is missing. Items have one schema, whichever of them it
 // is.
 func (d *driftCheck) allow(path string) {
-	unknown := brackets.ReplaceAllString(path, "[]")
+	unknown := brackets().ReplaceAllString(path, "[]")
 	for i, f := range d.drift.Fields {
-		here := brackets.ReplaceAllString(f.Path, "[]")
+		here := brackets().ReplaceAllString(f.Path, "[]")
 		below := strings.HasPrefix(here, unknown+".") || strings.HasPrefix(here, unknown+"[")
 		if f.Kind == plan.DriftMissing && f.Allowed == "" && (here == unknown || below) {
 			d.drift.Fields[i].Allowed = unknownField

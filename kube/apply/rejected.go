@@ -269,7 +269,8 @@ func typedText(problem string) string {
 }
 
 // mismatch is the message of Go's decoder of JSON about a value of another type.
-var mismatch = lazy.Regexp(`json: cannot unmarshal (\w+)(?: \S+)? into Go (?:struct field \w+\.(\S+)|value) of type (\S+)`)
+var mismatch = lazy.Regexp(
+	`json: cannot unmarshal (\w+)(?: \S+)? into Go (?:struct field \w+\.(\S+)|value) of type (\S+)`)
 
 // unmarshal returns the problem of a message of Go's decoder of JSON, which names the path of the
 // field without the indexes of lists.
