@@ -9,9 +9,9 @@ import (
 
 func TestInvalidErrorHint(t *testing.T) {
 	for _, test := range []struct{ file, field, want string }{
-		{FileChart, "moved[0].from", "from: {name: old}"},
+		{FileMetadata, "moved[0].from", "from: {name: old}"},
 		{FileLock, "", "helm dependency update"},
-		{FileChart, "version", ""},
+		{FileMetadata, "version", ""},
 	} {
 		got := (&InvalidError{File: test.file, Field: test.field}).Hint()
 		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
