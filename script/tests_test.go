@@ -70,6 +70,13 @@ test("fails", function()
   expect(run("install", { values = { a = { 1 } } }).values).equals({ b = 2 })
 end)
 test("refused", function() run("nothing") end)
+test("misspelled", function() expect(run("install").valus).isNil() end)
+test("absent", function()
+  local out = run("install")
+  expect(out.error).isNil()
+  out.error = "set"
+  expect(out).includes({ error = "set" })
+end)
 test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`,
 		Coverage: func(chartPath, file string, line int, n int64) {
 			if chartPath == "web" && file == "ext/lua/lib.lua" {
@@ -89,13 +96,16 @@ test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []script.TestCase{{"passes", 2}, {"fails", 3}, {"refused", 6}, {"functions", 7}}; !slices.Equal(cases, want) {
+	if want := []script.TestCase{{"passes", 2}, {"fails", 3}, {"refused", 6},
+		{"misspelled", 7}, {"absent", 8}, {"functions", 14}}; !slices.Equal(cases, want) {
 		t.Errorf("tests %v, want %v", cases, want)
 	}
 	for i, want := range []string{
 		"",
 		"expect(...).equals(...) fail\nExpected to equal:\nb: 2\nActual:\na:\n- 1",
 		"unknown command",
+		`run(...) has no field "valus"; did you mean run(...).values?`,
+		"",
 		"",
 	} {
 		err := tests.Do(t.Context(), i)
@@ -109,7 +119,7 @@ test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`
 	if want := map[int]int64{1: 1, 2: 1, 3: 1, 4: 1, 6: 0, 8: 1}; !maps.Equal(hits, want) {
 		t.Errorf("hits %v, want %v", hits, want)
 	}
-	if want := []string{"install", "nothing"}; !slices.Equal(ran, want) {
+	if want := []string{"install", "nothing", "install", "install"}; !slices.Equal(ran, want) {
 		t.Errorf("ran %v, want %v", ran, want)
 	}
 }
