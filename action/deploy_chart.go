@@ -58,7 +58,7 @@ func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolve
 		skipSchema: req.SkipSchema,
 		subNotes:   req.SubchartNotes,
 		preview:    d.preview,
-		check:      valueCheck{req.ValueCheck, req.Chart, req.Values},
+		check:      valueCheck{ValueCheck: req.ValueCheck, chart: req.Chart, user: req.Values},
 		patches:    req.PatchOptions,
 	})
 	if err != nil {

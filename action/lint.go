@@ -262,7 +262,7 @@ func (w *linter) checkUnread(ctx context.Context, pre *event.PreRender) error {
 	if w.req.StrictValues {
 		severity = lint.Error
 	}
-	keys, err := valueCheck{w.req.ValueCheck, w.req.Chart, w.req.Values}.keys(ctx, pre, true)
+	keys, err := valueCheck{ValueCheck: w.req.ValueCheck, chart: w.req.Chart, user: w.req.Values}.keys(ctx, pre, true)
 	if errors.Is(err, engine.ErrUsageLimit) {
 		w.add(lint.Info, "", 0, unchecked(err))
 		return nil

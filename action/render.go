@@ -101,6 +101,7 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.check.cache = &engine.Cache{} // templates that the check parses are parsed once
 	if err := r.check.run(ctx, pre, r.Progress); err != nil {
 		return nil, err
 	}
@@ -204,6 +205,7 @@ func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender, na
 		Lookup:       r.lookup,
 		LookupHost:   r.lookupHost,
 		Functions:    pre.Functions,
+		Cache:        r.check.cache,
 		Trace:        r.explanation != nil,
 		Coverage:     r.coverage,
 	})

@@ -98,7 +98,7 @@ func (t Template) rendering(ctx context.Context, req TemplateRequest) (*renderin
 		lookupHost:   req.LookupHost,
 		skipSchema:   req.SkipSchema,
 		subNotes:     req.SubchartNotes,
-		check:        valueCheck{req.ValueCheck, req.Chart, req.Values},
+		check:        valueCheck{ValueCheck: req.ValueCheck, chart: req.Chart, user: req.Values},
 		patches:      req.PatchOptions,
 	}, nil
 }

@@ -57,6 +57,7 @@ type valueCheck struct {
 	ValueCheck
 	chart *chart.Chart // as it was loaded
 	user  map[string]any
+	cache *engine.Cache // of the rendering, or nil
 }
 
 // run reports the keys that nothing reads. It ignores errors of the charts, which rendering
@@ -85,7 +86,7 @@ func (v valueCheck) keys(ctx context.Context, pre *event.PreRender, thorough boo
 	if v.IgnoreUnused || len(v.user) == 0 {
 		return nil, nil
 	}
-	keys, err := v.find(ctx, v.chart, v.user, unused.Options{Thorough: thorough, Functions: pre.Functions})
+	keys, err := v.find(ctx, v.chart, v.user, unused.Options{Thorough: thorough, Cache: v.cache, Functions: pre.Functions})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

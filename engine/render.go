@@ -80,6 +80,8 @@ type Input struct {
 	Coverage *Coverage
 	// Thorough lets [FindUsage] follow templates that take seconds. Render ignores it.
 	Thorough bool
+	// Goal may end [FindUsage] early. Render ignores it.
+	Goal UsageGoal
 	// Lint lets templates continue after a call of fail or required, and adds the
 	// messages to Warnings.
 	Lint bool

@@ -40,6 +40,9 @@ type Usage struct {
 	merged *abstract
 }
 
+// errReached ends the search when its goal is reached.
+var errReached = errors.New("the goal is reached")
+
 // ErrUsageLimit is returned by [FindUsage] if the templates are too large to follow.
 var ErrUsageLimit = errors.New("the templates take too many steps to follow")
 
@@ -56,6 +59,16 @@ const (
 	maxUsageWriters   = 20
 	maxUsagePasses    = 4
 )
+
+// A UsageGoal is what a caller of [FindUsage] wants to know. The zero value is everything.
+type UsageGoal struct {
+	// Reached is called again and again with what was found so far, which it must not keep or change.
+	// FindUsage returns once it reports true.
+	Reached func(*Usage) bool
+	// Words are in templates that probably lead to the goal: those that have most of them are
+	// followed first.
+	Words []string
+}
 
 // FindUsage returns what the templates of in.Chart and of the charts below it may use of the root
 // chart's values. It does not run the templates, but follows the values through all their
@@ -78,9 +91,9 @@ func FindUsage(ctx context.Context, in Input) (*Usage, error) {
 	if err := e.parse(jobs); err != nil {
 		return nil, err
 	}
-	u := &usageFinder{engine: e, ctx: ctx, root: &Usage{}, limit: maxUsageSteps, written: math.MaxInt,
-		nested: map[*parse.ListNode]int{},
-		tables: map[*scope]*abstractTable{}}
+	in.Goal.sort(jobs)
+	u := &usageFinder{engine: e, ctx: ctx, goal: in.Goal.Reached, root: &Usage{}, limit: maxUsageSteps,
+		written: math.MaxInt, nested: map[*parse.ListNode]int{}, tables: map[*scope]*abstractTable{}}
 	if in.Thorough {
 		u.limit = maxThoroughSteps
 	}
@@ -96,7 +109,11 @@ func FindUsage(ctx context.Context, in Input) (*Usage, error) {
 	for range maxUsagePasses {
 		u.changed, u.known, u.running = false, map[string]bool{}, map[string]bool{}
 		u.writers = map[*parse.ListNode]int{}
-		if u.pass(jobs, top); u.err != nil {
+		u.pass(jobs, top)
+		if errors.Is(u.err, errReached) {
+			break
+		}
+		if u.err != nil {
 			return nil, u.err
 		}
 		if !u.changed {
@@ -106,9 +123,26 @@ func FindUsage(ctx context.Context, in Input) (*Usage, error) {
 	return u.root, nil
 }
 
+// sort moves templates to the beginning that have more of the words than others.
+func (g UsageGoal) sort(jobs []job) {
+	if len(g.Words) == 0 {
+		return
+	}
+	has := make(map[string]int, len(jobs))
+	for _, j := range jobs {
+		for _, w := range g.Words {
+			if strings.Contains(j.text, w) {
+				has[j.name]++
+			}
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b job) int { return has[b.name] - has[a.name] })
+}
+
 // usageFinder follows values through templates.
 type usageFinder struct {
 	*engine
+	goal   func(*Usage) bool
 	ctx    context.Context
 	root   *Usage
 	tables map[*scope]*abstractTable
@@ -262,6 +296,8 @@ func (u *usageFinder) step() bool {
 		u.err = ErrUsageLimit
 	case u.steps%1024 == 0:
 		u.err = u.ctx.Err()
+	case u.steps%32 == 0 && u.goal != nil && u.goal(u.root):
+		u.err = errReached
 	}
 	return u.err == nil
 }

@@ -176,3 +176,29 @@ func BenchmarkFindUsage(b *testing.B) {
 		}
 	}
 }
+
+// TestFindUsageGoal checks that the templates with the words come first, and that the others are not
+// followed when the goal is reached.
+func TestFindUsageGoal(t *testing.T) {
+	c := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}}
+	for _, name := range []string{"a", "b", "c"} {
+		c.Templates = append(c.Templates, &chart.File{Name: "templates/" + name + ".yaml",
+			Data: []byte(strings.Repeat("{{ .Values.image."+name+" }}\n", 100))})
+	}
+	goal := engine.UsageGoal{Words: []string{".b ", "image"},
+		Reached: func(u *engine.Usage) bool { return u.Keys["image"] != nil && u.Keys["image"].Keys["b"] != nil }}
+	u, err := engine.FindUsage(context.Background(), engine.Input{Chart: c, Goal: goal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(used(u, ""), " "), "image.b..."; got != want {
+		t.Errorf("used is %s, want %s", got, want)
+	}
+	goal.Reached = func(*engine.Usage) bool { return false }
+	if u, err = engine.FindUsage(context.Background(), engine.Input{Chart: c, Goal: goal}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(used(u, ""), " "), "image.a... image.b... image.c..."; got != want {
+		t.Errorf("without reaching the goal: used is %s, want %s", got, want)
+	}
+}

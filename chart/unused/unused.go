@@ -96,6 +96,8 @@ type Options struct {
 	Defaults bool
 	// Thorough follows templates that take seconds too.
 	Thorough bool
+	// Cache may keep what was parsed for the chart's rendering; see engine.Input.
+	Cache *engine.Cache
 	// Functions are the names of functions that only the templates of a chart can call; see
 	// engine.Input.
 	Functions map[string]map[string]func(args ...any) (any, error)
@@ -104,9 +106,13 @@ type Options struct {
 // Find returns the keys of user that nothing in the tree of c reads, sorted by path. c is a chart
 // as it was loaded: what is below a dependency that is switched off is checked too. It returns the
 // error of a template that cannot be parsed, an [*engine.Error], and [engine.ErrUsageLimit]. It is
-// fast if the charts have defaults for all keys and o.Defaults is not set.
+// fast if the charts have defaults for all keys and o.Defaults is not set, and looks at few templates
+// if all the others are read.
 func Find(ctx context.Context, c *chart.Chart, user map[string]any, o Options) ([]Key, error) {
-	if !o.Defaults && !hasOthers(user, newSpot(c)) {
+	s := &search{name: c.Name(), all: o.Defaults, scripts: scriptsOf(c)}
+	var sought pending
+	s.collect(user, newSpot(c), nil, true, &sought)
+	if len(sought) == 0 {
 		return nil, nil
 	}
 	res, err := values.Resolve(allOn(c), user)
@@ -117,28 +123,15 @@ func Find(ctx context.Context, c *chart.Chart, user map[string]any, o Options) (
 		return nil, err
 	}
 	root, err := engine.FindUsage(ctx, engine.Input{Chart: res.Chart, Values: res.Rounded(res.Values), Rounded: true,
-		Functions: o.Functions, Thorough: o.Thorough})
-	if err != nil {
+		Functions: o.Functions, Cache: o.Cache, Thorough: o.Thorough,
+		Goal: engine.UsageGoal{Reached: sought.allRead, Words: sought.words()}})
+	if err != nil || len(sought) == 0 {
 		return nil, err
 	}
-	s := &search{root: root, name: c.Name(), defaults: newSpot(res.Chart), all: o.Defaults, scripts: scriptsOf(c)}
+	s.root, s.defaults = root, newSpot(res.Chart)
 	s.declare(c, root)
 	s.walk(user, []*engine.Usage{root}, s.defaults, nil)
 	return s.found, nil
-}
-
-// hasOthers reports whether vals have a key for which there is no default.
-func hasOthers(vals map[string]any, s spot) bool {
-	for k, v := range vals {
-		below, ok := s.step(k)
-		if !ok {
-			return true
-		}
-		if table, isTable := v.(map[string]any); isTable && hasOthers(table, below) {
-			return true
-		}
-	}
-	return false
 }
 
 // allOn returns a copy of the tree of c in which no condition and no tag switches a dependency
@@ -251,26 +244,18 @@ func (s *search) walk(vals map[string]any, nodes []*engine.Usage, defaults spot,
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(vals)) {
-		var below []*engine.Usage
-		for _, n := range nodes {
-			if c := n.Keys[key]; c != nil {
-				below = append(below, c)
-			}
-			if n.Any != nil {
-				below = append(below, n.Any)
-			}
-		}
+		read := below(nodes, key)
 		at := append(path[:len(path):len(path)], key)
 		under, known := defaults.step(key)
 		table, isTable := vals[key].(map[string]any)
 		switch {
 		case s.scripts.read(at):
 			if isTable && !s.scripts.readWhole(at) {
-				s.walk(table, below, under, at)
+				s.walk(table, read, under, at)
 			}
-		case len(below) > 0 || known && !s.all:
+		case len(read) > 0 || known && !s.all:
 			if isTable {
-				s.walk(table, below, under, at)
+				s.walk(table, read, under, at)
 			}
 		default:
 			s.add(Key{Path: at, Default: known}, nodes, defaults, vals)
