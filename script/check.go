@@ -35,7 +35,7 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	t.add(in.Chart)
 	t.connect()
 	in.Problems = append(in.Problems, slices.Concat(t.wrongPermissions(), t.wrongInterfaces())...)
-	if !slices.ContainsFunc(t.charts, func(m *treeChart) bool { return len(m.files) > 0 }) {
+	if !t.hasFiles() {
 		return nil
 	}
 	h := &Host{Start: c.Start, Limits: c.Limits}
@@ -53,6 +53,34 @@ func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 		return err
 	}
 	return s.findings(done.Body, in)
+}
+
+// CountLines calls count, a [Host.Coverage], with 0 for each line of the scripts of root's tree that
+// can be run, also in files that nothing requires. It runs nothing, and leaves out files that do not compile.
+func (c Checker) CountLines(ctx context.Context, root *chart.Chart,
+	count func(chart, file string, line int, hits int64)) error {
+	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
+	t.add(root)
+	t.connect()
+	if !t.hasFiles() {
+		return nil
+	}
+	h := &Host{Start: c.Start, Limits: c.Limits, Coverage: count}
+	s, err := h.open(ctx, t, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r := &request{session: s, chart: t.likelyOwner()}
+	_, err = r.run(ctx, wire.Message{Kind: wire.Check, Body: map[string]any{
+		"charts": t.checkMessage(), "limits": limitsBody(s.limits), "cover": true,
+	}})
+	return err
+}
+
+// hasFiles reports whether a chart of the tree has a Lua file.
+func (t *tree) hasFiles() bool {
+	return slices.ContainsFunc(t.charts, func(m *treeChart) bool { return len(m.files) > 0 })
 }
 
 // testFiles returns the texts of the files of tests of a chart's scripts, by their names.

@@ -13,10 +13,15 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
+// commandTime is how long the commands of a file of tests may take together, as a multiple of the
+// computing time of scripts.
+const commandTime = 12
+
 // Tests are a file of tests of a chart's scripts, in Lua. It runs in a process like that of
 // scripts, without permissions: the commands that it tests are run by Run.
 type Tests struct {
-	// Start and Limits are as in [Host].
+	// Start and Limits are as in [Host]. The commands that the file runs may take twelve times
+	// Limits.CPU together.
 	Start  Starter
 	Limits wire.Limits
 	// Print shows what the file prints; nil shows nothing.
@@ -108,10 +113,17 @@ func (r *request) runTest(ctx context.Context, m wire.Message) (*wire.Message, e
 	if s.questions++; s.questions > maxQuestions {
 		return nil, &limitError{"time", fmt.Sprintf("the tests ran more than %d commands", maxQuestions)}
 	}
+	limit := commandTime * s.limits.CPU
+	limited, cancel := context.WithTimeout(ctx, limit-s.waited)
+	defer cancel()
 	options, _ := m.Body["options"].(map[string]any)
 	begin := time.Now()
-	result, err := s.host.runTest(ctx, textOf(m.Body, "name"), options)
+	result, err := s.host.runTest(limited, textOf(m.Body, "name"), options)
 	s.waited += time.Since(begin)
+	if ctx.Err() == nil && s.waited >= limit {
+		return nil, &limitError{"cpu", fmt.Sprintf("the commands that the tests ran took more than %s together (%d were run)",
+			limit, s.questions)}
+	}
 	if err != nil {
 		return refuse(err), nil
 	}

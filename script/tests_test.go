@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
@@ -69,6 +70,13 @@ test("fails", function()
   expect(run("install", { values = { a = { 1 } } }).values).equals({ b = 2 })
 end)
 test("refused", function() run("nothing") end)
+test("misspelled", function() expect(run("install").valus).isNil() end)
+test("absent", function()
+  local out = run("install")
+  expect(out.error).isNil()
+  out.error = "set"
+  expect(out).includes({ error = "set" })
+end)
 test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`,
 		Coverage: func(chartPath, file string, line int, n int64) {
 			if chartPath == "web" && file == "ext/lua/lib.lua" {
@@ -88,13 +96,16 @@ test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []script.TestCase{{"passes", 2}, {"fails", 3}, {"refused", 6}, {"functions", 7}}; !slices.Equal(cases, want) {
+	if want := []script.TestCase{{"passes", 2}, {"fails", 3}, {"refused", 6},
+		{"misspelled", 7}, {"absent", 8}, {"functions", 14}}; !slices.Equal(cases, want) {
 		t.Errorf("tests %v, want %v", cases, want)
 	}
 	for i, want := range []string{
 		"",
 		"expect(...).equals(...) fail\nExpected to equal:\nb: 2\nActual:\na:\n- 1",
 		"unknown command",
+		`run(...) has no field "valus"; did you mean run(...).values?`,
+		"",
 		"",
 	} {
 		err := tests.Do(t.Context(), i)
@@ -108,7 +119,7 @@ test("functions", function() expect(lib.f).exists(); expect(lib.g):isNil() end)`
 	if want := map[int]int64{1: 1, 2: 1, 3: 1, 4: 1, 6: 0, 8: 1}; !maps.Equal(hits, want) {
 		t.Errorf("hits %v, want %v", hits, want)
 	}
-	if want := []string{"install", "nothing"}; !slices.Equal(ran, want) {
+	if want := []string{"install", "nothing", "install", "install"}; !slices.Equal(ran, want) {
 		t.Errorf("ran %v, want %v", ran, want)
 	}
 }
@@ -124,5 +135,67 @@ func TestRunIsForTests(t *testing.T) {
 	_, err := load(t, h, newChart("web", map[string]string{chart.FileScript: ""}))
 	if err == nil || !strings.Contains(err.Error(), "violated the protocol") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestCommandsOfTestsTakeTime checks that the commands of a file may not take any time together.
+func TestCommandsOfTestsTakeTime(t *testing.T) {
+	limits := wire.DefaultLimits()
+	limits.CPU = 100 * time.Millisecond
+	tests := &script.Tests{
+		Start: lua, Limits: limits, File: "tests/a_test.lua",
+		Chart: newChart("web", map[string]string{chart.FileScript: ""}),
+		Text:  `test("many", function() for i = 1, 100000 do pcall(run, "install") end end)`,
+		Run: func(ctx context.Context, _ string, _ map[string]any) (map[string]any, error) {
+			select {
+			case <-ctx.Done(): // a command that hangs
+			case <-time.After(500 * time.Millisecond):
+			}
+			return nil, ctx.Err()
+		},
+	}
+	defer tests.Close()
+	if _, err := tests.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := tests.Do(t.Context(), 0)
+	var failed *script.Error
+	if !errors.As(err, &failed) {
+		t.Fatalf("error %v, want that of a limit", err)
+	}
+	want := "the commands that the tests ran took more than 1.2s together (3 were run)"
+	if failed.Message != want || failed.Limit != "cpu" || failed.Hint() == "" {
+		t.Errorf("error %q of the limit %q with the hint %q, want %q", failed.Message, failed.Limit, failed.Hint(), want)
+	}
+}
+
+func TestCountLines(t *testing.T) {
+	c := newChart("web", map[string]string{
+		chart.FileScript:   "error('it runs')",
+		"ext/lua/lib.lua":  "-- no line\nlocal x = 1\nif x then\n  x = 2\nend\nreturn x",
+		"ext/lua/bad.lua":  "if",
+		"ext/lua/note.txt": "text",
+	}, newChart("db", map[string]string{chart.FileScript: "\nlocal y = 1"}))
+	got := map[string][]int{}
+	err := script.Checker{Start: lua}.CountLines(t.Context(), c, func(of, file string, line int, hits int64) {
+		if hits != 0 {
+			t.Errorf("line %d of %s was run", line, file)
+		}
+		got[of+" "+file] = append(got[of+" "+file], line)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lines := range got {
+		slices.Sort(lines)
+	}
+	want := map[string][]int{
+		"web ext/lua/chart.lua": {1}, "web ext/lua/lib.lua": {2, 3, 4, 6}, "web/charts/db ext/lua/chart.lua": {2},
+	}
+	if !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("lines %v, want %v", got, want)
+	}
+	if err := (script.Checker{}).CountLines(t.Context(), newChart("web", nil), nil); err != nil {
+		t.Errorf("a chart without scripts: %v", err)
 	}
 }

@@ -65,6 +65,12 @@ func (v *ValueFlags) Check(ctx context.Context, f *Factory) action.ValueCheck {
 	}}
 }
 
+// Given reports whether a flag gives values.
+func (v *ValueFlags) Given() bool {
+	o := v.options
+	return len(v.files)+len(o.JSON)+len(o.Set)+len(o.String)+len(o.File)+len(o.Literal) > 0
+}
+
 // Origins returns a function that returns where the values of Build come from.
 func (v *ValueFlags) Origins(ctx context.Context, f *Factory) action.OriginsFunc {
 	return func() (*values.Origins, error) { return v.Sources().Origins(v.Reader(ctx, f)) }

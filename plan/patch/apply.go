@@ -315,7 +315,7 @@ func (p *Patch) noTarget(objects []*manifest.Object, namespace string) error {
 		}
 	}
 	if p.scope != nil {
-		e.Chart = p.scope.chart
+		e.Chart, e.Subchart = p.scope.chart, p.scope.subchart
 	}
 	e.Near = p.target.near(inside, namespace)
 	return e

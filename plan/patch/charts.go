@@ -18,8 +18,9 @@ const Dir = "patches"
 
 // scope is what the patches of a chart may change. nil is everything.
 type scope struct {
-	chart  string // whose patches they are
-	prefix string // of the paths of templates
+	chart    string // whose patches they are
+	subchart string // for which they are, or "" for all
+	prefix   string // of the paths of templates
 }
 
 func (s *scope) has(o *manifest.Object) bool {
@@ -166,7 +167,7 @@ func (d *directory) scope(dir string) (*scope, error) {
 	var known []string
 	for _, sub := range d.chart.Dependencies() {
 		if sub.Name() == name {
-			s.prefix += name + "/"
+			s.subchart, s.prefix = name, s.prefix+name+"/"
 			return s, nil
 		}
 		known = append(known, sub.Name())

@@ -452,6 +452,8 @@ func TestOfChartsErrors(t *testing.T) {
 			"name app; it matches ConfigMap/app (app/templates/a.yaml), which is not in a subchart of app", "the patches/ of a chart change"},
 		"no object": {"patches/a.yaml", fmt.Sprintf(setLabel, "none", "a"), "app/patches/a.yaml:1: the target of the patch matches no object: name none",
 			"patches of a subchart that can be disabled belong into patches/NAME/"},
+		"no object of it": {"patches/db/a.yaml", fmt.Sprintf(setLabel, "none", "a"), "app/patches/db/a.yaml:1: the target of the patch matches no object: name none",
+			"the patches of patches/db/ are for the objects of the subchart db"},
 		"no subchart": {"patches/dbs/a.yaml", fmt.Sprintf(setLabel, "a", "a"), "app/patches/dbs: is named like no subchart of app", "did you mean db?"},
 		"no patch":    {"patches/a.yaml", "[", "app/patches/a.yaml:1: did not find expected node content", ""},
 		"no file":     {"patches/a.yaml", "- path: b.yaml", "app/patches/a.yaml:1: the chart has no file patches/b.yaml", ""},

@@ -188,6 +188,8 @@ type NoTargetError struct {
 	Outside string
 	// Chart is the chart whose patch it is, or "" for a patch of the user.
 	Chart string
+	// Subchart is the subchart whose objects alone the patch may change, or "".
+	Subchart string
 }
 
 func (e *NoTargetError) Error() string {
@@ -205,7 +207,10 @@ func (e *NoTargetError) Hint() string {
 			"instead, or pass the file with --patch"
 	}
 	skip := "--patch-allow-missing skips patches whose target matches nothing"
-	if e.Chart != "" {
+	switch {
+	case e.Subchart != "":
+		skip = fmt.Sprintf("the patches of patches/%[1]s/ are for the objects of the subchart %[1]s", e.Subchart)
+	case e.Chart != "":
 		skip = "patches of a subchart that can be disabled belong into patches/NAME/, which is read while it is enabled"
 	}
 	if len(e.Near) > 0 {

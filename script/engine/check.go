@@ -26,6 +26,10 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 	c := &checker{e: &engine{host: e.host, limits: e.limits, exit: e.exit, base: e.base}, problems: []any{}}
 	c.e.clock.limit = e.clock.left()
 	c.e.newRuntime(0)
+	cover, _ := body["cover"].(bool)
+	if cover {
+		c.e.covered = newCovered()
+	}
 	for _, ch := range charts {
 		ch.env = rt.NewTable()
 		for _, file := range slices.Sorted(maps.Keys(ch.files)) {
@@ -34,6 +38,9 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 				return nil, err
 			}
 		}
+	}
+	if cover {
+		return map[string]any{"coverage": c.e.coverage()}, nil
 	}
 	tests, _ := body["tests"].(map[string]any)
 	var files []*chart

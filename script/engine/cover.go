@@ -22,9 +22,11 @@ type line struct {
 	number int
 }
 
+func newCovered() *covered { return &covered{hits: map[line]int64{}, told: map[line]bool{}} }
+
 // cover has the lines that are run counted.
 func (e *engine) cover() {
-	e.covered = &covered{hits: map[line]int64{}, told: map[line]bool{}}
+	e.covered = newCovered()
 	hook := e.value("(cover)", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		if info := c.Next().DebugInfo(); info != nil && c.NArgs() > 1 {
 			if n, ok := c.Arg(1).TryInt(); ok {
@@ -54,9 +56,13 @@ func (c *covered) add(source string, unit *code.Unit) {
 
 // addCoverage adds to an answer what was counted since the last one.
 func (e *engine) addCoverage(answer wire.Message) {
-	if e.covered == nil || answer.Body == nil {
-		return
+	if e.covered != nil && answer.Body != nil {
+		answer.Body["coverage"] = e.coverage()
 	}
+}
+
+// coverage returns what was counted since its last call.
+func (e *engine) coverage() []any {
 	out := []any{}
 	for at, hits := range e.covered.hits {
 		where, ok := e.sources[at.source]
@@ -67,5 +73,5 @@ func (e *engine) addCoverage(answer wire.Message) {
 			"hits": hits})
 		e.covered.hits[at], e.covered.told[at] = 0, true
 	}
-	answer.Body["coverage"] = out
+	return out
 }

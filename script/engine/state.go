@@ -48,9 +48,10 @@ type engine struct {
 	changed  bool             // handlers or functions, since they were last reported
 	cleanup  []func(end bool) // of modules
 	tests    []test
-	testText string   // of the file of the tests
-	testing  bool     // one of them runs
-	covered  *covered // nil if lines are not counted
+	testText string    // of the file of the tests
+	testing  bool      // one of them runs
+	outcome  *rt.Table // the metatable of results of run, made by outcomes
+	covered  *covered  // nil if lines are not counted
 
 	request   *request
 	hook      rt.Value             // what scripts call behind an assignment

@@ -145,7 +145,37 @@ func (e *engine) runCommand(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if err != nil {
 		return nil, err
 	}
+	if table, ok := v.TryTable(); ok {
+		table.SetMetatable(e.outcomes())
+	}
 	return gc.PushingNext1(t.Runtime, v), nil
+}
+
+// outcomeFields returns the names of the fields that results of run can have.
+func outcomeFields() []string {
+	return []string{"chart", "dependencies", "error", "files", "findings", "objects", "printed", "requests", "templates",
+		"values"}
+}
+
+// outcomes returns the metatable of results of run, which have no other fields: a misspelled one would
+// pass for nil.
+func (e *engine) outcomes() *rt.Table {
+	if e.outcome != nil {
+		return e.outcome
+	}
+	known := outcomeFields()
+	e.outcome = rt.NewTable()
+	e.r.SetEnv(e.outcome, "__index", e.value(fieldName, 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+		if err := gc.CheckNArgs(2); err != nil {
+			return nil, err
+		}
+		if name, ok := gc.Arg(1).TryString(); ok && slices.Contains(known, name) {
+			return gc.PushingNext1(t.Runtime, rt.NilValue), nil
+		}
+		return nil, unknownField("run(...)", gc.Arg(1), known)
+	}))
+	e.bridge.MapsOf(e.outcome)
+	return e.outcome
 }
 
 // findItem is find(list, want): the first item that has all that want has.

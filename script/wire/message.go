@@ -93,8 +93,9 @@ const (
 	//	          asks  list of permissions that the chart would be granted
 	//	events  map, name or other name of an event → list of what may change, as
 	//	        may of Call
+	//	cover   bool, only list the lines that can be run
 	//
-	// Done: problems, a list of maps chart (int), file, line, message, severity
+	// Done: with cover, coverage alone. Otherwise problems, a list of maps chart (int), file, line, message, severity
 	// ("warning", "error"); requires, a list of maps chart, file, line, name: the
 	// calls of require with a constant; events, likewise: those of events.on.
 	Check

@@ -113,3 +113,20 @@ func TestWriteHTML(t *testing.T) {
 		}
 	}
 }
+
+func TestHTMLOpensWhatIsMissing(t *testing.T) {
+	var p Profile
+	lines := map[int]int64{1: 1}
+	p.Add("all.yaml", "", "x", Counts{Lines: lines})
+	p.Add("branch.yaml", "", "x", Counts{Lines: lines, Branches: []Branch{{Line: 1, Name: "else"}}})
+	p.Add("line.yaml", "", "x", Counts{Lines: map[int]int64{1: 0}})
+	var b strings.Builder
+	if err := p.WriteHTML(&b, "Coverage"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<details id="f0">`, `<details id="f1" open>`, `<details id="f2" open>`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}

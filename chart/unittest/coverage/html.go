@@ -62,10 +62,10 @@ func (p *Profile) WriteHTML(w io.Writer, title string) error {
 	return out.Flush()
 }
 
-// writeHTML writes the source of a file. It is open unless all lines were run.
+// writeHTML writes the source of a file. It is open unless all lines were run and all branches taken.
 func (f *File) writeHTML(out io.Writer, id string) {
 	t, open, esc := Totals{}.add(f), "", html.EscapeString
-	if t.LinePercent() < 100 {
+	if t.HitLines < t.Lines || t.HitBranches < t.Branches {
 		open = " open"
 	}
 	fmt.Fprintf(out, "<details id=%q%s>\n<summary>%s – %s</summary>\n", id, open, esc(f.Name), share(t.HitLines, t.Lines))

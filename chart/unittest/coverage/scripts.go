@@ -38,7 +38,7 @@ func (l *ScriptLines) Count(chart, file string, line int, hits int64) {
 }
 
 // AddTo adds the counts of the scripts of root, whose directory is dir, and of its subcharts in
-// directories, except those that nothing has loaded. under is the path in the profile below which root
+// directories, except those of which nothing was counted. under is the path in the profile below which root
 // is, "" for none.
 func (l *ScriptLines) AddTo(p *Profile, root *chart.Chart, dir, under string) {
 	l.mu.Lock()

@@ -49,7 +49,7 @@ stays. Lines that begin with a colon are for the prompt:
 
   :fire EVENT   emit an event, after those of its operation that come before it,
                 and show what each handler changed
-  :at EVENT     look with the eyes of an event, without emitting it
+  :at EVENT     move on to an event, without emitting it
   :events       list the events, and what handlers may change at each
   :help         list these
   :quit         end, as does the end of the input
@@ -222,7 +222,7 @@ func (p *prompt) line(ctx context.Context, line string) (final bool, err error) 
 // commands are the commands of the prompt, with their arguments and what they do.
 var commands = [][3]string{
 	{"fire", "EVENT", "emit an event, after those that come before it"},
-	{"at", "EVENT", "look with the eyes of an event, without emitting it"},
+	{"at", "EVENT", "move on to an event, without emitting it"},
 	{"events", "", "list the events, and what handlers may change at each"},
 	{"help", "", "list these commands"},
 	{"quit", "", "end"},

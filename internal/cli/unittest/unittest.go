@@ -287,6 +287,9 @@ func (o *Options) open(ctx context.Context, f *cmdutil.Factory, path string,
 		opts.Scripts = func() suites.ScriptRunner { return scripts.Host(opts.ScriptLines) }
 		c, err = suites.Open(path, opts)
 	}
+	if err == nil && o.wantsCoverage() {
+		err = o.countScripts(ctx, f, c)
+	}
 	if err != nil {
 		return nil, unittest.Chart{Name: filepath.Base(path), Path: path, Err: err}
 	}
@@ -302,6 +305,15 @@ func (o *Options) open(ctx context.Context, f *cmdutil.Factory, path string,
 			Text: fmt.Sprintf("%s has no tests: no file matches %s", path, strings.Join(o.Files, " or "))})
 	}
 	return c, out
+}
+
+// countScripts adds the lines of scripts that no test may run to the coverage of a chart.
+func (o *Options) countScripts(ctx context.Context, f *cmdutil.Factory, c *suites.Chart) error {
+	checker, err := f.ScriptChecker(o.scripts)
+	if err != nil {
+		return err
+	}
+	return checker.CountLines(ctx, c.Root, c.ScriptLines.Count)
 }
 
 // readValues returns the values of --values.

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/unused"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
@@ -44,7 +46,8 @@ With --origin, a comment names the file and line, or the flag, that set each
 value, and then those that it took precedence over, the nearest first.
 
 With --unused, it prints the keys of the given values that no template, schema,
-condition, tag, import or script reads, with the key that was probably meant.`,
+condition, tag, import or script reads, with the key that was probably meant;
+without given values, those of the chart's values.yaml.`,
 		Example: `  helm values ./mychart
   helm values ./mychart -f production.yaml --set image.tag=2 --origin
   helm values ./mychart --origin -o json
@@ -88,6 +91,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		SkipSchema: o.SkipSchema, ValueCheck: o.Check(ctx, f),
 	}
 	if o.Unused {
+		if !o.Given() {
+			req.Values, req.LocateValue = c.Values, locateDefaults(c)
+		}
 		return printUnused(ctx, f, config, req, o.Output)
 	}
 	if o.Origin {
@@ -114,6 +120,17 @@ func printOrigins(ctx context.Context, f *cmdutil.Factory, config *action.Config
 		return output.WriteJSON(f.Out, report.OriginValues(vals, origins))
 	}
 	return report.WriteOrigins(f.Out, vals, origins)
+}
+
+// locateDefaults returns a function that returns which line of a chart's values.yaml sets a value.
+func locateDefaults(c *chart.Chart) func(path ...string) values.Origin {
+	o := values.Options{Files: []string{c.Name() + "/" + chart.FileValues}}
+	return o.Locator(func(string) ([]byte, error) {
+		if f := c.File(chart.FileValues); f != nil {
+			return f.Data, nil
+		}
+		return nil, nil // a chart without defaults
+	})
 }
 
 // printUnused prints the keys of the given values that nothing reads.
