@@ -14,8 +14,8 @@ func (e *InvalidError) Hint() string {
 		return "run 'helm dependency update' to write a new one, or restore the old one from version control"
 	}
 	if strings.HasPrefix(e.Field, "moved[") {
-		return "an entry of moved is {kind: ConfigMap, from: {name: old}, to: {name: new}, recreate: true}, or has a chart or " +
-			"a directory in from and to (docs/moved.md)"
+		return "an entry of moved is {kind: ConfigMap, from: {name: old}, to: {name: new}, recreate: true}, or has a chart " +
+			"or a directory in from and to (docs/moved.md)"
 	}
 	return ""
 }
