@@ -19,6 +19,6 @@ func plannedOperations() []operation {
 		{name: "planned rollback", like: "planned upgrade", start: [][]string{install, append([]string{"upgrade"}, change...), plan("rollback", "web", "1")},
 			args: apply, again: again, want: red},
 		{name: "planned uninstall", like: "planned upgrade", start: [][]string{install, plan("uninstall", "web")}, args: apply, again: again,
-			done: []string{"not found"}},
+			done: []string{"there is nothing to uninstall", "not found"}},
 	}
 }
