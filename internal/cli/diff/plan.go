@@ -59,7 +59,7 @@ before its first write if anything that the plan rests on has changed.
 
 Nothing is written to the cluster.`,
 		Example: `  helm plan upgrade web ./mychart -f production.yaml --save plan.json
-  helm plan show plan.json --markdown
+  helm plan show plan.json -o markdown
   helm apply plan.json`,
 		Args:        cmdutil.Group,
 		Annotations: map[string]string{cmdutil.NotInHelm: "", builtIn: "true"},
