@@ -358,7 +358,7 @@ func (d *deployment) definitionPolicy(o *manifest.Object) CRDPolicy {
 	})
 	policy, err := chartPolicy(of)
 	if err != nil {
-		return CRDUpgrade // an invalid one is no reason to lose objects
+		return CRDUpgrade // an invalid one must not lose objects
 	}
 	return policy
 }

@@ -40,7 +40,7 @@ func chartWorkloads(dir, small, large string) ([]workload, error) {
 		{name: "template 20 Deployments", args: []string{"template", "rel", patched}},
 		{name: "the same with a patch of each, Helm without", args: []string{"template", "rel", patched},
 			own: []string{"--patch", patches}},
-		{name: "template the umbrella of 200 services, values of which nobody reads one are looked for",
+		{name: "template the umbrella of 200 services, values with one that is never read",
 			args: []string{"template", "rel", large, "--values", given}},
 		{name: "values of the umbrella of 200 services", alone: true, args: []string{"values", large, "--values", given}},
 		{name: "values --origin of the same", alone: true,

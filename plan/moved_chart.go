@@ -43,7 +43,7 @@ func (m *mover) checkChart(e Move, to string) error {
 	if to == "" || slices.Contains(m.in.Charts, to) {
 		return nil
 	}
-	problem := fmt.Sprintf("to.chart is %q, and there is no such subchart", e.To.Chart)
+	problem := fmt.Sprintf("to.chart is %q, which is not a subchart", e.To.Chart)
 	if near := suggest.Nearest(m.in.Charts, to); len(near) > 0 {
 		problem += fmt.Sprintf("; did you mean %q?", strings.TrimPrefix(near[0], e.Chart+"/"))
 	}

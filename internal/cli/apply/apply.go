@@ -303,7 +303,7 @@ func withPlanHint(doc *planfile.Document, err error) error {
 	return err
 }
 
-// A goneError is returned if there is no release any more to plan anew for. It does not wrap the error
+// A goneError is returned if the release to plan anew for does not exist any more. It does not wrap the error
 // about that, to which the program adds where else a release of the name is.
 type goneError struct{ Name, Namespace, Operation string }
 
