@@ -5,7 +5,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"weak"
 
 	"github.com/arnodel/golua/lib/base"
 	rt "github.com/arnodel/golua/runtime"
@@ -14,21 +13,16 @@ import (
 )
 
 // identities number the tables, functions and other values that scripts convert to text, in
-// that order. golua writes their addresses, which differ in every run.
+// that order. golua writes their addresses, which differ in every run. They are kept: weak pointers would
+// let them go, but package weak is initialised after nearly all of helm's packages (see package
+// internal/subprocess), and the process ends with the operation.
 type identities map[any]uint64
 
 // of returns the number of v; ok is false for a value that has a text of its own.
 func (ids identities) of(t *rt.Thread, v rt.Value) (uint64, bool) {
-	var key any
-	switch p := v.Interface().(type) {
-	case *rt.Table:
-		key = weak.Make(p)
-	case *rt.Closure:
-		key = weak.Make(p)
-	case *rt.Thread:
-		key = weak.Make(p)
-	case *rt.UserData:
-		key = weak.Make(p)
+	key := v.Interface()
+	switch key.(type) {
+	case *rt.Table, *rt.Closure, *rt.Thread, *rt.UserData:
 	default:
 		return 0, false
 	}
