@@ -23,7 +23,7 @@ type group struct{}
 
 func (group) start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return cmd.Start()
+	return withLateTimers(cmd.Start)
 }
 
 func (group) kill(p *os.Process) error {
