@@ -68,7 +68,10 @@ func restrictWithSeccomp() {
 	if len(filter) == 0 {
 		return
 	}
-	runtime.LockOSThread()
+	if !errors.Is(installSeccomp(filter), unix.EACCES) {
+		return // Landlock has set no_new_privs on all threads
+	}
+	runtime.LockOSThread() // starts another thread, which takes longer than the filter
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return
