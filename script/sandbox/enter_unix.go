@@ -16,7 +16,8 @@ import (
 )
 
 // takePipes moves the protocol from descriptors 0 and 1 to others that are closed on exec,
-// and replaces 0 and 1 by null.
+// and replaces 0 and 1 by null. A goroutine that waits for a message does not keep a thread: the one that
+// read it can go on with it.
 func takePipes(null *os.File) (in, out *os.File, err error) {
 	var fds [2]int
 	for i := range fds {
@@ -26,6 +27,9 @@ func takePipes(null *os.File) (in, out *os.File, err error) {
 		if err = replace(int(null.Fd()), i); err != nil {
 			return nil, nil, err
 		}
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		return nil, nil, err
 	}
 	return os.NewFile(uintptr(fds[0]), "from helm"), os.NewFile(uintptr(fds[1]), "to helm"), nil
 }

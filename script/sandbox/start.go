@@ -176,9 +176,8 @@ func workingDir() string {
 // child deletes when it has started.
 func environment() []string {
 	return []string{
-		"GOMAXPROCS=2",     // one for the script, one for the collector and the watchdog
+		"GOMAXPROCS=1",     // most scripts end before a second thread is of use; see watchdog
 		"GOTRACEBACK=none", // print the reason of a crash, not the stacks
-		"GOGC=400",         // the process is short-lived; the memory limit bounds the heap
 	}
 }
 

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"os"
+	"runtime"
 	"runtime/metrics"
 	"time"
 
@@ -15,6 +16,11 @@ const (
 	busyInterval = 20 * time.Millisecond
 	idleInterval = 100 * time.Millisecond
 )
+
+// processors is how many processors a process uses that still runs when the watchdog looks: one for the
+// script, one for the collector and the watchdog. It starts with one, for a script that ends before:
+// messages then pass between goroutines without another thread, which has to be woken up.
+const processors = 2
 
 // watchdog ends the process it runs in when that exceeds a limit or its parent has exited.
 // It works on every system and reports which limit it was. It does not suffice alone: the
@@ -40,8 +46,9 @@ func (w *watchdog) start(l wire.Limits) {
 	}
 	w.cpu = cpuLimit(l)
 	go func() {
-		for before, wait := cpuUsed(), busyInterval; ; {
-			time.Sleep(wait)
+		before, wait := cpuUsed(), busyInterval
+		time.Sleep(wait)
+		for runtime.GOMAXPROCS(processors); ; time.Sleep(wait) {
 			now := cpuUsed()
 			w.check(now)
 			if wait = busyInterval; now-before < busyInterval/20 {
