@@ -29,13 +29,23 @@ func TestMain(m *testing.M) {
 }
 
 // beParent starts a process, says its number, or that of what it started, has it do something and waits to
-// be killed.
+// be killed. It exits instead when it is to have the process write a file once its parent is gone.
 func beParent(act string) {
 	p, err := sandbox.Start(context.Background(), "", wire.DefaultLimits())
 	if err != nil {
 		panic(err)
 	}
 	c := &play{p: p, conn: wire.NewConn(p, p), l: wire.DefaultLimits()}
+	if path, ok := strings.CutPrefix(act, "write later "); ok {
+		said, err := c.do("pid", "")
+		fmt.Println(said)
+		m := c.start([]string{"io"}, "write", path)
+		m.Body["last"] = true
+		if err := errors.Join(err, c.conn.Send(m)); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
+	}
 	do, arg, grants := "pid", "", []string(nil)
 	if act == "background" {
 		do, arg, grants = act, "sleep 60", []string{"os"}
@@ -53,7 +63,7 @@ func beParent(act string) {
 
 // serve is an engine that does what the start message names, in Go: the worst
 // that a script could do if it had all of Go's functions. The message holds
-// do, arg, grants, cpu and memory.
+// do, arg, grants, cpu and memory, and last if serve is to read on to the end first.
 func serve(r io.Reader, w io.Writer, confine func([]string, wire.Limits) error) error {
 	c := wire.NewConn(r, w)
 	acts["spin while reading"] = func(arg string, w io.Writer) (string, error) {
@@ -68,6 +78,9 @@ func serve(r io.Reader, w io.Writer, confine func([]string, wire.Limits) error) 
 		}
 		if err != nil {
 			return err
+		}
+		if m.Body["last"] == true {
+			_, _ = io.Copy(io.Discard, r)
 		}
 		if m.Kind == wire.Start {
 			var grants []string
@@ -121,12 +134,17 @@ func begin(t *testing.T, l wire.Limits) *play {
 
 // confined has the process confine itself, with these grants, and do something.
 func (p *play) confined(grants []string, do, arg string) (string, error) {
+	return p.say(p.start(grants, do, arg))
+}
+
+// start returns the message by which confined asks.
+func (p *play) start(grants []string, do, arg string) wire.Message {
 	list := []any{}
 	for _, g := range grants {
 		list = append(list, g)
 	}
-	return p.say(wire.Message{Kind: wire.Start, Body: map[string]any{
-		"grants": list, "cpu": p.l.CPU.Milliseconds(), "memory": p.l.Memory, "do": do, "arg": arg}})
+	return wire.Message{Kind: wire.Start, Body: map[string]any{
+		"grants": list, "cpu": p.l.CPU.Milliseconds(), "memory": p.l.Memory, "do": do, "arg": arg}}
 }
 
 // do has the process do something more.

@@ -327,31 +327,56 @@ func TestConfinementCoversThreads(t *testing.T) {
 func TestItDoesNotOutliveItsParent(t *testing.T) {
 	for _, act := range []string{"spin", "silence", "nothing", "background"} {
 		t.Run(act, func(t *testing.T) {
-			cmd := exec.Command(mustExecutable(t))
-			cmd.Env = append(os.Environ(), "SANDBOX_TEST_PARENT="+act)
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			var pid int
-			if _, err := fmt.Fscan(out, &pid); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			for range 100 {
-				if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err != nil || bytes.Contains(text, []byte("State:\tZ")) {
-					return
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			t.Errorf("process %d is still there a second later", pid)
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+			parent, pid := startParent(t, act)
+			_ = parent.Process.Kill()
+			_ = parent.Wait()
+			wantGone(t, pid)
 		})
 	}
+}
+
+// A process whose parent is gone before it has confined itself does nothing: what it started could not be
+// found any more.
+func TestAnOrphanStartsNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "written")
+	parent, pid := startParent(t, "write later "+path)
+	_ = parent.Wait()
+	wantGone(t, pid)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it wrote a file")
+	}
+}
+
+// startParent starts a parent that is told to do act, and returns the number that it says.
+func startParent(t *testing.T, act string) (parent *exec.Cmd, pid int) {
+	t.Helper()
+	parent = exec.Command(mustExecutable(t))
+	parent.Env = append(os.Environ(), "SANDBOX_TEST_PARENT="+act)
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	return parent, pid
+}
+
+// wantGone waits a second for a process to end.
+func wantGone(t *testing.T, pid int) {
+	t.Helper()
+	for range 100 {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil || bytes.Contains(text, []byte("State:\tZ")) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %d is still there a second later", pid)
+	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
 // What the script started ends with it.
@@ -368,17 +393,8 @@ func TestKillEndsWhatItStarted(t *testing.T) {
 			_, _ = p.do("die", "")
 		}
 		_ = p.end(2 * time.Second)
-		for range 100 {
-			text, err := os.ReadFile("/proc/" + said + "/status")
-			if err != nil || bytes.Contains(text, []byte("State:\tZ")) {
-				said = ""
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-		if said != "" {
-			t.Errorf("%s: process %s is still there", way, said)
-		}
+		pid, _ := strconv.Atoi(said)
+		wantGone(t, pid)
 	}
 }
 

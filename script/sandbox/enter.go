@@ -49,6 +49,7 @@ type child struct {
 	in, out *os.File
 	watch   *watchdog
 	free    atomic.Bool // scripts may start programs
+	ended   atomic.Bool // Read has reached the end
 }
 
 // enter moves the protocol to descriptors that nothing else writes to.
@@ -70,10 +71,19 @@ func enter() (*child, error) {
 // scripts have started, since this process may exit before the watchdog does it.
 func (c *child) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
-	if err != nil && c.free.Load() {
-		killGroup()
+	if err != nil {
+		c.ended.Store(true)
+		c.killPrograms()
 	}
 	return n, err
+}
+
+// killPrograms kills this process and the programs that it started if helm has exited and
+// scripts may start programs. It is called after either becomes known.
+func (c *child) killPrograms() {
+	if c.ended.Load() && c.free.Load() {
+		killGroup()
+	}
 }
 
 // confine confines the process; see the package's comment.
@@ -86,6 +96,7 @@ func (c *child) confine(grants []string, l wire.Limits) error {
 		}
 	}
 	c.free.Store(free)
+	c.killPrograms()
 	if l.Memory > 0 {
 		debug.SetMemoryLimit(l.Memory)
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 // takePipes moves the protocol from descriptors 0 and 1 to others that are closed on exec,
-// and replaces 0 and 1 by null. A goroutine that waits for a message does not keep a thread: the one that
-// read it can go on with it.
+// and replaces 0 and 1 by null. The input does not block, so that a goroutine that waits for a
+// message takes no thread, and the thread that reads it can carry it out.
 func takePipes(null *os.File) (in, out *os.File, err error) {
 	var fds [2]int
 	for i := range fds {

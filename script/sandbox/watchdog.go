@@ -46,15 +46,18 @@ func (w *watchdog) start(l wire.Limits) {
 	}
 	w.cpu = cpuLimit(l)
 	go func() {
-		before, wait := cpuUsed(), busyInterval
-		time.Sleep(wait)
-		for runtime.GOMAXPROCS(processors); ; time.Sleep(wait) {
+		before := cpuUsed()
+		time.Sleep(busyInterval)
+		runtime.GOMAXPROCS(processors)
+		for {
 			now := cpuUsed()
 			w.check(now)
-			if wait = busyInterval; now-before < busyInterval/20 {
+			wait := busyInterval
+			if now-before < busyInterval/20 {
 				wait = idleInterval
 			}
 			before = now
+			time.Sleep(wait)
 		}
 	}()
 }
