@@ -53,30 +53,42 @@ type Bridge struct {
 
 // New makes a bridge for r.
 func New(r *rt.Runtime) *Bridge {
-	b := &Bridge{Runtime: r, list: rt.NewTable(), table: rt.NewTable()}
-	b.list.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
-	b.table.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
-	noItem := rt.NewGoFunction(func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if err := c.CheckNArgs(2); err != nil {
-			return nil, err
-		}
-		if err := CheckIndex(c.Arg(1)); err != nil {
-			return nil, err
-		}
-		return c.PushingNext1(t.Runtime, rt.NilValue), nil
-	}, "index", 2, false)
-	rt.SolemnlyDeclareCompliance(rt.ComplyCpuSafe|rt.ComplyMemSafe|rt.ComplyIoSafe|rt.ComplyTimeSafe, noItem)
-	b.list.Set(rt.StringValue("__index"), rt.FunctionValue(noItem))
-	null := rt.NewTable()
-	toText := rt.NewGoFunction(func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		return c.PushingNext1(t.Runtime, rt.StringValue("null")), nil
-	}, "tostring", 1, false)
-	rt.SolemnlyDeclareCompliance(rt.ComplyCpuSafe|rt.ComplyMemSafe|rt.ComplyIoSafe|rt.ComplyTimeSafe, toText)
+	b := &Bridge{Runtime: r, list: hiddenMetatable(), table: hiddenMetatable()}
+	b.list.Set(rt.StringValue("__index"), Function("index", 2, false, noItem))
+	null := hiddenMetatable()
 	null.Set(rt.StringValue("__name"), rt.StringValue("null"))
-	null.Set(rt.StringValue("__tostring"), rt.FunctionValue(toText))
-	null.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
+	null.Set(rt.StringValue("__tostring"), Function("tostring", 1, false,
+		func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+			return c.PushingNext1(t.Runtime, rt.StringValue("null")), nil
+		}))
 	b.Null = rt.UserDataValue(rt.NewUserData(new(nothing), null))
 	return b
+}
+
+// Function makes a function that scripts can call. It looks at args arguments, and at any more
+// if etc is set. do must charge the runtime's budget for what it does.
+func Function(name string, args int, etc bool, do func(*rt.Thread, *rt.GoCont) (rt.Cont, error)) rt.Value {
+	f := rt.NewGoFunction(do, name, args, etc)
+	f.SolemnlyDeclareCompliance(rt.ComplyCpuSafe | rt.ComplyMemSafe | rt.ComplyIoSafe | rt.ComplyTimeSafe)
+	return rt.FunctionValue(f)
+}
+
+// hiddenMetatable returns a metatable that scripts cannot get or replace.
+func hiddenMetatable() *rt.Table {
+	t := rt.NewTable()
+	t.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
+	return t
+}
+
+// noItem is what a list has for a key that is not in it.
+func noItem(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.CheckNArgs(2); err != nil {
+		return nil, err
+	}
+	if err := CheckIndex(c.Arg(1)); err != nil {
+		return nil, err
+	}
+	return c.PushingNext1(t.Runtime, rt.NilValue), nil
 }
 
 // CheckIndex returns an error for the key 0, which no list has.

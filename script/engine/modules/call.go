@@ -61,9 +61,7 @@ func (c *call) giveData(v any) error {
 
 // fail returns an error of the function that is not about an argument.
 func (c *call) fail(format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
-	text := c.name + ": " + clip(err.Error())
-	return errors.New(text)
+	return errors.New(c.name + ": " + clip(fmt.Errorf(format, args...).Error()))
 }
 
 // clip shortens a text from outside so that an error stays readable.
@@ -106,6 +104,17 @@ func (c *call) text(i int) (string, error) {
 	return s, nil
 }
 
+// takesText returns a function whose first argument is a text.
+func takesText(do func(c *call, text string) error) func(*call) error {
+	return func(c *call) error {
+		text, err := c.text(0)
+		if err != nil {
+			return err
+		}
+		return do(c, text)
+	}
+}
+
 // maybeText returns an argument that may be left out; def is its default.
 func (c *call) maybeText(i int, def string) (string, error) {
 	if c.arg(i).IsNil() {
@@ -136,6 +145,17 @@ func (c *call) table(i int) (*rt.Table, error) {
 		return nil, c.expected(i, "table")
 	}
 	return t, nil
+}
+
+// loadedTable is table for one whose content is then read.
+func (c *call) loadedTable(i int) (*rt.Table, error) {
+	t, err := c.table(i)
+	if err == nil && c.Load != nil {
+		if _, err := c.Load(t); err != nil {
+			return nil, c.fail("%w", err)
+		}
+	}
+	return t, err
 }
 
 // data returns an argument of any type as Go values, lent for the call.

@@ -3,7 +3,6 @@
 package modules
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"os/exec"
@@ -24,11 +23,20 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (c *call) popen() error {
-	text, err := c.text(0)
-	if err != nil {
-		return err
+// startCommand returns a command that the shell runs. Its input is empty, that of a program's
+// command is the program's.
+func (m *module) startCommand(text string) *exec.Cmd {
+	name, args := shell(text)
+	cmd := exec.Command(name, args...)
+	cmd.Env = append([]string{}, m.o.Environ...) // never nil, which is the process's own
+	if p := m.o.Program; p != nil {
+		p.lend(cmd)
 	}
+	return cmd
+}
+
+// popen is io.popen.
+func (c *call) popen(text string) error {
 	mode, err := c.maybeText(1, "r")
 	if err != nil {
 		return err
@@ -52,7 +60,7 @@ func (c *call) popen() error {
 		if err != nil {
 			return c.giveError(err)
 		}
-		f.reader, pipe = bufio.NewReaderSize(out, readBuffer), out
+		f.reader, pipe = newReader(out), out
 	} else {
 		cmd.Stdin = nil
 		in, err := cmd.StdinPipe()
@@ -81,8 +89,7 @@ func (c *call) popen() error {
 		}
 		return c.giveEnd(err)
 	}
-	c.files.add(c, f)
-	c.give(c.files.value(f))
+	c.give(c.files.value(c.add(f)))
 	return nil
 }
 

@@ -73,14 +73,9 @@ func (c *call) epoch() error {
 		c.give(rt.IntValue(time.Now().Unix()))
 		return nil
 	}
-	t, err := c.table(0)
+	t, err := c.loadedTable(0)
 	if err != nil {
 		return err
-	}
-	if c.Load != nil {
-		if _, err := c.Load(t); err != nil {
-			return c.fail("%w", err)
-		}
 	}
 	var fields [6]int
 	for i, f := range []struct {

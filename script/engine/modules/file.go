@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 
@@ -52,25 +51,25 @@ func (fs *files) init(m *module) {
 	fs.stdout = &file{name: "stdout", writer: &lines{m: m}, std: true}
 	fs.stderr = &file{name: "stderr", writer: &lines{m: m}, std: true}
 	if p := m.o.Program; p != nil {
-		fs.stdin.reader = bufio.NewReaderSize(p.asked(), readBuffer)
+		fs.stdin.reader = newReader(p.asked())
 		fs.stdout.writer, fs.stderr.writer = p.Out, p.Err
 	}
 	fs.input, fs.output = fs.stdin, fs.stdout
 
-	text := m.goFunction(function{Function: Function{Name: "tostring"}, args: 1, do: func(c *call) error {
+	text := m.goFunction(fn("tostring", "", "", 1, func(c *call) error {
 		f, ok := fileOf(c.arg(0))
 		if !ok {
 			return c.expected(0, "file")
 		}
 		c.giveText(f.String())
 		return nil
-	}})
-	closing := m.goFunction(function{Function: Function{Name: "file:close"}, args: 1, do: func(c *call) error {
+	}))
+	closing := m.goFunction(fn("file:close", "", "", 1, func(c *call) error {
 		if f, ok := fileOf(c.arg(0)); ok && !f.closed && !f.std {
-			_ = fs.shut(c, f)
+			_ = c.shut(f)
 		}
 		return nil
-	}})
+	}))
 	for k, v := range map[string]rt.Value{
 		"__name": rt.StringValue("file"), "__index": rt.TableValue(fs.methods), "__metatable": rt.BoolValue(false),
 		"__tostring": text, "__close": closing,
@@ -100,14 +99,17 @@ func (fs *files) value(f *file) rt.Value {
 	return rt.UserDataValue(rt.NewUserData(f, fs.meta))
 }
 
-// add records that f is open.
-func (fs *files) add(c *call, f *file) {
+// add records that f is open, and returns it.
+func (c *call) add(f *file) *file {
 	c.keep(512 + readBuffer)
-	fs.open[f] = true
+	c.files.open[f] = true
+	return f
 }
 
+func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readBuffer) }
+
 // openFile opens a file in one of C's modes, "r+b".
-func (fs *files) openFile(c *call, name, mode string) (*file, error) {
+func (c *call) openFile(name, mode string) (*file, error) {
 	flags, _ := openFlags(mode)
 	c.spend(1000)
 	f, err := os.OpenFile(name, flags, 0o666)
@@ -116,13 +118,12 @@ func (fs *files) openFile(c *call, name, mode string) (*file, error) {
 	}
 	out := &file{name: name, file: f}
 	if flags&(os.O_RDWR|os.O_WRONLY) != os.O_WRONLY {
-		out.reader = bufio.NewReaderSize(f, readBuffer)
+		out.reader = newReader(f)
 	}
 	if flags&(os.O_RDWR|os.O_WRONLY) != 0 {
 		out.writer = f
 	}
-	fs.add(c, out)
-	return out, nil
+	return c.add(out), nil
 }
 
 func openFlags(mode string) (flags int, ok bool) {
@@ -144,17 +145,13 @@ func openFlags(mode string) (flags int, ok bool) {
 }
 
 // shut closes f. For a command it returns the results of os.execute.
-func (fs *files) shut(c *call, f *file) error {
+func (c *call) shut(f *file) error {
 	f.closed = true
-	delete(fs.open, f)
+	delete(c.files.open, f)
 	if f.close != nil {
 		return f.close(c)
 	}
-	if err := f.end(); err != nil {
-		return c.giveError(err)
-	}
-	c.give(rt.BoolValue(true))
-	return nil
+	return c.giveOutcome(f.end())
 }
 
 // end closes the file behind f.
@@ -256,16 +253,4 @@ func (l *lines) write() error {
 		return nil
 	}
 	return l.m.o.Print(line)
-}
-
-// startCommand returns a command that the shell runs. Its input is empty, that of a program's
-// command is the program's.
-func (m *module) startCommand(text string) *exec.Cmd {
-	name, args := shell(text)
-	cmd := exec.Command(name, args...)
-	cmd.Env = append([]string{}, m.o.Environ...) // never nil, which is the process's own
-	if p := m.o.Program; p != nil {
-		p.lend(cmd)
-	}
-	return cmd
 }

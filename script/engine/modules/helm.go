@@ -11,53 +11,29 @@ import (
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
 )
 
-func (m *module) helmFunctions() []function {
+func helmFunctions() []function {
 	return []function{
-		{
-			Function: Function{Name: "helm.has", Signature: "helm.has(name) → boolean",
-				Text: "Reports whether scripts have a function or a field of that name here: `helm.has(\"http.get\")`, " +
-					"`helm.has(\"ctx.dryRun\")`. Reading one that is not there is an error."},
-			args: 1, do: (*call).has,
-		},
-		{
-			Function: Function{Name: "helm.null", Signature: "helm.null",
-				Text: "The null of YAML and JSON. It is a value of its own, not nil: it keeps its place in a table, and " +
-					"is true in a condition."},
-			value: func() rt.Value { return m.Null },
-		},
-		{
-			Function: Function{Name: "helm.list", Signature: "helm.list([table]) → table",
-				Text: "Marks a table as a list and returns it, so that it is written as a list even where it is empty."},
-			args: 1, do: func(c *call) error { return c.mark(true) },
-		},
-		{
-			Function: Function{Name: "helm.map", Signature: "helm.map([table]) → table",
-				Text: "Marks a table as a map and returns it. Its numbered keys are then text in what is written."},
-			args: 1, do: func(c *call) error { return c.mark(false) },
-		},
-		{
-			Function: Function{Name: "helm.fail", Signature: "helm.fail(message)",
-				Text: "Stops the operation with this message, unless pcall catches it."},
-			args: 1, do: func(c *call) error {
-				s, err := c.text(0)
-				if err != nil {
-					return err
-				}
+		fn("helm.has", "(name) → boolean", "Reports whether scripts have a function or a field of that name here: "+
+			"`helm.has(\"http.get\")`, `helm.has(\"ctx.dryRun\")`. Reading one that is not there is an error.", 1,
+			takesText((*call).has)),
+		constant("helm.null", "The null of YAML and JSON. It is a value of its own, not nil: it keeps its place in a "+
+			"table, and is true in a condition.", func(m *module) rt.Value { return m.Null }),
+		fn("helm.list", "([table]) → table", "Marks a table as a list and returns it, so that it is written as a list "+
+			"even where it is empty.", 1, func(c *call) error { return c.mark(true) }),
+		fn("helm.map", "([table]) → table", "Marks a table as a map and returns it. Its numbered keys are then text in "+
+			"what is written.", 1, func(c *call) error { return c.mark(false) }),
+		fn("helm.fail", "(message)", "Stops the operation with this message, unless pcall catches it.", 1,
+			takesText(func(c *call, message string) error {
 				if p := c.o.Program; p != nil {
-					p.Fail(s)
+					p.Fail(message)
 				}
-				return errors.New(s)
-			},
-		},
+				return errors.New(message)
+			})),
 	}
 }
 
 // has is helm.has.
-func (c *call) has() error {
-	name, err := c.text(0)
-	if err != nil {
-		return err
-	}
+func (c *call) has(name string) error {
 	c.spend(uint64(len(name)))
 	parts := strings.Split(name, ".")
 	if parts[0] == "ctx" {
@@ -84,14 +60,9 @@ func (c *call) mark(list bool) error {
 		c.give(rt.TableValue(c.marked(rt.NewTable(), list)))
 		return nil
 	}
-	t, err := c.table(0)
+	t, err := c.loadedTable(0)
 	if err != nil {
 		return err
-	}
-	if c.Load != nil {
-		if _, err := c.Load(t); err != nil {
-			return c.fail("%w", err)
-		}
 	}
 	is, known := c.IsList(t)
 	switch {

@@ -6,35 +6,32 @@ import (
 	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
-)
 
-const safe = rt.ComplyCpuSafe | rt.ComplyMemSafe | rt.ComplyIoSafe | rt.ComplyTimeSafe
+	"github.com/moonhelm/moonhelm/script/engine/bridge"
+)
 
 // goFunction returns f as a function of a script. Waiting for a file, a command or an answer
 // is not charged: the host's deadline limits it.
 func (m *module) goFunction(f function) rt.Value {
-	run := func(t *rt.Thread, cont *rt.GoCont) (rt.Cont, error) {
-		c := &call{module: m, t: t, cont: cont, name: f.Name}
+	return bridge.Function(f.name, f.args, f.etc, func(t *rt.Thread, cont *rt.GoCont) (rt.Cont, error) {
+		c := &call{module: m, t: t, cont: cont, name: f.name}
 		err := f.do(c)
 		c.end()
 		if err != nil {
 			return nil, err
 		}
 		return cont.PushingNext(t.Runtime, c.results...), nil
-	}
-	g := rt.NewGoFunction(run, f.Name, f.args, f.etc)
-	rt.SolemnlyDeclareCompliance(safe, g)
-	return rt.FunctionValue(g)
+	})
 }
 
 // place adds f under its name. "sha256" and "sha256.sum" share a table that can be called;
 // methods such as "file:read" are for the files' metatable.
 func (m *module) place(env *rt.Table, f function) {
-	if _, method, ok := strings.Cut(f.Name, ":"); ok {
+	if _, method, ok := strings.Cut(f.name, ":"); ok {
 		m.files.methods.Set(rt.StringValue(method), m.goFunction(f))
 		return
 	}
-	table, name, ok := strings.Cut(f.Name, ".")
+	table, name, ok := strings.Cut(f.name, ".")
 	in, made := env.Get(rt.StringValue(table)).TryTable()
 	if !made {
 		in = rt.NewTable()
@@ -42,7 +39,7 @@ func (m *module) place(env *rt.Table, f function) {
 	}
 	switch {
 	case f.value != nil:
-		m.Runtime.SetTable(in, rt.StringValue(name), f.value())
+		m.Runtime.SetTable(in, rt.StringValue(name), f.value(m))
 	case ok:
 		m.Runtime.SetTable(in, rt.StringValue(name), m.goFunction(f))
 	default:

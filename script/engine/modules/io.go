@@ -6,116 +6,80 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
 )
 
-func (m *module) ioFunctions() []function {
-	fn := func(name, args, text string, n int, etc bool, do func(*call) error) function {
-		return function{
-			Function: Function{Name: "io." + name, Signature: "io." + name + args, Text: text, Permission: IO},
-			args:     n, etc: etc, do: do,
-		}
-	}
-	constant := func(name, text string, f **file) function {
-		return function{
-			Function: Function{Name: "io." + name, Signature: "io." + name, Text: text, Permission: IO},
-			value:    func() rt.Value { return m.files.value(*f) },
-		}
-	}
-	fs := &m.files
+func ioFunctions() []function {
 	return []function{
-		fn("open", "(path[, mode]) → file", "Opens a file for reading (r, the default), writing (w), appending (a), or "+
-			"both (r+, w+, a+). What cannot be opened gives nil, a message and a number.", 2, false, (*call).ioOpen),
-		fn("close", "([file]) → true", "Closes a file, or the default output.", 1, false, func(c *call) error {
-			f := fs.output
-			if !c.arg(0).IsNil() {
-				var err error
-				if f, err = c.file(0); err != nil {
-					return err
-				}
-			}
-			return c.closeFile(f)
-		}),
-		fn("lines", "([path[, format...]]) → iterator",
-			"Goes through the lines of a file, or of the default input, and closes the file at its end. Formats "+
-				"are those of file:read.", 1, true, (*call).ioLines),
-		fn("read", "([format...]) → value...", "Reads from the default input, which is empty unless io.input sets it.", 0,
-			true, func(c *call) error { return c.read(fs.input, c.cont.Etc()) }),
-		fn("write", "(value...) → file", "Writes texts and numbers to the default output, which prints.", 0, true,
-			func(c *call) error { return c.write(fs.output, c.cont.Etc()) }),
-		fn("input", "([file or path]) → file", "Sets the default input, and gives it.", 1, false,
-			func(c *call) error { return c.standard(&fs.input, "r") }),
-		fn("output", "([file or path]) → file", "Sets the default output, and gives it.", 1, false,
-			func(c *call) error { return c.standard(&fs.output, "w") }),
-		fn("type", "(value) → text", `"file", "closed file", or nil for what is not a file.`, 1, false, func(c *call) error {
-			switch f, ok := fileOf(c.arg(0)); {
-			case !ok:
-				c.give(rt.NilValue)
-			case f.closed:
-				c.give(rt.StringValue("closed file"))
-			default:
-				c.give(rt.StringValue("file"))
-			}
-			return nil
-		}),
-		fn("tmpfile", "() → file", "Makes a file for reading and writing that is removed when it is closed.", 0, false,
+		fn("io.open", "(path[, mode]) → file", "Opens a file for reading (r, the default), writing (w), appending (a), or "+
+			"both (r+, w+, a+). What cannot be opened gives nil, a message and a number.", 2, takesText((*call).ioOpen)),
+		fn("io.close", "([file]) → true", "Closes a file, or the default output.", 1, (*call).ioClose),
+		variadic("io.lines", "([path[, format...]]) → iterator", "Goes through the lines of a file, or of the default "+
+			"input, and closes the file at its end. Formats are those of file:read.", 1, (*call).ioLines),
+		variadic("io.read", "([format...]) → value...", "Reads from the default input, which is empty unless io.input "+
+			"sets it.", 0, func(c *call) error { return c.read(c.files.input, c.cont.Etc()) }),
+		variadic("io.write", "(value...) → file", "Writes texts and numbers to the default output, which prints.", 0,
+			func(c *call) error { return c.write(c.files.output, c.cont.Etc()) }),
+		fn("io.input", "([file or path]) → file", "Sets the default input, and gives it.", 1,
+			func(c *call) error { return c.standard(&c.files.input, "r") }),
+		fn("io.output", "([file or path]) → file", "Sets the default output, and gives it.", 1,
+			func(c *call) error { return c.standard(&c.files.output, "w") }),
+		fn("io.type", "(value) → text", `"file", "closed file", or nil for what is not a file.`, 1, (*call).ioType),
+		fn("io.tmpfile", "() → file", "Makes a file for reading and writing that is removed when it is closed.", 0,
 			(*call).tmpfile),
-		fn("popen", "(command[, mode]) → file",
-			"Runs a command of the shell and reads (r, the default) what it prints, or writes (w) what it reads. Closing the "+
-				"file gives what os.execute gives.", 2, false, (*call).popen),
-		constant("stdin", "The standard input: it is empty.", &fs.stdin),
-		constant("stdout", "The standard output: lines written to it are shown as print shows them.", &fs.stdout),
-		constant("stderr", "The same as io.stdout.", &fs.stderr),
+		fn("io.popen", "(command[, mode]) → file", "Runs a command of the shell and reads (r, the default) what it prints, "+
+			"or writes (w) what it reads. Closing the file gives what os.execute gives.", 2, takesText((*call).popen)),
+		constant("io.stdin", "The standard input: it is empty.",
+			func(m *module) rt.Value { return m.files.value(m.files.stdin) }),
+		constant("io.stdout", "The standard output: lines written to it are shown as print shows them.",
+			func(m *module) rt.Value { return m.files.value(m.files.stdout) }),
+		constant("io.stderr", "The same as io.stdout.",
+			func(m *module) rt.Value { return m.files.value(m.files.stderr) }),
 	}
 }
 
-func (m *module) fileMethods() []function {
-	fn := func(name, args, text string, n int, etc bool, do func(*call, *file) error) function {
-		return function{
-			Function: Function{Name: "file:" + name, Signature: "file:" + name + args, Text: text, Permission: IO},
-			args:     n + 1, etc: etc, do: func(c *call) error {
-				if _, ok := fileOf(c.arg(0)); !ok {
-					return c.fail("%s is not a file; methods are called with a colon, as in f:%s()", c.arg(0).CustomTypeName(), name)
-				}
-				f, err := c.file(0)
-				if err != nil {
-					return err
-				}
-				return do(c, f)
-			},
-		}
-	}
+func fileMethods() []function {
 	return []function{
-		fn("close", "() → true", "Closes the file.", 0, false, (*call).closeFile),
-		fn("flush", "() → file", "Prints what was written to a standard stream without the end of its line. Other "+
-			"files keep nothing back.", 0, false, func(c *call, f *file) error {
+		fn("file:close", "() → true", "Closes the file.", 1, takesFile((*call).closeFile)),
+		fn("file:flush", "() → file", "Prints what was written to a standard stream without the end of its line. Other "+
+			"files keep nothing back.", 1, takesFile(func(c *call, f *file) error {
 			if err := f.flush(); err != nil {
 				return c.giveError(err)
 			}
 			c.give(c.arg(0))
 			return nil
-		}),
-		fn("lines", "([format...]) → iterator",
-			"Goes through the lines of the file, or what the formats read, and leaves it open.", 0, true, func(c *call,
-				f *file) error {
-				c.give(c.iterator(f, c.cont.Etc(), false))
-				return nil
-			}),
-		fn("read", "([format...]) → value...",
-			`Reads by formats: "l" a line (the default), "L" a line with its end, "n" a number, "a" all that is left, or that many bytes. Nothing left gives nil.`, 0, true, func(c *call, f *file) error {
-				return c.read(f, c.cont.Etc())
-			}),
-		fn("seek", "([whence[, offset]]) → number",
-			`Moves to an offset from the start ("set"), from here ("cur", the default) or from the end ("end"), and gives the place.`, 2, false, (*call).seek),
-		fn("setvbuf", "(mode[, size]) → true", "Does nothing: writing is not buffered.", 2, false,
-			func(c *call, _ *file) error {
-				c.give(rt.BoolValue(true))
-				return nil
-			}),
-		fn("write", "(value...) → file", "Writes texts and numbers.", 0, true, func(c *call, f *file) error {
-			return c.write(f, c.cont.Etc())
-		}),
+		})),
+		variadic("file:lines", "([format...]) → iterator", "Goes through the lines of the file, or what the formats read, "+
+			"and leaves it open.", 1, takesFile(func(c *call, f *file) error {
+			c.give(c.iterator(f, c.cont.Etc(), false))
+			return nil
+		})),
+		variadic("file:read", "([format...]) → value...", `Reads by formats: "l" a line (the default), "L" a line with `+
+			`its end, "n" a number, "a" all that is left, or that many bytes. Nothing left gives nil.`, 1,
+			takesFile(func(c *call, f *file) error { return c.read(f, c.cont.Etc()) })),
+		fn("file:seek", "([whence[, offset]]) → number", `Moves to an offset from the start ("set"), from here ("cur", the `+
+			`default) or from the end ("end"), and gives the place.`, 3, takesFile((*call).seek)),
+		fn("file:setvbuf", "(mode[, size]) → true", "Does nothing: writing is not buffered.", 3,
+			takesFile(func(c *call, _ *file) error { return c.giveOutcome(nil) })),
+		variadic("file:write", "(value...) → file", "Writes texts and numbers.", 1,
+			takesFile(func(c *call, f *file) error { return c.write(f, c.cont.Etc()) })),
+	}
+}
+
+// takesFile returns a method of an open file.
+func takesFile(do func(*call, *file) error) func(*call) error {
+	return func(c *call) error {
+		if _, ok := fileOf(c.arg(0)); !ok {
+			_, method, _ := strings.Cut(c.name, ":")
+			return c.fail("%s is not a file; methods are called with a colon, as in f:%s()", c.arg(0).CustomTypeName(), method)
+		}
+		f, err := c.file(0)
+		if err != nil {
+			return err
+		}
+		return do(c, f)
 	}
 }
 
@@ -131,11 +95,7 @@ func (c *call) file(i int) (*file, error) {
 	return f, nil
 }
 
-func (c *call) ioOpen() error {
-	name, err := c.text(0)
-	if err != nil {
-		return err
-	}
+func (c *call) ioOpen(name string) error {
 	mode, err := c.maybeText(1, "r")
 	if err != nil {
 		return err
@@ -143,11 +103,34 @@ func (c *call) ioOpen() error {
 	if _, ok := openFlags(mode); !ok {
 		return c.wrong(1, "invalid mode")
 	}
-	f, err := c.files.openFile(c, name, mode)
+	f, err := c.openFile(name, mode)
 	if err != nil {
 		return c.giveError(err)
 	}
 	c.give(c.files.value(f))
+	return nil
+}
+
+func (c *call) ioClose() error {
+	if c.arg(0).IsNil() {
+		return c.closeFile(c.files.output)
+	}
+	f, err := c.file(0)
+	if err != nil {
+		return err
+	}
+	return c.closeFile(f)
+}
+
+func (c *call) ioType() error {
+	switch f, ok := fileOf(c.arg(0)); {
+	case !ok:
+		c.give(rt.NilValue)
+	case f.closed:
+		c.give(rt.StringValue("closed file"))
+	default:
+		c.give(rt.StringValue("file"))
+	}
 	return nil
 }
 
@@ -158,7 +141,7 @@ func (c *call) closeFile(f *file) error {
 	if f.std {
 		return c.fail("%s cannot be closed", f.name)
 	}
-	return c.files.shut(c, f)
+	return c.shut(f)
 }
 
 func (c *call) ioLines() error {
@@ -170,7 +153,7 @@ func (c *call) ioLines() error {
 	if err != nil {
 		return err
 	}
-	f, err := c.files.openFile(c, name, "r")
+	f, err := c.openFile(name, "r")
 	if err != nil {
 		return c.fail("%w", err)
 	}
@@ -183,7 +166,7 @@ func (c *call) ioLines() error {
 func (c *call) iterator(f *file, formats []rt.Value, closes bool) rt.Value {
 	c.keep(256 + 16*uint64(len(formats)))
 	formats = append([]rt.Value(nil), formats...)
-	return c.goFunction(function{Function: Function{Name: "io.lines"}, do: func(c *call) error {
+	return c.goFunction(fn("io.lines", "", "", 0, func(c *call) error {
 		if f.closed {
 			return c.fail("%w", errClosed)
 		}
@@ -198,20 +181,20 @@ func (c *call) iterator(f *file, formats []rt.Value, closes bool) rt.Value {
 		}
 		if closes {
 			c.results = nil
-			if err := c.files.shut(c, f); err != nil {
+			if err := c.shut(f); err != nil {
 				return err
 			}
 		}
 		c.results = []rt.Value{rt.NilValue}
 		return nil
-	}})
+	}))
 }
 
 // standard is io.input and io.output.
 func (c *call) standard(std **file, mode string) error {
 	switch name, isName := c.arg(0).TryString(); {
 	case isName:
-		f, err := c.files.openFile(c, name, mode)
+		f, err := c.openFile(name, mode)
 		if err != nil {
 			return c.fail("%w", err)
 		}
@@ -235,10 +218,7 @@ func (c *call) tmpfile() error {
 	}
 	// If an open file can be removed, nothing is left when the process is killed.
 	left := os.Remove(f.Name()) != nil
-	out := &file{name: f.Name(), file: f, writer: f, remove: left}
-	out.readFrom(f)
-	c.files.add(c, out)
-	c.give(c.files.value(out))
+	c.give(c.files.value(c.add(&file{name: f.Name(), file: f, reader: newReader(f), writer: f, remove: left})))
 	return nil
 }
 
@@ -270,7 +250,7 @@ func (c *call) write(f *file, values []rt.Value) error {
 
 // receiver returns 1 for a function that is not a method.
 func (c *call) receiver() int {
-	if len(c.name) > 3 && c.name[:3] == "io." {
+	if strings.HasPrefix(c.name, "io.") {
 		return 1
 	}
 	return 0

@@ -21,27 +21,16 @@ import (
 // maxIndent is the maximum indentation of json.encode.
 const maxIndent = 16
 
-func (m *module) jsonFunctions() []function {
+func jsonFunctions() []function {
 	return []function{
-		{
-			Function: Function{Name: "json.decode", Signature: "json.decode(text) → value",
-				Text: "Reads JSON. Numbers without a fraction and an exponent are integers; a key that stands twice " +
-					"in an object is an error."},
-			args: 1, do: (*call).decodeJSON,
-		},
-		{
-			Function: Function{Name: "json.encode", Signature: "json.encode(value[, indent]) → text",
-				Text: "Writes JSON, keys in sorted order, on one line or indented by so many spaces a level."},
-			args: 2, do: (*call).encodeJSON,
-		},
+		fn("json.decode", "(text) → value", "Reads JSON. Numbers without a fraction and an exponent are integers; a key "+
+			"that stands twice in an object is an error.", 1, takesText((*call).decodeJSON)),
+		fn("json.encode", "(value[, indent]) → text", "Writes JSON, keys in sorted order, on one line or indented by so "+
+			"many spaces a level.", 2, (*call).encodeJSON),
 	}
 }
 
-func (c *call) decodeJSON() error {
-	text, err := c.text(0)
-	if err != nil {
-		return err
-	}
+func (c *call) decodeJSON(text string) error {
 	v, err := c.readJSON(text)
 	if err != nil {
 		return c.fail("%w", err)

@@ -64,20 +64,46 @@ type Function struct {
 // documentation.
 func Reference() []Function {
 	var out []Function
-	for _, f := range new(module).functions() {
-		out = append(out, f.Function)
+	for _, f := range functions() {
+		out = append(out, Function{Name: f.name, Signature: f.name + f.form, Text: f.text, Permission: f.permission})
 	}
 	return out
 }
 
-// function is a Function with its implementation.
+// function is a function or a constant with its description.
 type function struct {
-	Function
-	args int  // how many arguments it looks at
-	etc  bool // whether it takes any number more
-	do   func(*call) error
-	// value returns the value of a constant.
-	value func() rt.Value
+	name       string
+	form       string // what follows the name in the signature
+	text       string
+	permission string
+
+	args  int  // how many arguments it looks at
+	etc   bool // whether it takes any number more
+	do    func(*call) error
+	value func(*module) rt.Value // of a constant
+}
+
+func fn(name, form, text string, args int, do func(*call) error) function {
+	return function{name: name, form: form, text: text, args: args, do: do}
+}
+
+// variadic is fn for a function that takes any number of arguments beyond args.
+func variadic(name, form, text string, args int, do func(*call) error) function {
+	f := fn(name, form, text, args, do)
+	f.etc = true
+	return f
+}
+
+func constant(name, text string, value func(*module) rt.Value) function {
+	return function{name: name, text: text, value: value}
+}
+
+// permitted returns functions that need a permission.
+func permitted(permission string, functions ...function) []function {
+	for i := range functions {
+		functions[i].permission = permission
+	}
+	return functions
 }
 
 // module is the functions of one chart.
@@ -103,19 +129,23 @@ type pattern struct {
 func Install(b *bridge.Bridge, env *rt.Table, o Options) (done func(end bool)) {
 	m := &module{Bridge: b, o: o, env: env, started: time.Now(), patterns: map[string]pattern{}}
 	m.files.init(m)
-	for _, f := range slices.Concat(m.functions(), m.programFunctions()) {
-		if f.Permission == "" || slices.Contains(o.Grants, f.Permission) {
+	available := functions()
+	if o.Program != nil {
+		available = append(available, programFunctions()...)
+	}
+	for _, f := range available {
+		if f.permission == "" || slices.Contains(o.Grants, f.permission) {
 			m.place(env, f)
 		}
 	}
 	return m.files.done
 }
 
-// functions returns all functions in the order of the reference.
-func (m *module) functions() []function {
+// functions returns all functions for charts in the order of the reference.
+func functions() []function {
 	return slices.Concat(
-		m.helmFunctions(), m.yamlFunctions(), m.jsonFunctions(), m.textFunctions(),
-		m.regexFunctions(), m.semverFunctions(), m.networkFunctions(), m.ioFunctions(),
-		m.fileMethods(), m.osFunctions(),
+		helmFunctions(), yamlFunctions(), jsonFunctions(), textFunctions(), regexFunctions(), semverFunctions(),
+		permitted(Network, networkFunctions()...), permitted(IO, ioFunctions()...), permitted(IO, fileMethods()...),
+		permitted(OS, osFunctions()...),
 	)
 }

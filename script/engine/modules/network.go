@@ -10,78 +10,61 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-func (m *module) networkFunctions() []function {
+func networkFunctions() []function {
 	return []function{
-		{
-			Function: Function{Name: "http.get", Signature: "http.get(url[, options]) → response", Permission: Network,
-				Text: "Gets a URL. Options: headers (a table), timeout (seconds). The response has status, headers and body; a " +
-					"status of 400 and more is not an error."},
-			args: 2, do: func(c *call) error { return c.shortRequest("GET", 1) },
-		},
-		{
-			Function: Function{Name: "http.post", Signature: "http.post(url, body[, options]) → response", Permission: Network,
-				Text: "Posts a text to a URL. Options and response as with http.get."},
-			args: 3, do: func(c *call) error { return c.shortRequest("POST", 2) },
-		},
-		{
-			Function: Function{Name: "http.request", Signature: "http.request(request) → response", Permission: Network,
-				Text: "Makes a request from a table with url, method (GET where it is left out), headers, " +
-					"body and timeout (seconds)."},
-			args: 1, do: func(c *call) error {
-				if _, err := c.table(0); err != nil {
-					return err
-				}
-				body := map[string]any{"method": "GET"}
-				if err := c.options(0, body, "url", "method", "headers", "body", "timeout"); err != nil {
-					return err
-				}
-				if body["url"] == nil {
-					return c.wrong(0, "a request needs a url")
-				}
-				return c.request(body)
-			},
-		},
-		{
-			Function: Function{Name: "net.lookup", Signature: "net.lookup(host) → list", Permission: Network,
-				Text: "The addresses of a host name."},
-			args: 1, do: func(c *call) error {
-				name, err := c.text(0)
-				if err != nil {
-					return err
-				}
+		fn("http.get", "(url[, options]) → response", "Gets a URL. Options: headers (a table), timeout (seconds). The "+
+			"response has status, headers and body; a status of 400 and more is not an error.", 2,
+			takesText(func(c *call, url string) error {
+				return c.request(map[string]any{"method": "GET", "url": url}, 1, "headers", "timeout")
+			})),
+		fn("http.post", "(url, body[, options]) → response", "Posts a text to a URL. Options and response as with "+
+			"http.get.", 3, takesText(func(c *call, url string) error {
+			body, err := c.text(1)
+			if err != nil {
+				return err
+			}
+			return c.request(map[string]any{"method": "POST", "url": url, "body": body}, 2, "headers", "timeout")
+		})),
+		fn("http.request", "(request) → response", "Makes a request from a table with url, method (GET where it is left "+
+			"out), headers, body and timeout (seconds).", 1, func(c *call) error {
+			if _, err := c.table(0); err != nil {
+				return err
+			}
+			return c.request(map[string]any{"method": "GET"}, 0, "url", "method", "headers", "body", "timeout")
+		}),
+		fn("net.lookup", "(host) → list", "The addresses of a host name.", 1,
+			takesText(func(c *call, name string) error {
 				answer, err := c.ask(wire.Host, map[string]any{"name": name})
 				if err != nil {
 					return err
 				}
 				return c.giveData(answer["addresses"])
-			},
-		},
+			})),
 	}
 }
 
-// shortRequest is http.get and http.post: a URL, for post a body, and options.
-func (c *call) shortRequest(method string, options int) error {
-	url, err := c.text(0)
+// request makes a request of these fields, and of those known ones that the table in argument
+// i has.
+func (c *call) request(fields map[string]any, i int, known ...string) error {
+	if err := c.options(i, fields, known...); err != nil {
+		return err
+	}
+	if fields["url"] == nil {
+		return c.wrong(0, "a request needs a url")
+	}
+	answer, err := c.ask(wire.HTTP, fields)
 	if err != nil {
 		return err
 	}
-	body := map[string]any{"method": method, "url": url}
-	if method == "POST" {
-		if body["body"], err = c.text(1); err != nil {
-			return err
-		}
-	}
-	if !c.arg(options).IsNil() {
-		if err := c.options(options, body, "headers", "timeout"); err != nil {
-			return err
-		}
-	}
-	return c.request(body)
+	return c.giveData(map[string]any{"status": answer["status"], "headers": answer["headers"], "body": answer["body"]})
 }
 
-// options adds the fields of the table in argument i to body. Unknown fields and wrong types
-// are errors.
+// options adds the fields of the table in argument i to body, nothing if it is nil. Unknown
+// fields and wrong types are errors.
 func (c *call) options(i int, body map[string]any, known ...string) error {
+	if c.arg(i).IsNil() {
+		return nil
+	}
 	if _, err := c.table(i); err != nil {
 		return err
 	}
@@ -142,14 +125,6 @@ func isHeaders(v any) bool {
 		}
 	}
 	return ok
-}
-
-func (c *call) request(body map[string]any) error {
-	answer, err := c.ask(wire.HTTP, body)
-	if err != nil {
-		return err
-	}
-	return c.giveData(map[string]any{"status": answer["status"], "headers": answer["headers"], "body": answer["body"]})
 }
 
 // ask asks the host on behalf of the chart.

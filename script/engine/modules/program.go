@@ -75,35 +75,23 @@ func (m *module) run(cmd *exec.Cmd) error {
 }
 
 // programFunctions returns the functions that only programs have.
-func (m *module) programFunctions() []function {
-	if m.o.Program == nil {
-		return nil
+func programFunctions() []function {
+	return []function{
+		fn("helm.run", "(arguments) → text or nil, text, number", "Runs helm with a list of arguments and gives what it "+
+			"prints. Where it fails, gives nil, what it says about it and its exit code. The field input is what it reads.",
+			1, (*call).runHelm),
+		fn("helm.chart", "(reference[, options]) → table or nil, text", "Loads a chart from wherever helm finds charts: a "+
+			"directory, an archive, repository/name, a URL. Gives name, version, and files, a list of tables of name and "+
+			"data, those of subcharts among them; or nil and why there is none. Options: version, repo.", 2,
+			takesText((*call).chart)),
 	}
-	return []function{{
-		Function: Function{Name: "helm.run", Signature: "helm.run(arguments) → text or nil, text, number",
-			Text: "Runs helm with a list of arguments and gives what it prints. Where it fails, gives nil, what it says about " +
-				"it and its exit code. The field input is what it reads."},
-		args: 1, do: (*call).runHelm,
-	}, {
-		Function: Function{Name: "helm.chart", Signature: "helm.chart(reference[, options]) → table or nil, text",
-			Text: "Loads a chart from wherever helm finds charts: a directory, an archive, repository/name, a URL. Gives " +
-				"name, version, and files, a list of tables of name and data, those of subcharts among them; or nil and why " +
-				"there is none. Options: version, repo."},
-		args: 2, do: (*call).chart,
-	}}
 }
 
 // chart is helm.chart.
-func (c *call) chart() error {
-	reference, err := c.text(0)
-	if err != nil {
-		return err
-	}
+func (c *call) chart(reference string) error {
 	options := map[string]any{}
-	if !c.arg(1).IsNil() {
-		if err := c.options(1, options, "version", "repo"); err != nil {
-			return err
-		}
+	if err := c.options(1, options, "version", "repo"); err != nil {
+		return err
 	}
 	if c.o.Program.Chart == nil {
 		return c.fail("there are no charts here")
@@ -119,6 +107,9 @@ func (c *call) chart() error {
 
 // exit is os.exit.
 func (c *call) exit() error {
+	if c.o.Program == nil {
+		return c.fail("scripts cannot end helm; helm.fail stops the operation")
+	}
 	code := int64(0)
 	switch v := c.arg(0); {
 	case v.IsNil():

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
@@ -14,8 +13,6 @@ import (
 
 // maxNumber is the maximum length of a number that "n" reads.
 const maxNumber = 200
-
-func (f *file) readFrom(file *os.File) { f.reader = bufio.NewReaderSize(file, readBuffer) }
 
 // dropRead seeks back over what was read ahead, so that writing and seeking begin where the
 // script has read to.

@@ -18,71 +18,39 @@ const (
 	tick = 25 * time.Nanosecond
 )
 
-func (m *module) regexFunctions() []function {
+func regexFunctions() []function {
 	return []function{
-		{
-			Function: Function{Name: "regex.match", Signature: "regex.match(pattern, text) → boolean",
-				Text: "Reports whether the pattern, in RE2 syntax, matches anywhere in the text."},
-			args: 2, do: func(c *call) error {
-				p, text, err := c.patternAndText()
-				if err != nil {
-					return err
-				}
-				return c.giveData(p.MatchString(text))
-			},
-		},
-		{
-			Function: Function{Name: "regex.find", Signature: "regex.find(pattern, text) → text, capture...",
-				Text: `The first match and what its groups captured ("" for one that took no part), or nil.`},
-			args: 2, do: func(c *call) error {
-				p, text, err := c.patternAndText()
-				if err != nil {
-					return err
-				}
-				at := p.FindStringSubmatchIndex(text)
-				if at == nil {
-					c.give(rt.NilValue)
-					return nil
-				}
-				c.give(c.captures(text, at)...)
-				return nil
-			},
-		},
-		{
-			Function: Function{Name: "regex.findAll", Signature: "regex.findAll(pattern, text) → list",
-				Text: "All matches that do not overlap, each a list of the match and what its groups captured."},
-			args: 2, do: (*call).findAll,
-		},
-		{
-			Function: Function{Name: "regex.replace", Signature: "regex.replace(pattern, text, replacement) → text",
-				Text: "Replaces all matches by a text, in which $1 or ${1} is what a group captured and $$ a dollar sign, or by " +
-					"what a function makes of the match and its captures; nil or false from it keeps the match."},
-			args: 3, do: (*call).replaceMatches,
-		},
-		{
-			Function: Function{Name: "regex.split", Signature: "regex.split(pattern, text[, n]) → list",
-				Text: "Cuts the text at the matches, into n pieces at most where n is given."},
-			args: 3, do: (*call).split,
-		},
+		fn("regex.match", "(pattern, text) → boolean", "Reports whether the pattern, in RE2 syntax, matches anywhere in "+
+			"the text.", 2, takesPattern(func(c *call, p pattern, text string) error {
+			return c.giveData(p.MatchString(text))
+		})),
+		fn("regex.find", "(pattern, text) → text, capture...", "The first match and what its groups captured (\"\" for "+
+			"one that took no part), or nil.", 2, takesPattern((*call).findMatch)),
+		fn("regex.findAll", "(pattern, text) → list", "All matches that do not overlap, each a list of the match and what "+
+			"its groups captured.", 2, takesPattern((*call).findAll)),
+		fn("regex.replace", "(pattern, text, replacement) → text", "Replaces all matches by a text, in which $1 or ${1} "+
+			"is what a group captured and $$ a dollar sign, or by what a function makes of the match and its captures; nil "+
+			"or false from it keeps the match.", 3, takesPattern((*call).replaceMatches)),
+		fn("regex.split", "(pattern, text[, n]) → list", "Cuts the text at the matches, into n pieces at most where n is "+
+			"given.", 3, takesPattern((*call).split)),
 	}
 }
 
-// patternAndText returns the first two arguments and charges one match of the text.
-func (c *call) patternAndText() (pattern, string, error) {
-	source, err := c.text(0)
-	if err != nil {
-		return pattern{}, "", err
-	}
-	text, err := c.text(1)
-	if err != nil {
-		return pattern{}, "", err
-	}
-	p, err := c.compile(source)
-	if err != nil {
-		return pattern{}, "", err
-	}
-	c.spend(uint64(len(text)) * p.steps)
-	return p, text, nil
+// takesPattern returns a function whose first arguments are a pattern and a text. One match of
+// the text is charged.
+func takesPattern(do func(c *call, p pattern, text string) error) func(*call) error {
+	return takesText(func(c *call, source string) error {
+		text, err := c.text(1)
+		if err != nil {
+			return err
+		}
+		p, err := c.compile(source)
+		if err != nil {
+			return err
+		}
+		c.spend(uint64(len(text)) * p.steps)
+		return do(c, p, text)
+	})
 }
 
 func (c *call) compile(source string) (pattern, error) {
@@ -171,11 +139,17 @@ func (c *call) places(p pattern, text string) [][]int {
 	return p.FindAllStringSubmatchIndex(text, -1)
 }
 
-func (c *call) findAll() error {
-	p, text, err := c.patternAndText()
-	if err != nil {
-		return err
+func (c *call) findMatch(p pattern, text string) error {
+	at := p.FindStringSubmatchIndex(text)
+	if at == nil {
+		c.give(rt.NilValue)
+		return nil
 	}
+	c.give(c.captures(text, at)...)
+	return nil
+}
+
+func (c *call) findAll(p pattern, text string) error {
 	found := c.places(p, text)
 	c.borrow(24 * uint64(len(found)))
 	out := make([]any, len(found))
@@ -190,11 +164,7 @@ func (c *call) findAll() error {
 	return c.giveData(out)
 }
 
-func (c *call) replaceMatches() error {
-	p, text, err := c.patternAndText()
-	if err != nil {
-		return err
-	}
+func (c *call) replaceMatches(p pattern, text string) error {
 	with := c.arg(2)
 	if template, ok := with.TryString(); ok {
 		c.replaceByText(p, text, template)
@@ -240,17 +210,13 @@ func (c *call) replaceByFunction(p pattern, text string, with rt.Value) error {
 	return nil
 }
 
-func (c *call) split() error {
+func (c *call) split(p pattern, text string) error {
 	n, err := c.maybeInteger(2, -1)
 	if err != nil {
 		return err
 	}
 	if n == 0 || n < -1 {
 		return c.wrong(2, "at least 1 expected, got %d", n)
-	}
-	p, text, err := c.patternAndText()
-	if err != nil {
-		return err
 	}
 	c.borrow(64 * (1 + c.pace(p, text)))
 	pieces := p.Split(text, int(min(n, 1<<30)))

@@ -11,72 +11,54 @@ import (
 // maxVersion is the maximum length of versions and ranges.
 const maxVersion = 1024
 
-func (m *module) semverFunctions() []function {
+func semverFunctions() []function {
 	return []function{
-		{
-			Function: Function{Name: "semver.parse", Signature: "semver.parse(version) → table",
-				Text: "The parts of a version: major, minor, patch (integers), prerelease, metadata and text, the whole in its " +
-					"normal form. A leading v and missing parts are allowed, as in a chart."},
-			args: 1, do: func(c *call) error {
-				v, err := c.version(0)
-				if err != nil {
-					return err
-				}
+		fn("semver.parse", "(version) → table", "The parts of a version: major, minor, patch (integers), prerelease, "+
+			"metadata and text, the whole in its normal form. A leading v and missing parts are allowed, as in a chart.", 1,
+			takesVersion(func(c *call, v *semver.Version) error {
 				return c.giveData(map[string]any{
 					"major": int64(v.Major()), "minor": int64(v.Minor()), "patch": int64(v.Patch()),
 					"prerelease": v.Prerelease(), "metadata": v.Metadata(), "text": v.String(),
 				})
-			},
-		},
-		{
-			Function: Function{Name: "semver.compare", Signature: "semver.compare(a, b) → number",
-				Text: "-1, 0 or 1 as version a is lower than, equal to or higher than b."},
-			args: 2, do: func(c *call) error {
-				a, err := c.version(0)
-				if err != nil {
-					return err
-				}
+			})),
+		fn("semver.compare", "(a, b) → number", "-1, 0 or 1 as version a is lower than, equal to or higher than b.", 2,
+			takesVersion(func(c *call, a *semver.Version) error {
 				b, err := c.version(1)
 				if err != nil {
 					return err
 				}
 				return c.giveData(int64(a.Compare(b)))
-			},
-		},
-		{
-			Function: Function{Name: "semver.satisfies", Signature: "semver.satisfies(version, range) → boolean",
-				Text: `Reports whether a version is in a range such as "^1.2" or ">=1.20-0 <2", by the rules of dependencies in Chart.yaml.`},
-			args: 2, do: func(c *call) error {
-				v, err := c.version(0)
-				if err != nil {
-					return err
-				}
-				text, err := c.versionText(1)
-				if err != nil {
-					return err
-				}
-				r, err := semver.NewConstraint(text)
-				if err != nil {
-					return c.fail("%q is not a range of versions", short(text))
-				}
-				return c.giveData(r.Check(v))
-			},
-		},
-		{
-			Function: Function{Name: "semver.valid", Signature: "semver.valid(text) → boolean",
-				Text: "Reports whether a text is a version."},
-			args: 1, do: func(c *call) error {
-				text, err := c.text(0)
-				if err != nil {
-					return err
-				}
-				if len(text) > maxVersion {
-					return c.giveData(false)
-				}
-				return c.giveData(c.parseVersion(text) != nil)
-			},
-		},
+			})),
+		fn("semver.satisfies", "(version, range) → boolean", `Reports whether a version is in a range such as "^1.2" or `+
+			`">=1.20-0 <2", by the rules of dependencies in Chart.yaml.`, 2, takesVersion((*call).satisfies)),
+		fn("semver.valid", "(text) → boolean", "Reports whether a text is a version.", 1,
+			takesText(func(c *call, text string) error {
+				return c.giveData(len(text) <= maxVersion && c.parseVersion(text) != nil)
+			})),
 	}
+}
+
+// takesVersion returns a function whose first argument is a version.
+func takesVersion(do func(*call, *semver.Version) error) func(*call) error {
+	return func(c *call) error {
+		v, err := c.version(0)
+		if err != nil {
+			return err
+		}
+		return do(c, v)
+	}
+}
+
+func (c *call) satisfies(v *semver.Version) error {
+	text, err := c.versionText(1)
+	if err != nil {
+		return err
+	}
+	r, err := semver.NewConstraint(text)
+	if err != nil {
+		return c.fail("%q is not a range of versions", short(text))
+	}
+	return c.giveData(r.Check(v))
 }
 
 func (c *call) versionText(i int) (string, error) {

@@ -8,61 +8,40 @@ import (
 	"encoding/hex"
 )
 
-func (m *module) textFunctions() []function {
-	sum := func(c *call) error {
-		text, err := c.text(0)
-		if err != nil {
-			return err
-		}
-		c.spend(uint64(len(text))/8 + 64)
-		c.borrow(uint64(len(text))) // the copy as bytes
-		h := sha256.Sum256([]byte(text))
-		c.giveText(hex.EncodeToString(h[:]))
-		return nil
-	}
+func textFunctions() []function {
 	return []function{
-		{
-			Function: Function{Name: "base64.encode", Signature: "base64.encode(bytes) → text",
-				Text: "Writes bytes as standard base64, padded, on one line."},
-			args: 1, do: func(c *call) error {
-				text, err := c.text(0)
-				if err != nil {
-					return err
-				}
-				n := uint64(base64.StdEncoding.EncodedLen(len(text)))
-				c.spend(n / 8)
-				c.borrow(n + uint64(len(text)))
-				c.giveText(base64.StdEncoding.EncodeToString([]byte(text)))
-				return nil
-			},
-		},
-		{
-			Function: Function{Name: "base64.decode", Signature: "base64.decode(text) → bytes",
-				Text: "Reads standard base64 with its padding; line ends in it do not matter."},
-			args: 1, do: func(c *call) error {
-				text, err := c.text(0)
-				if err != nil {
-					return err
-				}
-				c.spend(uint64(len(text)) / 4)
-				c.borrow(2 * uint64(len(text)))
-				out, err := base64.StdEncoding.DecodeString(text)
-				if err != nil {
-					return c.fail("the text is not standard base64: %w", err)
-				}
-				c.giveText(string(out))
-				return nil
-			},
-		},
-		{
-			Function: Function{Name: "sha256", Signature: "sha256(bytes) → text",
-				Text: "The SHA-256 digest of bytes, in hexadecimal."},
-			args: 1, do: sum,
-		},
-		{
-			Function: Function{Name: "sha256.sum", Signature: "sha256.sum(bytes) → text",
-				Text: "The same as sha256(bytes)."},
-			args: 1, do: sum,
-		},
+		fn("base64.encode", "(bytes) → text", "Writes bytes as standard base64, padded, on one line.", 1,
+			takesText((*call).encodeBase64)),
+		fn("base64.decode", "(text) → bytes", "Reads standard base64 with its padding; line ends in it do not matter.", 1,
+			takesText((*call).decodeBase64)),
+		fn("sha256", "(bytes) → text", "The SHA-256 digest of bytes, in hexadecimal.", 1, takesText((*call).sha256)),
+		fn("sha256.sum", "(bytes) → text", "The same as sha256(bytes).", 1, takesText((*call).sha256)),
 	}
+}
+
+func (c *call) encodeBase64(text string) error {
+	n := uint64(base64.StdEncoding.EncodedLen(len(text)))
+	c.spend(n / 8)
+	c.borrow(n + uint64(len(text)))
+	c.giveText(base64.StdEncoding.EncodeToString([]byte(text)))
+	return nil
+}
+
+func (c *call) decodeBase64(text string) error {
+	c.spend(uint64(len(text)) / 4)
+	c.borrow(2 * uint64(len(text)))
+	out, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return c.fail("the text is not standard base64: %w", err)
+	}
+	c.giveText(string(out))
+	return nil
+}
+
+func (c *call) sha256(text string) error {
+	c.spend(uint64(len(text))/8 + 64)
+	c.borrow(uint64(len(text))) // the copy as bytes
+	sum := sha256.Sum256([]byte(text))
+	c.giveText(hex.EncodeToString(sum[:]))
+	return nil
 }

@@ -17,53 +17,40 @@ import (
 // maxDocuments is the maximum number of documents in a text.
 const maxDocuments = 10_000
 
-func (m *module) yamlFunctions() []function {
+func yamlFunctions() []function {
 	return []function{
-		{
-			Function: Function{Name: "yaml.decode", Signature: "yaml.decode(text) → value",
-				Text: "Reads one YAML document by the rules by which values files are read (yes and on are true, 0777 is octal, " +
-					"of two equal keys the last counts). Integers stay integers and floats floats; no document is " +
-					"helm.null, several are an error."},
-			args: 1, do: func(c *call) error {
-				docs, err := c.readYAML()
-				if err != nil {
-					return err
-				}
-				switch len(docs) {
-				case 0:
-					return c.giveData(nil)
-				case 1:
-					return c.giveData(docs[0])
-				}
-				return c.fail("the text holds %d documents; yaml.decodeAll reads them", len(docs))
-			},
-		},
-		{
-			Function: Function{Name: "yaml.decodeAll", Signature: "yaml.decodeAll(text) → list",
-				Text: "Reads all YAML documents of a text. Those that hold nothing are left out."},
-			args: 1, do: func(c *call) error {
-				docs, err := c.readYAML()
+		fn("yaml.decode", "(text) → value", "Reads one YAML document by the rules by which values files are read (yes "+
+			"and on are true, 0777 is octal, of two equal keys the last counts). Integers stay integers and floats floats; "+
+			"no document is helm.null, several are an error.", 1, takesText((*call).decodeYAML)),
+		fn("yaml.decodeAll", "(text) → list", "Reads all YAML documents of a text. Those that hold nothing are left out.",
+			1, takesText(func(c *call, text string) error {
+				docs, err := c.readYAML(text)
 				if err != nil {
 					return err
 				}
 				return c.giveData(docs)
-			},
-		},
-		{
-			Function: Function{Name: "yaml.encode", Signature: "yaml.encode(value) → text",
-				Text: "Writes YAML, keys in sorted order, indented by two spaces. Text that would be read as something else is " +
-					"quoted; yaml.decode gives the same value back."},
-			args: 1, do: (*call).encodeYAML,
-		},
+			})),
+		fn("yaml.encode", "(value) → text", "Writes YAML, keys in sorted order, indented by two spaces. Text that would "+
+			"be read as something else is quoted; yaml.decode gives the same value back.", 1, (*call).encodeYAML),
 	}
 }
 
-// readYAML returns the documents of the first argument that are not empty.
-func (c *call) readYAML() ([]any, error) {
-	text, err := c.text(0)
+func (c *call) decodeYAML(text string) error {
+	docs, err := c.readYAML(text)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	switch len(docs) {
+	case 0:
+		return c.giveData(nil)
+	case 1:
+		return c.giveData(docs[0])
+	}
+	return c.fail("the text holds %d documents; yaml.decodeAll reads them", len(docs))
+}
+
+// readYAML returns the documents of a text that are not empty.
+func (c *call) readYAML(text string) ([]any, error) {
 	c.billYAML(text)
 	docs := []any{}
 	d := yaml.NewDecoderV2(strings.NewReader(text))
