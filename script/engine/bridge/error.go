@@ -32,8 +32,9 @@ func (e *Error) Error() string {
 // longest is the maximum length of a path.
 const longest = 200
 
-// below prepends a key, a string or an int64, to an error's path.
-func below(key any, err error) error {
+// Below prepends a key, a string or an int64, to the path of an [*Error]; other errors stay as
+// they are.
+func Below(key any, err error) error {
 	e, ok := err.(*Error)
 	if !ok || len(e.Path) > longest {
 		return err
@@ -41,15 +42,15 @@ func below(key any, err error) error {
 	out := *e
 	out.Keys = append([]any{key}, e.Keys...)
 	if name, isText := key.(string); isText {
-		out.Path = Step(name) + e.Path
+		out.Path = step(name) + e.Path
 	} else {
 		out.Path = fmt.Sprintf("[%d]%s", key, e.Path)
 	}
 	return &out
 }
 
-// Step returns a key as it is in the path of an [Error]: ".name", or ["a name"].
-func Step(key string) string {
+// step returns a key as it is in the path of an [Error]: ".name", or ["a name"].
+func step(key string) string {
 	if len(key) > longest {
 		key = key[:longest]
 	}

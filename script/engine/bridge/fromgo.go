@@ -63,7 +63,7 @@ func (b *Bridge) fromList(v []any, depth int) (rt.Value, error) {
 	for i, e := range v {
 		item, err := b.fromGo(e, depth+1)
 		if err != nil {
-			return rt.NilValue, below(int64(i+1), err)
+			return rt.NilValue, Below(int64(i+1), err)
 		}
 		t.Set(rt.IntValue(int64(i+1)), item)
 	}
@@ -78,7 +78,7 @@ func (b *Bridge) fromMap(v map[string]any, depth int) (rt.Value, error) {
 		b.Runtime.RequireBytes(len(k))
 		item, err := b.fromGo(e, depth+1)
 		if err != nil {
-			return rt.NilValue, below(k, err)
+			return rt.NilValue, Below(k, err)
 		}
 		t.Set(rt.StringValue(k), item)
 	}

@@ -179,7 +179,7 @@ func (w *walk) items(t *rt.Table, n int64) (any, error) {
 	for i := range n {
 		v, err := w.value(t.Get(rt.IntValue(i + 1)))
 		if err != nil {
-			return nil, below(i+1, err)
+			return nil, Below(i+1, err)
 		}
 		out[i] = v
 	}
@@ -200,7 +200,7 @@ func (w *walk) fields(t *rt.Table, n int64) (any, error) {
 		}
 		field, err := w.value(v)
 		if err != nil {
-			return nil, below(name, err)
+			return nil, Below(name, err)
 		}
 		out[name] = field
 	}

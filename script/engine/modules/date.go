@@ -123,8 +123,7 @@ func (c *call) format(format string, at time.Time) error {
 		w.put(text)
 		i += len(spec)
 	}
-	c.giveText(string(w.b))
-	return nil
+	return w.giveWritten(nil)
 }
 
 // conversion is what stands for a conversion specifier.

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -162,11 +160,7 @@ func (c *call) encodeJSON() error {
 		return err
 	}
 	w := jsonWriter{writer: writer{call: c}, indent: int(indent)}
-	if err := w.value(v, 0); err != nil {
-		return err
-	}
-	c.giveText(string(w.b))
-	return nil
+	return w.giveWritten(w.value(v, 0))
 }
 
 type jsonWriter struct {
@@ -175,15 +169,10 @@ type jsonWriter struct {
 }
 
 func (w *jsonWriter) value(v any, depth int) error {
+	if w.literal(v) {
+		return nil
+	}
 	switch v := v.(type) {
-	case nil:
-		w.put("null")
-	case bool:
-		w.put(strconv.FormatBool(v))
-	case int64:
-		w.put(strconv.FormatInt(v, 10))
-	case float64:
-		w.float(v)
 	case string:
 		return w.quote(v)
 	case []any:
@@ -203,21 +192,15 @@ func (w *jsonWriter) line(depth int) {
 }
 
 func (w *jsonWriter) list(v []any, depth int) error {
-	if len(v) == 0 {
-		w.put("[]")
-		return nil
-	}
 	w.put("[")
 	for i, e := range v {
 		if i > 0 {
 			w.put(",")
 		}
 		w.line(depth + 1)
-		w.enter(itemStep(i))
 		if err := w.value(e, depth+1); err != nil {
-			return err
+			return bridge.Below(int64(i+1), err)
 		}
-		w.leave()
 	}
 	w.line(depth)
 	w.put("]")
@@ -225,40 +208,36 @@ func (w *jsonWriter) list(v []any, depth int) error {
 }
 
 func (w *jsonWriter) object(v map[string]any, depth int) error {
-	if len(v) == 0 {
-		w.put("{}")
-		return nil
-	}
-	w.borrow(16 * uint64(len(v)))
 	w.put("{")
-	for i, k := range slices.Sorted(maps.Keys(v)) {
+	for i, k := range w.keys(v) {
 		if i > 0 {
 			w.put(",")
 		}
 		w.line(depth + 1)
-		w.enter(bridge.Step(k))
-		if err := w.quote(k); err != nil {
-			return err
+		if err := w.field(k, v[k], depth+1); err != nil {
+			return bridge.Below(k, err)
 		}
-		w.put(":")
-		if w.indent > 0 {
-			w.put(" ")
-		}
-		if err := w.value(v[k], depth+1); err != nil {
-			return err
-		}
-		w.leave()
 	}
 	w.line(depth)
 	w.put("}")
 	return nil
 }
 
+func (w *jsonWriter) field(k string, v any, depth int) error {
+	if err := w.quote(k); err != nil {
+		return err
+	}
+	w.put(":")
+	if w.indent > 0 {
+		w.put(" ")
+	}
+	return w.value(v, depth)
+}
+
 // quote writes s as JSON has it; < > & stay as they are.
 func (w *jsonWriter) quote(s string) error {
-	w.spend(uint64(len(s)) / 4)
-	if !utf8.ValidString(s) {
-		return w.notText()
+	if err := w.checkText(s); err != nil {
+		return err
 	}
 	w.put(`"`)
 	from := 0

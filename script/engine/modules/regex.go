@@ -206,8 +206,7 @@ func (c *call) replaceByFunction(p pattern, text string, with rt.Value) error {
 		}
 	}
 	w.put(text[end:])
-	c.giveText(string(w.b))
-	return nil
+	return w.giveWritten(nil)
 }
 
 func (c *call) split(p pattern, text string) error {

@@ -3,15 +3,19 @@
 package modules
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/moonhelm/moonhelm/script/engine/bridge"
 )
 
 // writer builds a text and charges it as it grows.
 type writer struct {
 	*call
-	b    []byte
-	path []string // of the value that is written
+	b []byte
 }
 
 // room charges n more bytes, and the copies of the growing buffer.
@@ -45,16 +49,53 @@ func (w *writer) float(f float64) {
 	w.put(s)
 }
 
-func (w *writer) enter(step string) { w.path = append(w.path, step) }
-func (w *writer) leave()            { w.path = w.path[:len(w.path)-1] }
-
-// notText returns an error for a string that is not UTF-8.
-func (w *writer) notText() error {
-	where := "the value"
-	if len(w.path) > 0 {
-		where += " at " + clip(strings.Join(w.path, ""))
+// literal writes a value that JSON and YAML write alike, and reports whether v is one.
+func (w *writer) literal(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		w.put("null")
+	case bool:
+		w.put(strconv.FormatBool(v))
+	case int64:
+		w.put(strconv.FormatInt(v, 10))
+	case float64:
+		w.float(v)
+	case []any:
+		if len(v) == 0 {
+			w.put("[]")
+		}
+		return len(v) == 0
+	case map[string]any:
+		if len(v) == 0 {
+			w.put("{}")
+		}
+		return len(v) == 0
+	default:
+		return false
 	}
-	return w.fail("%s is not UTF-8 text; write it with base64.encode", where)
+	return true
 }
 
-func itemStep(i int) string { return "[" + strconv.Itoa(i+1) + "]" }
+// keys returns the keys of v in order.
+func (w *writer) keys(v map[string]any) []string {
+	w.borrow(16 * uint64(len(v)))
+	return slices.Sorted(maps.Keys(v))
+}
+
+// checkText returns an error for a string that is not UTF-8.
+func (w *writer) checkText(s string) error {
+	w.spend(uint64(len(s)) / 4)
+	if utf8.ValidString(s) {
+		return nil
+	}
+	return &bridge.Error{Problem: "is not UTF-8 text; write it with base64.encode"}
+}
+
+// giveWritten returns what was written to the script, or the error of writing it.
+func (w *writer) giveWritten(err error) error {
+	if err != nil {
+		return w.fail("%w", err)
+	}
+	w.giveText(string(w.b))
+	return nil
+}

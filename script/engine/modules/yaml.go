@@ -165,95 +165,75 @@ func (c *call) encodeYAML() error {
 		return err
 	}
 	w := yamlWriter{writer{call: c}}
-	switch v := v.(type) {
-	case map[string]any:
-		err = w.table(v, 0, 0)
-	case []any:
-		err = w.list(v, 0, 0)
-	default:
-		if err = w.scalar(v, 0); err == nil {
-			w.put("\n")
-		}
-	}
-	if err != nil {
-		return err
-	}
-	c.giveText(string(w.b))
-	return nil
-}
-
-// below writes a value after "key:" or "-".
-func (w *yamlWriter) below(v any, indent int, inList bool) error {
-	switch v := v.(type) {
-	case map[string]any:
-		if len(v) == 0 {
-			break
-		}
-		if inList {
-			w.put(" ")
-			return w.table(v, indent+2, indent+2)
-		}
-		w.put("\n")
-		return w.table(v, indent+2, 0)
-	case []any:
-		if len(v) == 0 {
-			break
-		}
-		if inList {
-			w.put(" ")
-			return w.list(v, indent+2, indent+2)
-		}
-		w.put("\n")
-		return w.list(v, indent, 0)
-	}
-	w.put(" ")
-	if err := w.scalar(v, indent+2); err != nil {
-		return err
-	}
-	w.put("\n")
-	return nil
+	return w.giveWritten(w.document(v))
 }
 
 // yamlWriter writes block style, lists of a map no deeper than its keys, as
 // Helm's toYaml does.
 type yamlWriter struct{ writer }
 
+func (w *yamlWriter) document(v any) error {
+	fields, _ := v.(map[string]any)
+	items, _ := v.([]any)
+	switch {
+	case len(fields) > 0:
+		return w.table(fields, 0, 0)
+	case len(items) > 0:
+		return w.list(items, 0, 0)
+	}
+	err := w.scalar(v, 0)
+	w.put("\n")
+	return err
+}
+
+// below writes a value after "key:" or "-".
+func (w *yamlWriter) below(v any, indent int, inList bool) error {
+	fields, _ := v.(map[string]any)
+	items, _ := v.([]any)
+	switch {
+	case len(fields) > 0 && inList:
+		w.put(" ")
+		return w.table(fields, indent+2, indent+2)
+	case len(fields) > 0:
+		w.put("\n")
+		return w.table(fields, indent+2, 0)
+	case len(items) > 0 && inList:
+		w.put(" ")
+		return w.list(items, indent+2, indent+2)
+	case len(items) > 0:
+		w.put("\n")
+		return w.list(items, indent, 0)
+	}
+	w.put(" ")
+	err := w.scalar(v, indent+2)
+	w.put("\n")
+	return err
+}
+
 // table writes a map, its first line behind what stands on it up to column at.
 func (w *yamlWriter) table(v map[string]any, indent, at int) error {
-	if len(v) == 0 {
-		w.put("{}\n")
-		return nil
-	}
-	w.borrow(16 * uint64(len(v)))
-	for _, k := range sortedKeys(v) {
+	for _, k := range w.keys(v) {
 		w.pad(indent - at)
 		at = 0
-		w.enter(bridge.Step(k))
-		if err := w.key(k, indent); err != nil {
-			return err
+		err := w.key(k, indent)
+		if err == nil {
+			err = w.below(v[k], indent, false)
 		}
-		if err := w.below(v[k], indent, false); err != nil {
-			return err
+		if err != nil {
+			return bridge.Below(k, err)
 		}
-		w.leave()
 	}
 	return nil
 }
 
 func (w *yamlWriter) list(v []any, indent, at int) error {
-	if len(v) == 0 {
-		w.put("[]\n")
-		return nil
-	}
 	for i, e := range v {
 		w.pad(indent - at)
 		at = 0
-		w.enter(itemStep(i))
 		w.put("-")
 		if err := w.below(e, indent, true); err != nil {
-			return err
+			return bridge.Below(int64(i+1), err)
 		}
-		w.leave()
 	}
 	return nil
 }

@@ -4,24 +4,18 @@ package modules
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // maxSimpleKey is the maximum length of a key on one line with its colon. YAML allows 1024
 // characters.
 const maxSimpleKey = 500
 
 func (w *yamlWriter) key(k string, indent int) error {
-	w.spend(uint64(len(k)) / 4)
-	if !utf8.ValidString(k) {
-		return w.notText()
+	if err := w.checkText(k); err != nil {
+		return err
 	}
 	if len(k) > maxSimpleKey {
 		w.put("? ")
@@ -40,31 +34,21 @@ func (w *yamlWriter) key(k string, indent int) error {
 // scalar writes what fits behind a key or a dash; further lines of a text are
 // indented.
 func (w *yamlWriter) scalar(v any, indent int) error {
-	switch v := v.(type) {
-	case nil:
-		w.put("null")
-	case bool:
-		w.put(strconv.FormatBool(v))
-	case int64:
-		w.put(strconv.FormatInt(v, 10))
-	case float64:
-		w.float(v)
-	case []any:
-		w.put("[]")
-	case map[string]any:
-		w.put("{}")
-	case string:
-		w.spend(uint64(len(v)) / 4)
-		switch {
-		case !utf8.ValidString(v):
-			return w.notText()
-		case isPlain(v):
-			w.put(v)
-		case isBlock(v):
-			w.block(v, max(indent, 2))
-		default:
-			w.quote(v)
-		}
+	s, isText := v.(string)
+	if !isText {
+		w.literal(v)
+		return nil
+	}
+	if err := w.checkText(s); err != nil {
+		return err
+	}
+	switch {
+	case isPlain(s):
+		w.put(s)
+	case isBlock(s):
+		w.block(s, max(indent, 2))
+	default:
+		w.quote(s)
 	}
 	return nil
 }
