@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
@@ -37,10 +36,6 @@ func disableCoreDumps() {}
 // applyConfinement puts the process into a job with limits, within the job that helm
 // created. The job's handle stays open as long as the process runs.
 func applyConfinement(c confinement) error {
-	job, err := windows.CreateJobObject(nil, nil)
-	if err != nil {
-		return fmt.Errorf("create a job: %w", err)
-	}
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	basic := &info.BasicLimitInformation
 	if memory := c.limits.Memory; memory > 0 {
@@ -55,12 +50,7 @@ func applyConfinement(c confinement) error {
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS
 		basic.ActiveProcessLimit = 1
 	}
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
-	if err == nil {
-		err = windows.AssignProcessToJobObject(job, windows.CurrentProcess())
-	}
-	if err != nil {
+	if _, err := newJob(windows.CurrentProcess(), info); err != nil {
 		return fmt.Errorf("limit the process with a job: %w", err)
 	}
 	return nil

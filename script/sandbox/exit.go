@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,12 +83,7 @@ func exitError(state *os.ProcessState, text string, killed bool, l wire.Limits) 
 }
 
 func contains(text string, words ...string) bool {
-	for _, s := range words {
-		if strings.Contains(text, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(s string) bool { return strings.Contains(text, s) })
 }
 
 // maxStderr bounds what is kept of the child's standard error: the beginning, which has
@@ -96,34 +92,31 @@ const maxStderr = 64 << 10
 
 // stderrReader reads the child's standard error.
 type stderrReader struct {
-	text   []byte
-	source chan *os.File
+	source *os.File
+	text   []byte // once done is closed
 	done   chan struct{}
 }
 
-func newStderr() *stderrReader {
-	return &stderrReader{source: make(chan *os.File, 1), done: make(chan struct{})}
-}
-
-// read reads f to its end and closes it. What exceeds maxStderr is read and discarded, so
-// that the child never blocks in a write.
-func (r *stderrReader) read(f *os.File) {
-	r.source <- f
-	r.text, _ = io.ReadAll(io.LimitReader(f, maxStderr))
-	_, _ = io.Copy(io.Discard, f)
-	f.Close()
-	close(r.done)
+// readStderr reads f to its end and closes it. What exceeds maxStderr is read and discarded,
+// so that the child never blocks in a write.
+func readStderr(f *os.File) *stderrReader {
+	r := &stderrReader{source: f, done: make(chan struct{})}
+	go func() {
+		r.text, _ = io.ReadAll(io.LimitReader(f, maxStderr))
+		_, _ = io.Copy(io.Discard, f)
+		f.Close()
+		close(r.done)
+	}()
+	return r
 }
 
 // finish returns what was read once the child has exited. A program that the child
 // started may still hold the pipe open: finish closes it after timeout.
 func (r *stderrReader) finish(timeout time.Duration) string {
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
 	case <-r.done:
-	case <-timer.C:
-		(<-r.source).Close()
+	case <-time.After(timeout):
+		r.source.Close()
 		<-r.done
 	}
 	return string(r.text)

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func Start(ctx context.Context, binary string, l wire.Limits) (*Process, error) 
 	if err != nil {
 		return nil, fmt.Errorf("start the script process: %w", err)
 	}
-	p := &Process{limits: l, stderr: newStderr(), done: make(chan struct{})}
+	p := &Process{limits: l, done: make(chan struct{})}
 	if err := p.start(path); err != nil {
 		return nil, fmt.Errorf("start the script process: %w", err)
 	}
@@ -119,22 +120,16 @@ func (p *Process) start(path string) error {
 			return err
 		}
 	}
-	// On a machine without a writable temporary directory the process starts in the root
-	// directory.
-	if p.dir, err = os.MkdirTemp("", "helm-scripts-"); err != nil {
-		p.dir = ""
-	}
+	workingDir, _ := os.Getwd() // for a child that has access to files
+	p.dir, _ = os.MkdirTemp("", "helm-scripts-")
 	p.cmd = &exec.Cmd{
 		Path:   path,
-		Args:   []string{ChildName, workingDir()},
+		Args:   []string{ChildName, workingDir},
 		Env:    environment(),
-		Dir:    p.dir,
+		Dir:    cmp.Or(p.dir, rootDir), // without a writable temporary directory
 		Stdin:  pipes[0][0],
 		Stdout: pipes[1][1],
 		Stderr: pipes[2][1],
-	}
-	if p.dir == "" {
-		p.cmd.Dir = rootDir
 	}
 	err = p.group.start(p.cmd)
 	if err != nil || removeEarly {
@@ -149,7 +144,7 @@ func (p *Process) start(path string) error {
 	}
 	p.in, p.out = pipes[0][1], pipes[1][0]
 	p.output = bufio.NewReaderSize(p.out, 64<<10)
-	go p.stderr.read(pipes[2][0])
+	p.stderr = readStderr(pipes[2][0])
 	return nil
 }
 
@@ -161,15 +156,6 @@ func closeAll(pipes [3][2]*os.File) {
 			}
 		}
 	}
-}
-
-// workingDir returns the directory of a child that has access to files, or "".
-func workingDir() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return dir
 }
 
 // environment returns the child's whole environment: settings of Go's runtime, which the

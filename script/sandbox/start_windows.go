@@ -28,28 +28,34 @@ func (f *group) start(cmd *exec.Cmd) error {
 	}
 	// If the job cannot be created, the child still ends with its pipe. The child waits for
 	// its first message, so it cannot have started programs yet.
-	job, err := windows.CreateJobObject(nil, nil)
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false,
+		uint32(cmd.Process.Pid))
 	if err != nil {
 		return nil
 	}
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false,
-		uint32(cmd.Process.Pid))
+	f.job, _ = newJob(process, info)
+	_ = windows.CloseHandle(process)
+	return nil
+}
+
+// newJob puts a process into a new job with these limits. An error returns the handle 0.
+func newJob(process windows.Handle, info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION) (windows.Handle, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 	if err == nil {
-		_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
-			uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
-		if err == nil {
-			err = windows.AssignProcessToJobObject(job, process)
-		}
-		_ = windows.CloseHandle(process)
+		err = windows.AssignProcessToJobObject(job, process)
 	}
 	if err != nil {
 		_ = windows.CloseHandle(job)
-		return nil
+		return 0, err
 	}
-	f.job = job
-	return nil
+	return job, nil
 }
 
 func (f *group) kill(p *os.Process) error {
