@@ -23,16 +23,29 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// startCommand returns a command that the shell runs. Its input is empty, that of a program's
-// command is the program's.
-func (m *module) startCommand(text string) *exec.Cmd {
-	name, args := shell(text)
+// newCommand returns a command with the scripts' environment. Its input is empty, that of a
+// program's command is the program's.
+func (m *module) newCommand(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append([]string{}, m.o.Environ...) // never nil, which is the process's own
 	if p := m.o.Program; p != nil {
 		p.lend(cmd)
 	}
 	return cmd
+}
+
+// shellCommand returns a command that the shell runs.
+func (c *call) shellCommand(text string) *exec.Cmd {
+	c.spend(10_000)
+	name, args := shell(text)
+	return c.newCommand(name, args...)
+}
+
+// pipedCommand is a command that a script reads from or writes to as a file.
+type pipedCommand struct {
+	*exec.Cmd
+	pipe  io.Closer
+	aside tail // what it prints elsewhere
 }
 
 // popen is io.popen.
@@ -44,60 +57,59 @@ func (c *call) popen(text string) error {
 	if mode != "r" && mode != "w" {
 		return c.wrong(1, "invalid mode")
 	}
-	c.spend(10_000)
-	cmd := c.startCommand(text)
-	f := &file{name: clip(text)}
-	cmd.WaitDelay = time.Second // for what it left running and still prints
-	aside := &tail{}
 	c.keep(maxErrors)
-	var pipe io.Closer
-	if cmd.Stderr == nil {
-		cmd.Stderr = aside
+	p := &pipedCommand{Cmd: c.shellCommand(text)}
+	p.WaitDelay = time.Second // for what it left running and still prints
+	if p.Stderr == nil {
+		p.Stderr = &p.aside
 	}
-	if mode == "r" {
-		cmd.Stdout = nil // a program's own
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return c.giveError(err)
-		}
-		f.reader, pipe = newReader(out), out
-	} else {
-		cmd.Stdin = nil
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			return c.giveError(err)
-		}
-		f.writer, pipe = in, in
-		if cmd.Stdout == nil {
-			cmd.Stdout = aside
-		}
+	f := &file{name: clip(text), command: p}
+	err = p.connect(f, mode)
+	if err == nil {
+		err = c.start(p.Cmd)
 	}
-	if err := c.start(cmd); err != nil {
+	if err != nil {
 		return c.giveError(err)
-	}
-	f.close = func(c *call) error {
-		_ = pipe.Close()
-		if c == nil { // the scripts end
-			_ = cmd.Process.Kill()
-		}
-		err := cmd.Wait()
-		if c == nil {
-			return nil
-		}
-		if err := c.files.show(aside.b); err != nil {
-			return err
-		}
-		return c.giveEnd(err)
 	}
 	c.give(c.files.value(c.add(f)))
 	return nil
 }
 
-// show prints the output of a command.
-func (fs *files) show(b []byte) error {
-	l := lines{m: fs.m}
-	_, err := l.Write(b)
-	return errors.Join(err, l.Flush())
+// connect makes f the output of the command, or its input if mode is "w".
+func (p *pipedCommand) connect(f *file, mode string) error {
+	if mode == "w" {
+		p.Stdin = nil // a program's own
+		if p.Stdout == nil {
+			p.Stdout = &p.aside
+		}
+		in, err := p.StdinPipe()
+		f.writer, p.pipe = in, in
+		return err
+	}
+	p.Stdout = nil
+	out, err := p.StdoutPipe()
+	f.reader, p.pipe = newReader(out), out
+	return err
+}
+
+// finish waits for the end of a command and returns it to the script.
+func (c *call) finish(p *pipedCommand) error {
+	_ = p.pipe.Close()
+	end := p.Wait()
+	l := lines{m: c.module}
+	if _, err := l.Write(p.aside.b); err != nil {
+		return err
+	}
+	if err := l.Flush(); err != nil {
+		return err
+	}
+	return c.giveEnd(end)
+}
+
+func (p *pipedCommand) kill() {
+	_ = p.pipe.Close()
+	_ = p.Process.Kill()
+	_ = p.Wait()
 }
 
 // execute is os.execute.
@@ -112,8 +124,7 @@ func (c *call) execute() error {
 	if err != nil {
 		return err
 	}
-	c.spend(10_000)
-	cmd := c.startCommand(text)
+	cmd := c.shellCommand(text)
 	if c.o.Program != nil {
 		return c.giveEnd(c.run(cmd))
 	}
@@ -125,30 +136,32 @@ func (c *call) execute() error {
 	if err := c.start(cmd); err != nil {
 		return c.giveError(err)
 	}
-	running := true
-	defer func() { // also where printing ends the script
-		if running {
+	defer func() {
+		if cmd.ProcessState == nil { // printing has ended the script
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}
 	}()
+	if err := c.print(out); err != nil {
+		return c.fail("%w", err)
+	}
+	return c.giveEnd(cmd.Wait())
+}
+
+// print prints what r holds line by line.
+func (c *call) print(r io.Reader) error {
 	l := lines{m: c.module}
 	buf := make([]byte, readBuffer)
 	for {
-		n, err := out.Read(buf)
+		n, end := r.Read(buf)
 		c.spend(uint64(n)/8 + 1)
 		if _, err := l.Write(buf[:n]); err != nil {
-			return c.fail("%w", err)
+			return err
 		}
-		if err != nil {
-			break
+		if end != nil {
+			return l.Flush()
 		}
 	}
-	if err := l.Flush(); err != nil {
-		return c.fail("%w", err)
-	}
-	running = false
-	return c.giveEnd(cmd.Wait())
 }
 
 // giveEnd returns to the script how a command ended: true or nil, "exit" or "signal", and the

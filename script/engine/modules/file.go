@@ -34,8 +34,10 @@ type file struct {
 	name   string
 	reader *bufio.Reader // nil: not for reading
 	writer io.Writer     // nil: not for writing
-	file   *os.File      // nil for standard streams and commands
-	close  func(*call) error
+
+	file    *os.File      // nil for standard streams and commands
+	command *pipedCommand // nil for others
+
 	closed bool
 	std    bool
 	remove bool // once it is closed
@@ -148,8 +150,8 @@ func openFlags(mode string) (flags int, ok bool) {
 func (c *call) shut(f *file) error {
 	f.closed = true
 	delete(c.files.open, f)
-	if f.close != nil {
-		return f.close(c)
+	if f.command != nil {
+		return c.finish(f.command)
 	}
 	return c.giveOutcome(f.end())
 }
@@ -184,8 +186,8 @@ func (fs *files) done(end bool) {
 	}
 	for f := range fs.open {
 		f.closed = true
-		if f.close != nil {
-			_ = f.close(nil)
+		if f.command != nil {
+			f.command.kill()
 		}
 		_ = f.end()
 	}

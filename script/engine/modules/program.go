@@ -137,9 +137,7 @@ func (c *call) runHelm() error {
 		return c.fail("it is not known where helm is")
 	}
 	var out, said bytes.Buffer
-	cmd := exec.Command(p.Helm, args...)
-	cmd.Env = append([]string{}, c.o.Environ...)
-	p.lend(cmd)
+	cmd := c.newCommand(p.Helm, args...)
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if input != nil {
 		cmd.Stdin = strings.NewReader(*input)
