@@ -39,14 +39,18 @@ func (c *call) end() {
 	c.t.ReleaseMem(c.borrowed)
 }
 
-// Results.
+// Results. A function ends with one of the methods give: they return the error that the
+// function returns, nil if there are results.
 
-func (c *call) give(vs ...rt.Value) { c.results = append(c.results, vs...) }
+func (c *call) give(vs ...rt.Value) error {
+	c.results = append(c.results, vs...)
+	return nil
+}
 
 // giveText returns a new string to the script.
-func (c *call) giveText(s string) {
+func (c *call) giveText(s string) error {
 	c.keep(uint64(len(s)))
-	c.give(rt.StringValue(s))
+	return c.give(rt.StringValue(s))
 }
 
 // giveData returns a Go value to the script.
@@ -55,8 +59,7 @@ func (c *call) giveData(v any) error {
 	if err != nil {
 		return c.fail("%w", err)
 	}
-	c.give(lua)
-	return nil
+	return c.give(lua)
 }
 
 // fail returns an error of the function that is not about an argument.

@@ -71,8 +71,7 @@ func (c *call) popen(text string) error {
 	if err != nil {
 		return c.giveError(err)
 	}
-	c.give(c.files.value(c.add(f)))
-	return nil
+	return c.give(c.files.value(c.add(f)))
 }
 
 // connect makes f the output of the command, or its input if mode is "w".
@@ -117,8 +116,7 @@ func (c *call) execute() error {
 	if c.arg(0).IsNil() {
 		name, _ := shell("")
 		_, err := exec.LookPath(name)
-		c.give(rt.BoolValue(err == nil))
-		return nil
+		return c.give(rt.BoolValue(err == nil))
 	}
 	text, err := c.text(0)
 	if err != nil {
@@ -170,17 +168,15 @@ func (c *call) giveEnd(err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		c.give(rt.BoolValue(true), rt.StringValue("exit"), rt.IntValue(0))
-	case errors.As(err, &exit):
-		how, number := "exit", exit.ExitCode()
-		if s := signalOf(exit); s > 0 {
-			how, number = "signal", s
-		}
-		c.give(rt.NilValue, rt.StringValue(how), rt.IntValue(int64(number)))
-	default:
+		return c.give(rt.BoolValue(true), rt.StringValue("exit"), rt.IntValue(0))
+	case !errors.As(err, &exit):
 		return c.giveError(err)
 	}
-	return nil
+	how, number := "exit", exit.ExitCode()
+	if s := signalOf(exit); s > 0 {
+		how, number = "signal", s
+	}
+	return c.give(rt.NilValue, rt.StringValue(how), rt.IntValue(int64(number)))
 }
 
 // variable returns a variable of the environment.

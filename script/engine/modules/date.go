@@ -51,8 +51,7 @@ func (c *call) date() error {
 		c.keep(1024)
 		c.setDate(t, at)
 		t.Set(rt.StringValue("isdst"), rt.BoolValue(at.IsDST()))
-		c.give(rt.TableValue(t))
-		return nil
+		return c.give(rt.TableValue(t))
 	}
 	return c.format(format, at)
 }
@@ -70,8 +69,7 @@ func (c *call) setDate(t *rt.Table, at time.Time) {
 
 func (c *call) epoch() error {
 	if c.arg(0).IsNil() {
-		c.give(rt.IntValue(time.Now().Unix()))
-		return nil
+		return c.give(rt.IntValue(time.Now().Unix()))
 	}
 	t, err := c.loadedTable(0)
 	if err != nil {
@@ -99,8 +97,7 @@ func (c *call) epoch() error {
 	at := time.Date(fields[0], time.Month(fields[1]), fields[2], fields[3], fields[4], fields[5], 0, c.zone())
 	c.setDate(t, at)
 	c.t.SetTable(t, rt.StringValue("isdst"), rt.BoolValue(at.IsDST()))
-	c.give(rt.IntValue(at.Unix()))
-	return nil
+	return c.give(rt.IntValue(at.Unix()))
 }
 
 // format writes a time as C's strftime does in the locale C.

@@ -63,8 +63,7 @@ func (fs *files) init(m *module) {
 		if !ok {
 			return c.expected(0, "file")
 		}
-		c.giveText(f.String())
-		return nil
+		return c.giveText(f.String())
 	}))
 	closing := m.goFunction(fn("file:close", "", "", 1, func(c *call) error {
 		if f, ok := fileOf(c.arg(0)); ok && !f.closed && !f.std {
@@ -207,8 +206,7 @@ func (c *call) giveError(err error) error {
 	if errors.As(err, &path) {
 		text = path.Path + ": " + path.Err.Error()
 	}
-	c.give(rt.NilValue, rt.StringValue(clip(text)), rt.IntValue(number))
-	return nil
+	return c.give(rt.NilValue, rt.StringValue(clip(text)), rt.IntValue(number))
 }
 
 // lines prints what is written to it line by line, and buffers the last until it ends.

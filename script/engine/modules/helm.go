@@ -37,8 +37,7 @@ func (c *call) has(name string) error {
 	c.spend(uint64(len(name)))
 	parts := strings.Split(name, ".")
 	if parts[0] == "ctx" {
-		c.give(rt.BoolValue(scriptapi.HasField(parts[1:])))
-		return nil
+		return c.give(rt.BoolValue(scriptapi.HasField(parts[1:])))
 	}
 	v := rt.TableValue(c.env)
 	for _, part := range parts {
@@ -49,16 +48,14 @@ func (c *call) has(name string) error {
 		}
 		v = t.Get(rt.StringValue(part))
 	}
-	c.give(rt.BoolValue(!v.IsNil()))
-	return nil
+	return c.give(rt.BoolValue(!v.IsNil()))
 }
 
 // mark is helm.list and helm.map.
 func (c *call) mark(list bool) error {
 	if c.arg(0).IsNil() && c.cont.NArgs() == 0 {
 		c.keep(64)
-		c.give(rt.TableValue(c.marked(rt.NewTable(), list)))
-		return nil
+		return c.give(rt.TableValue(c.marked(rt.NewTable(), list)))
 	}
 	t, err := c.loadedTable(0)
 	if err != nil {
@@ -73,8 +70,7 @@ func (c *call) mark(list bool) error {
 	case !known:
 		c.marked(t, list)
 	}
-	c.give(rt.TableValue(t))
-	return nil
+	return c.give(rt.TableValue(t))
 }
 
 func (c *call) marked(t *rt.Table, list bool) *rt.Table {

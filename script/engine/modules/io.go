@@ -48,13 +48,11 @@ func fileMethods() []function {
 			if err := f.flush(); err != nil {
 				return c.giveError(err)
 			}
-			c.give(c.arg(0))
-			return nil
+			return c.give(c.arg(0))
 		})),
 		variadic("file:lines", "([format...]) → iterator", "Goes through the lines of the file, or what the formats read, "+
 			"and leaves it open.", 1, takesFile(func(c *call, f *file) error {
-			c.give(c.iterator(f, c.cont.Etc(), false))
-			return nil
+			return c.give(c.iterator(f, c.cont.Etc(), false))
 		})),
 		variadic("file:read", "([format...]) → value...", `Reads by formats: "l" a line (the default), "L" a line with `+
 			`its end, "n" a number, "a" all that is left, or that many bytes. Nothing left gives nil.`, 1,
@@ -107,8 +105,7 @@ func (c *call) ioOpen(name string) error {
 	if err != nil {
 		return c.giveError(err)
 	}
-	c.give(c.files.value(f))
-	return nil
+	return c.give(c.files.value(f))
 }
 
 func (c *call) ioClose() error {
@@ -125,13 +122,11 @@ func (c *call) ioClose() error {
 func (c *call) ioType() error {
 	switch f, ok := fileOf(c.arg(0)); {
 	case !ok:
-		c.give(rt.NilValue)
+		return c.give(rt.NilValue)
 	case f.closed:
-		c.give(rt.StringValue("closed file"))
-	default:
-		c.give(rt.StringValue("file"))
+		return c.give(rt.StringValue("closed file"))
 	}
-	return nil
+	return c.give(rt.StringValue("file"))
 }
 
 func (c *call) closeFile(f *file) error {
@@ -146,8 +141,7 @@ func (c *call) closeFile(f *file) error {
 
 func (c *call) ioLines() error {
 	if c.arg(0).IsNil() {
-		c.give(c.iterator(c.files.input, c.cont.Etc(), false))
-		return nil
+		return c.give(c.iterator(c.files.input, c.cont.Etc(), false))
 	}
 	name, err := c.text(0)
 	if err != nil {
@@ -158,8 +152,7 @@ func (c *call) ioLines() error {
 		return c.fail("%w", err)
 	}
 	// The fourth value is closed when the loop ends early.
-	c.give(c.iterator(f, c.cont.Etc(), true), rt.NilValue, rt.NilValue, c.files.value(f))
-	return nil
+	return c.give(c.iterator(f, c.cont.Etc(), true), rt.NilValue, rt.NilValue, c.files.value(f))
 }
 
 // iterator returns the function that a loop calls for the next line.
@@ -206,8 +199,7 @@ func (c *call) standard(std **file, mode string) error {
 		}
 		*std = f
 	}
-	c.give(c.files.value(*std))
-	return nil
+	return c.give(c.files.value(*std))
 }
 
 func (c *call) tmpfile() error {
@@ -218,8 +210,7 @@ func (c *call) tmpfile() error {
 	}
 	// If an open file can be removed, nothing is left when the process is killed.
 	left := os.Remove(f.Name()) != nil
-	c.give(c.files.value(c.add(&file{name: f.Name(), file: f, reader: newReader(f), writer: f, remove: left})))
-	return nil
+	return c.give(c.files.value(c.add(&file{name: f.Name(), file: f, reader: newReader(f), writer: f, remove: left})))
 }
 
 // write writes texts and numbers.
@@ -244,8 +235,7 @@ func (c *call) write(f *file, values []rt.Value) error {
 			return c.giveError(err)
 		}
 	}
-	c.give(c.files.value(f))
-	return nil
+	return c.give(c.files.value(f))
 }
 
 // receiver returns 1 for a function that is not a method.
@@ -280,6 +270,5 @@ func (c *call) seek(f *file) error {
 	if err != nil {
 		return c.giveError(err)
 	}
-	c.give(rt.IntValue(at))
-	return nil
+	return c.give(rt.IntValue(at))
 }

@@ -12,8 +12,7 @@ import (
 func osFunctions() []function {
 	return []function{
 		fn("os.clock", "() → number", "Seconds since the chart's scripts were loaded.", 0, func(c *call) error {
-			c.give(rt.FloatValue(time.Since(c.started).Seconds()))
-			return nil
+			return c.give(rt.FloatValue(time.Since(c.started).Seconds()))
 		}),
 		fn("os.date", "([format[, time]]) → text or table", `Writes a time by a format of C's strftime, "%c" where it is `+
 			`left out; "*t" gives a table, and "!" in front takes UTC.`, 2, (*call).date),
@@ -26,11 +25,9 @@ func osFunctions() []function {
 		fn("os.getenv", "(name) → text", "A variable of the environment that helm was started in, or nil.", 1,
 			takesText(func(c *call, name string) error {
 				if v, ok := c.variable(name); ok {
-					c.giveText(v)
-				} else {
-					c.give(rt.NilValue)
+					return c.giveText(v)
 				}
-				return nil
+				return c.give(rt.NilValue)
 			})),
 		fn("os.remove", "(path) → true", "Removes a file or an empty directory.", 1,
 			takesText(func(c *call, path string) error {
@@ -63,8 +60,7 @@ func (c *call) difference() error {
 			return c.expected(i, "number")
 		}
 	}
-	c.give(rt.FloatValue(times[0] - times[1]))
-	return nil
+	return c.give(rt.FloatValue(times[0] - times[1]))
 }
 
 func (c *call) setLocale() error {
@@ -73,11 +69,9 @@ func (c *call) setLocale() error {
 		return err
 	}
 	if locale == "C" || locale == "" || locale == "POSIX" {
-		c.give(rt.StringValue("C"))
-	} else {
-		c.give(rt.NilValue)
+		return c.give(rt.StringValue("C"))
 	}
-	return nil
+	return c.give(rt.NilValue)
 }
 
 func (c *call) tmpname() error {
@@ -86,8 +80,10 @@ func (c *call) tmpname() error {
 	if err != nil {
 		return c.giveError(err)
 	}
-	c.giveText(f.Name())
-	return f.Close()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return c.giveText(f.Name())
 }
 
 // giveOutcome returns true to the script, or what giveError does.
@@ -95,6 +91,5 @@ func (c *call) giveOutcome(err error) error {
 	if err != nil {
 		return c.giveError(err)
 	}
-	c.give(rt.BoolValue(true))
-	return nil
+	return c.give(rt.BoolValue(true))
 }

@@ -99,8 +99,7 @@ func (c *call) chart(reference string) error {
 	_ = c.o.Program.Flush()
 	chart, err := c.o.Program.Chart(reference, options)
 	if err != nil {
-		c.give(rt.NilValue, rt.StringValue(err.Error()))
-		return nil
+		return c.give(rt.NilValue, rt.StringValue(err.Error()))
 	}
 	return c.giveData(chart)
 }
@@ -147,17 +146,15 @@ func (c *call) runHelm() error {
 	switch {
 	case err == nil:
 		_, _ = p.Err.Write(said.Bytes()) // warnings
-		c.giveText(out.String())
+		return c.giveText(out.String())
 	case errors.As(err, &exit):
 		text := strings.TrimPrefix(strings.TrimSpace(said.String()), "Error: ")
 		if text == "" {
 			text = fmt.Sprintf("helm %s: %s", strings.Join(args, " "), exit)
 		}
-		c.give(rt.NilValue, rt.StringValue(text), rt.IntValue(int64(exit.ExitCode())))
-	default:
-		return c.fail("%w", err)
+		return c.give(rt.NilValue, rt.StringValue(text), rt.IntValue(int64(exit.ExitCode())))
 	}
-	return nil
+	return c.fail("%w", err)
 }
 
 // helmArguments returns the arguments in helm.run's table.

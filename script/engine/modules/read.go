@@ -42,15 +42,14 @@ func (c *call) read(f *file, formats []rt.Value) error {
 		v, err := c.readOne(f.reader, format)
 		switch {
 		case errors.Is(err, io.EOF):
-			c.give(rt.NilValue)
-			return nil
+			return c.give(rt.NilValue)
 		case errors.Is(err, errFormat):
 			return c.wrong(i+1-c.receiver(), "invalid format")
 		case err != nil:
 			c.results = nil
 			return c.giveError(err)
 		}
-		c.give(v)
+		c.results = append(c.results, v)
 	}
 	return nil
 }

@@ -142,11 +142,9 @@ func (c *call) places(p pattern, text string) [][]int {
 func (c *call) findMatch(p pattern, text string) error {
 	at := p.FindStringSubmatchIndex(text)
 	if at == nil {
-		c.give(rt.NilValue)
-		return nil
+		return c.give(rt.NilValue)
 	}
-	c.give(c.captures(text, at)...)
-	return nil
+	return c.give(c.captures(text, at)...)
 }
 
 func (c *call) findAll(p pattern, text string) error {
@@ -167,8 +165,7 @@ func (c *call) findAll(p pattern, text string) error {
 func (c *call) replaceMatches(p pattern, text string) error {
 	with := c.arg(2)
 	if template, ok := with.TryString(); ok {
-		c.replaceByText(p, text, template)
-		return nil
+		return c.replaceByText(p, text, template)
 	}
 	if _, ok := with.TryCallable(); !ok {
 		return c.expected(2, "text or function")
@@ -176,13 +173,13 @@ func (c *call) replaceMatches(p pattern, text string) error {
 	return c.replaceByFunction(p, text, with)
 }
 
-func (c *call) replaceByText(p pattern, text, template string) {
+func (c *call) replaceByText(p pattern, text, template string) error {
 	n := c.pace(p, text)
 	// Each $ takes at most its match, and all matches together the text.
 	most := uint64(len(text))*uint64(1+strings.Count(template, "$")) + n*uint64(len(template))
 	c.spend(most / 4)
 	c.borrow(2 * most)
-	c.giveText(p.ReplaceAllString(text, template))
+	return c.giveText(p.ReplaceAllString(text, template))
 }
 
 func (c *call) replaceByFunction(p pattern, text string, with rt.Value) error {

@@ -23,8 +23,7 @@ func (c *call) encodeBase64(text string) error {
 	n := uint64(base64.StdEncoding.EncodedLen(len(text)))
 	c.spend(n / 8)
 	c.borrow(n + uint64(len(text)))
-	c.giveText(base64.StdEncoding.EncodeToString([]byte(text)))
-	return nil
+	return c.giveText(base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
 func (c *call) decodeBase64(text string) error {
@@ -34,14 +33,12 @@ func (c *call) decodeBase64(text string) error {
 	if err != nil {
 		return c.fail("the text is not standard base64: %w", err)
 	}
-	c.giveText(string(out))
-	return nil
+	return c.giveText(string(out))
 }
 
 func (c *call) sha256(text string) error {
 	c.spend(uint64(len(text))/8 + 64)
 	c.borrow(uint64(len(text))) // the copy as bytes
 	sum := sha256.Sum256([]byte(text))
-	c.giveText(hex.EncodeToString(sum[:]))
-	return nil
+	return c.giveText(hex.EncodeToString(sum[:]))
 }

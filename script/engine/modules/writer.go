@@ -96,6 +96,5 @@ func (w *writer) giveWritten(err error) error {
 	if err != nil {
 		return w.fail("%w", err)
 	}
-	w.giveText(string(w.b))
-	return nil
+	return w.giveText(string(w.b))
 }
