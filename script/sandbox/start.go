@@ -162,7 +162,7 @@ func closeAll(pipes [3][2]*os.File) {
 // child deletes when it has started.
 func environment() []string {
 	return []string{
-		"GOMAXPROCS=1",     // most scripts end before a second thread is of use; see watchdog
+		"GOMAXPROCS=" + firstProcessors,
 		"GOTRACEBACK=none", // print the reason of a crash, not the stacks
 	}
 }

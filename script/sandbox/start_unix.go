@@ -17,6 +17,9 @@ const removeEarly = true
 
 const rootDir = "/"
 
+// firstProcessors is one: most scripts end before a second is of use; see processors.
+const firstProcessors = "1"
+
 // group is the process group of a process and the programs that it starts. Being another
 // group than helm's, it does not receive Ctrl-C of the terminal.
 type group struct{}

@@ -16,6 +16,10 @@ const removeEarly = false
 
 const rootDir = `C:\`
 
+// firstProcessors is two: reading the protocol blocks a thread, which keeps its processor until
+// Go's monitor takes it away, up to 10 ms later.
+const firstProcessors = "2"
+
 // group is the job of a process and the programs that it starts. Windows ends it when its
 // last handle is closed, which is helm's.
 type group struct{ job windows.Handle }
