@@ -95,7 +95,7 @@ func (p *pipedCommand) connect(f *file, mode string) error {
 func (c *call) finish(p *pipedCommand) error {
 	_ = p.pipe.Close()
 	end := p.Wait()
-	l := lines{m: c.module}
+	l := lines{print: c.o.Print}
 	if _, err := l.Write(p.aside.b); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (c *call) execute() error {
 
 // print prints what r holds line by line.
 func (c *call) print(r io.Reader) error {
-	l := lines{m: c.module}
+	l := lines{print: c.o.Print}
 	buf := make([]byte, readBuffer)
 	for {
 		n, end := r.Read(buf)

@@ -20,7 +20,6 @@ const readBuffer = 4096
 
 // files are the files that a chart's scripts have open.
 type files struct {
-	m             *module
 	methods, meta *rt.Table
 	open          map[*file]bool
 
@@ -46,14 +45,13 @@ type file struct {
 var errClosed = errors.New("attempt to use a closed file")
 
 func (fs *files) init(m *module) {
-	fs.m = m
 	fs.methods, fs.meta = rt.NewTable(), rt.NewTable()
 	fs.open = map[*file]bool{}
 	fs.stdin = &file{name: "stdin", reader: bufio.NewReader(strings.NewReader("")), std: true}
-	fs.stdout = &file{name: "stdout", writer: &lines{m: m}, std: true}
-	fs.stderr = &file{name: "stderr", writer: &lines{m: m}, std: true}
+	fs.stdout = &file{name: "stdout", writer: &lines{print: m.o.Print}, std: true}
+	fs.stderr = &file{name: "stderr", writer: &lines{print: m.o.Print}, std: true}
 	if p := m.o.Program; p != nil {
-		fs.stdin.reader = newReader(p.asked())
+		fs.stdin.reader = newReader(inputReader{p})
 		fs.stdout.writer, fs.stderr.writer = p.Out, p.Err
 	}
 	fs.input, fs.output = fs.stdin, fs.stdout
@@ -211,8 +209,8 @@ func (c *call) giveError(err error) error {
 
 // lines prints what is written to it line by line, and buffers the last until it ends.
 type lines struct {
-	m    *module
-	held []byte
+	print func(line string) error
+	held  []byte
 }
 
 // maxHeld is the maximum length of a line; a longer one is printed in pieces.
@@ -249,8 +247,5 @@ func (l *lines) Flush() error {
 func (l *lines) write() error {
 	line := string(l.held)
 	l.held = l.held[:0]
-	if l.m.o.Print == nil {
-		return nil
-	}
-	return l.m.o.Print(line)
+	return l.print(line)
 }

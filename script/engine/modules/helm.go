@@ -53,7 +53,7 @@ func (c *call) has(name string) error {
 
 // mark is helm.list and helm.map.
 func (c *call) mark(list bool) error {
-	if c.arg(0).IsNil() && c.cont.NArgs() == 0 {
+	if c.cont.NArgs() == 0 {
 		c.keep(64)
 		return c.give(rt.TableValue(c.marked(rt.NewTable(), list)))
 	}

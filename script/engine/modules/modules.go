@@ -127,6 +127,9 @@ type pattern struct {
 // buffered. At the end of the chart's scripts call it with end set: it also closes files and
 // ends commands that scripts left open.
 func Install(b *bridge.Bridge, env *rt.Table, o Options) (done func(end bool)) {
+	if o.Print == nil {
+		o.Print = func(string) error { return nil }
+	}
 	m := &module{Bridge: b, o: o, env: env, started: time.Now(), patterns: map[string]pattern{}}
 	m.files.init(m)
 	available := functions()

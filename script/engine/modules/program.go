@@ -39,12 +39,10 @@ type Program struct {
 	Chart func(reference string, options map[string]any) (map[string]any, error)
 }
 
-// asked returns the input. Output is flushed before it is read.
-func (p *Program) asked() io.Reader { return askedReader{p} }
+// inputReader reads a program's input, for which the user may be asked: output is flushed first.
+type inputReader struct{ p *Program }
 
-type askedReader struct{ p *Program }
-
-func (r askedReader) Read(b []byte) (int, error) {
+func (r inputReader) Read(b []byte) (int, error) {
 	_ = r.p.Flush() // writing to a closed pipe ends the program
 	return r.p.In.Read(b)
 }
