@@ -239,11 +239,11 @@ func TestWhatIsLentIsGivenBack(t *testing.T) {
 	ended := within(rt.RuntimeResources{Memory: 4 << 20}, func(b *bridge.Bridge) {
 		v, _ := b.FromGo(make([]any, 10_000))
 		for range 1000 {
-			_, release, err := b.Lend(v)
+			_, charged, err := b.Lend(v)
 			if err != nil {
 				t.Error(err)
 			}
-			release()
+			b.Runtime.ReleaseMem(charged)
 		}
 	})
 	if ended {

@@ -35,12 +35,12 @@ func (b *Bridge) ToWire(v rt.Value) (any, error) {
 	return w.value(v)
 }
 
-// Lend is ToGo for a value that is needed for a short time. Call release once, also after an
-// error: it returns the memory that was charged.
-func (b *Bridge) Lend(v rt.Value) (value any, release func(), err error) {
+// Lend is ToGo for a value that is needed for a short time. It returns the memory that was
+// charged, also with an error: release it once.
+func (b *Bridge) Lend(v rt.Value) (value any, charged uint64, err error) {
 	w := walk{Bridge: b}
 	value, err = w.value(v)
-	return value, func() { b.Runtime.ReleaseMem(w.charged) }, err
+	return value, w.charged, err
 }
 
 // walk is the traversal of a value.

@@ -21,7 +21,6 @@ type call struct {
 	self     int // arguments in front that scripts do not count
 	results  []rt.Value
 	borrowed uint64
-	lent     []func() // release the memory of lent values
 }
 
 // Budget. CPU is spent and memory is kept for good; borrowed memory is released when the call
@@ -30,14 +29,6 @@ type call struct {
 func (c *call) spend(cpu uint64)  { c.t.RequireCPU(cpu) }
 func (c *call) keep(mem uint64)   { c.t.RequireMem(mem) }
 func (c *call) borrow(mem uint64) { c.t.RequireMem(mem); c.borrowed += mem }
-
-// end releases what was borrowed.
-func (c *call) end() {
-	for _, release := range c.lent {
-		release()
-	}
-	c.t.ReleaseMem(c.borrowed)
-}
 
 // Results. A function ends with one of the methods give: they return the error that the
 // function returns, nil if there are results.
@@ -163,8 +154,8 @@ func (c *call) loadedTable(i int) (*rt.Table, error) {
 
 // data returns an argument of any type as Go values, lent for the call.
 func (c *call) data(i int) (any, error) {
-	v, release, err := c.Lend(c.arg(i))
-	c.lent = append(c.lent, release)
+	v, charged, err := c.Lend(c.arg(i))
+	c.borrowed += charged
 	if err != nil {
 		return nil, c.wrong(i, "%s", clip(err.Error()))
 	}

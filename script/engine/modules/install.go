@@ -16,7 +16,7 @@ func (m *module) goFunction(f function) rt.Value {
 	return bridge.Function(f.name, f.args, f.etc, func(t *rt.Thread, cont *rt.GoCont) (rt.Cont, error) {
 		c := &call{module: m, t: t, cont: cont, name: f.name}
 		err := f.do(c)
-		c.end()
+		t.ReleaseMem(c.borrowed)
 		if err != nil {
 			return nil, err
 		}
