@@ -47,7 +47,7 @@ func closeInherited() {
 }
 
 // descriptors returns the open descriptors, or all possible ones if the system does not
-// list them.
+// list them: FreeBSD lists the three standard ones only.
 func descriptors() []int {
 	var out []int
 	entries, err := os.ReadDir("/dev/fd")
@@ -56,7 +56,8 @@ func descriptors() []int {
 			out = append(out, fd)
 		}
 	}
-	if err == nil && len(out) > 0 {
+	const standard = 3
+	if err == nil && len(out) > standard { // at least the one by which they are read
 		return out
 	}
 	const most = 1 << 16
