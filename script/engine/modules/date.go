@@ -50,7 +50,6 @@ func (c *call) date() error {
 		t := rt.NewTable()
 		c.keep(1024)
 		c.setDate(t, at)
-		t.Set(rt.StringValue("isdst"), rt.BoolValue(at.IsDST()))
 		return c.give(rt.TableValue(t))
 	}
 	return c.format(format, at)
@@ -65,6 +64,7 @@ func (c *call) setDate(t *rt.Table, at time.Time) {
 	} {
 		c.t.SetTable(t, rt.StringValue(k), rt.IntValue(int64(v)))
 	}
+	c.t.SetTable(t, rt.StringValue("isdst"), rt.BoolValue(at.IsDST()))
 }
 
 func (c *call) epoch() error {
@@ -96,7 +96,6 @@ func (c *call) epoch() error {
 	}
 	at := time.Date(fields[0], time.Month(fields[1]), fields[2], fields[3], fields[4], fields[5], 0, c.zone())
 	c.setDate(t, at)
-	c.t.SetTable(t, rt.StringValue("isdst"), rt.BoolValue(at.IsDST()))
 	return c.give(rt.IntValue(at.Unix()))
 }
 
