@@ -44,6 +44,8 @@ func TestAttackLimits(t *testing.T) {
 		{"a text in one instruction", `local s = ("x"):rep(1e10)`, "memory"},
 		{"a table without end", `local t = {}; for i = 1, math.maxinteger do t[i] = i end`, "memory cpu"},
 		{"a table of keys without end", `local t = {}; for i = 1, math.maxinteger do t["k" .. i] = {} end`, "memory cpu"},
+		{"tables turned into text", `while true do tostring({}) end`, "memory cpu"},
+		{"functions turned into text", `while true do tostring(function() end) end`, "memory cpu"},
 		{"tables in tables", `local t = {}; while true do t = {t} end`, "memory cpu"},
 		{"a join of much", `local t = {}; for i = 1, 1000 do t[i] = ("x"):rep(1000000) end; local s = table.concat(t)`, "memory"},
 		{"printing without end", `while true do print("x") end`, "output cpu"},

@@ -24,7 +24,8 @@ var acts = map[string]func(arg string, protocol io.Writer) (string, error){
 	"environment": func(string, io.Writer) (string, error) {
 		return strings.Join(os.Environ(), " "), nil
 	},
-	"directory": func(string, io.Writer) (string, error) { return os.Getwd() },
+	"processors": func(string, io.Writer) (string, error) { return fmt.Sprint(runtime.GOMAXPROCS(0)), nil },
+	"directory":  func(string, io.Writer) (string, error) { return os.Getwd() },
 	"descriptors": func(string, io.Writer) (string, error) {
 		entries, err := os.ReadDir("/proc/self/fd")
 		var out []string

@@ -94,6 +94,22 @@ func mustExecutable(t *testing.T) string {
 	return path
 }
 
+// A process that runs for longer gets a processor for the collector.
+func TestASecondProcessorComesLater(t *testing.T) {
+	p := begin(t, wire.DefaultLimits())
+	if _, err := p.confined(nil, "nothing", ""); err != nil {
+		t.Fatal(err)
+	}
+	var said string
+	for range 100 {
+		time.Sleep(10 * time.Millisecond)
+		if said, _ = p.do("processors", ""); said == "2" {
+			return
+		}
+	}
+	t.Errorf("it has %s processors after a second, want 2", said)
+}
+
 func TestPrintingIsNoProtocol(t *testing.T) {
 	p := begin(t, wire.DefaultLimits())
 	if _, err := p.confined(nil, "chatter", ""); err != nil {
