@@ -239,32 +239,14 @@ func (w *jsonWriter) quote(s string) error {
 	if err := w.checkText(s); err != nil {
 		return err
 	}
-	w.put(`"`)
-	from := 0
-	for i := range len(s) {
-		b := s[i]
-		if b >= 0x20 && b != '"' && b != '\\' {
-			continue
+	w.quoted(s, func(r rune) string {
+		switch {
+		case r == '\r':
+			return `\r`
+		case r < ' ':
+			return fmt.Sprintf(`\u%04x`, r)
 		}
-		w.put(s[from:i])
-		from = i + 1
-		switch b {
-		case '"':
-			w.put(`\"`)
-		case '\\':
-			w.put(`\\`)
-		case '\n':
-			w.put(`\n`)
-		case '\r':
-			w.put(`\r`)
-		case '\t':
-			w.put(`\t`)
-		default:
-			w.spend(4)
-			w.put(fmt.Sprintf(`\u%04x`, b))
-		}
-	}
-	w.put(s[from:])
-	w.put(`"`)
+		return ""
+	})
 	return nil
 }

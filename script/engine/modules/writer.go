@@ -76,6 +76,38 @@ func (w *writer) literal(v any) bool {
 	return true
 }
 
+// quoted writes s, which is UTF-8, between double quotes, escaped as JSON and YAML both have it.
+// Of control characters and what is not ASCII, escape returns the escape, or "" if there is none.
+func (w *writer) quoted(s string, escape func(rune) string) {
+	w.put(`"`)
+	from := 0
+	for i, r := range s {
+		if r >= ' ' && r <= '~' && r != '"' && r != '\\' {
+			continue
+		}
+		var as string
+		switch r {
+		case '"':
+			as = `\"`
+		case '\\':
+			as = `\\`
+		case '\n':
+			as = `\n`
+		case '\t':
+			as = `\t`
+		default:
+			as = escape(r)
+		}
+		if as != "" {
+			w.put(s[from:i])
+			w.put(as)
+			from = i + utf8.RuneLen(r)
+		}
+	}
+	w.put(s[from:])
+	w.put(`"`)
+}
+
 // keys returns the keys of v in order.
 func (w *writer) keys(v map[string]any) []string {
 	w.borrow(16 * uint64(len(v)))

@@ -131,32 +131,15 @@ func (w *yamlWriter) block(s string, indent int) {
 
 // quote writes s between double quotes.
 func (w *yamlWriter) quote(s string) {
-	w.put(`"`)
-	from := 0
-	for i, r := range s {
-		var as string
+	w.quoted(s, func(r rune) string {
 		switch {
-		case r == '"':
-			as = `\"`
-		case r == '\\':
-			as = `\\`
-		case r == '\n':
-			as = `\n`
-		case r == '\t':
-			as = `\t`
 		case unicode.IsPrint(r):
-			continue
+			return ""
 		case r < 0x100:
-			as = fmt.Sprintf(`\x%02x`, r)
+			return fmt.Sprintf(`\x%02x`, r)
 		case r < 0x10000:
-			as = fmt.Sprintf(`\u%04x`, r)
-		default:
-			as = fmt.Sprintf(`\U%08x`, r)
+			return fmt.Sprintf(`\u%04x`, r)
 		}
-		w.put(s[from:i])
-		w.put(as)
-		from = i + utf8.RuneLen(r)
-	}
-	w.put(s[from:])
-	w.put(`"`)
+		return fmt.Sprintf(`\U%08x`, r)
+	})
 }
