@@ -20,8 +20,11 @@ import (
 // would fill the memory.
 type changes struct {
 	nodes
-	left int // how much may still be copied, in bytes
+	left  int      // how much may still be copied, in bytes
+	steps []func() // that make the payload what it is to be, once all is known to be valid
 }
+
+func (c *changes) then(step func()) { c.steps = append(c.steps, step) }
 
 // maxCopies bounds what the changes of a handler may copy from one place to others.
 const maxCopies = 64 << 20
@@ -37,8 +40,8 @@ type readOnlyError struct{ name string }
 func (e *readOnlyError) Error() string { return e.name + " is read-only at this moment" }
 
 // take records the changes of a message at their nodes.
-func (c *changes) take(body map[string]any, may event.Fields) error {
-	all, err := mapsOf(body, "changes")
+func (c *changes) take(done fields, may event.Fields) error {
+	all, err := done.list("changes")
 	if err != nil {
 		return err
 	}
@@ -328,15 +331,10 @@ func (e *itemError) Error() string { return fmt.Sprintf("%s[%d]: %v", e.list.nam
 // Unwrap returns the error without its place.
 func (e *itemError) Unwrap() error { return e.err }
 
-// element is what stands in a list of files, templates, dependencies or objects.
-type element struct {
-	origin any            // what it was, nil for a new one
-	data   map[string]any // its new fields, nil where it did not change
-}
-
-// elements returns what stands in a list of items. An item that stands there twice, or comes
-// from elsewhere, is a copy.
-func (c *changes) elements(n *node) ([]element, error) {
+// readItems returns what a list of files, templates, dependencies or objects becomes. read
+// returns an element: was is what it was, nil for a new one, and data its new fields, nil
+// where it did not change.
+func readItems[T any](c *changes, n *node, read func(was T, data map[string]any) (T, error)) ([]T, error) {
 	now := n.now
 	if now == nil {
 		now = n.Content
@@ -345,25 +343,39 @@ func (c *changes) elements(n *node) ([]element, error) {
 	for _, ref := range n.value.([]any) {
 		own[ref] = true
 	}
-	out := make([]element, len(now.([]any)))
+	out := make([]T, len(now.([]any)))
 	for i, v := range now.([]any) {
-		var sent any
-		if ref, isRef := v.(wire.Ref); isRef && own[ref] {
-			own[ref] = false
-			k := c.byID[ref.ID]
-			out[i].origin, sent = k.origin, v
-			if !k.dirty {
-				continue
-			}
+		origin, data, err := c.item(n, own, v)
+		if err == nil {
+			was, _ := origin.(T)
+			out[i], err = read(was, data)
 		}
-		data, err := c.place(n, nil, sent, v, 1)
 		if err != nil {
 			return nil, &itemError{n, i, 0, err}
 		}
-		var isMap bool
-		if out[i].data, isMap = data.(map[string]any); !isMap {
-			return nil, &itemError{n, i, 0, errors.New("must be a map")}
-		}
 	}
 	return out, nil
+}
+
+// item returns what an element of a list was, and its new fields. own are the items that the
+// list had: one that stands there twice, or comes from elsewhere, is a copy.
+func (c *changes) item(n *node, own map[any]bool, v any) (origin any, data map[string]any, err error) {
+	var sent any
+	if ref, isRef := v.(wire.Ref); isRef && own[ref] {
+		own[ref] = false
+		k := c.byID[ref.ID]
+		if !k.dirty {
+			return k.origin, nil, nil
+		}
+		origin, sent = k.origin, v
+	}
+	now, err := c.place(n, nil, sent, v, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, isMap := now.(map[string]any)
+	if !isMap {
+		return nil, nil, errors.New("must be a map")
+	}
+	return origin, data, nil
 }

@@ -29,12 +29,12 @@ func (h *Host) Evaluate(ctx context.Context, e event.Event, line string) ([]stri
 	if len(line) > maxTyped {
 		return nil, fmt.Errorf("the line is longer than %d KiB", maxTyped>>10)
 	}
-	top := s.tree.top()
-	done, err := s.callWith(ctx, handler{chart: top.index, where: "prompt:1"}, e, map[string]any{"source": line})
+	here := handler{chart: s.tree.top(), where: "prompt:1"}
+	done, err := s.call(ctx, here, e, map[string]any{"source": line})
 	if err != nil {
 		return nil, err
 	}
-	list, _ := done.Body["results"].([]any)
+	list, _ := done["results"].([]any)
 	var out []string
 	for _, v := range list {
 		if text, ok := v.(string); ok {

@@ -99,15 +99,13 @@ func (n *node) markDirty() {
 
 // nodes are the nodes of one request by their numbers.
 type nodes struct {
-	last *uint64 // the last number of the session: none is used twice
-	byID map[uint64]*node
+	byID map[uint64]*node // from 1 on
 }
 
 // ref returns the node's Ref. The first call numbers it.
 func (s *nodes) ref(n *node) wire.Ref {
 	if n.ID == 0 {
-		*s.last++
-		n.ID = *s.last
+		n.ID = uint64(len(s.byID)) + 1
 		s.byID[n.ID] = n
 	}
 	return n.Ref
@@ -149,17 +147,21 @@ func (s *nodes) content(n *node) (any, error) {
 // manyKeys is how many keys a map has of which single ones are sent.
 const manyKeys = 2000
 
-// scalarOf returns what stands under a key of a map of many that was not sent, for a script
-// that reads a few of them. It is not ok for other nodes, and for what is not a scalar.
-func (n *node) scalarOf(key string) (v any, there, ok bool) {
+// scalarOf returns the answer to the question what stands under a key of a map of many that
+// was not sent, for a script that reads a few of them. It is not ok for other nodes, and for
+// what is not a scalar.
+func (n *node) scalarOf(key string) (answer map[string]any, ok bool) {
 	m, _ := n.value.(map[string]any)
-	v, there = m[key]
+	v, there := m[key]
 	if n.Content != nil || len(m) < manyKeys || !isScalar(v) ||
 		slices.ContainsFunc(n.added, func(k *node) bool { return k.key == key }) {
-		return nil, false, false
+		return nil, false
+	}
+	if !there {
+		return map[string]any{}, true
 	}
 	v, _ = scalar(v, n.exact)
-	return v, there, true
+	return map[string]any{"field": v}, true
 }
 
 // along returns the contents of the nodes that n's content leads to, up to a size in all. It

@@ -167,7 +167,7 @@ func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	if err != nil {
 		return err
 	}
-	if err := s.start(ctx); err != nil {
+	if _, err := s.start(ctx, nil); err != nil {
 		s.close()
 		return err
 	}
