@@ -32,14 +32,13 @@ func newArguments(args []any) (*arguments, error) {
 }
 
 func (a *arguments) value(v any) (any, error) {
+	if values, ok := v.(common.Values); ok {
+		v = map[string]any(values)
+	}
 	switch v := v.(type) {
-	case common.Values:
-		if isRoot(v) {
-			return a.root(v, "$")
-		}
 	case map[string]any:
 		if isRoot(v) {
-			return a.root(v, "$")
+			return a.root(v)
 		}
 	case *common.Capabilities:
 		return capabilitiesOf(v), nil
@@ -54,8 +53,8 @@ func isRoot(m map[string]any) bool {
 }
 
 // root returns the Ref of a root context, and adds what is small of it to the contents.
-func (a *arguments) root(m map[string]any, title string) (any, error) {
-	n := a.rootNode(m, title)
+func (a *arguments) root(m map[string]any) (any, error) {
+	n := a.rootNode(m, "$")
 	ref := a.nodes.ref(n)
 	content, err := a.nodes.content(n)
 	if err != nil {

@@ -141,9 +141,7 @@ func (s *snapshot) assign(id int64, field string, value any) error {
 
 // offerFunctions adds the scripts' functions for templates.
 func (s *session) offerFunctions(ctx context.Context, e *event.PreRender) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.functions {
+	for _, f := range s.registered.Load().functions {
 		e.Functions.Add(f.chart.path, f.name, func(args ...any) (any, error) { return s.apply(ctx, f, args) })
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -154,8 +153,7 @@ func checkFileName(field, name string) error {
 	if err := oneLine(name); err != nil {
 		return fmt.Errorf("the name %w", err)
 	}
-	if name == "" || name == "." || strings.Contains(name, `\`) || path.IsAbs(name) || path.Clean(name) != name ||
-		name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, ":") {
+	if name == "." || !fs.ValidPath(name) || strings.ContainsAny(name, `\:`) {
 		return fmt.Errorf("the name %q must be a path inside the chart, such as %q",
 			truncate.Bytes(name, 80, "…"), "config/app.conf")
 	}
@@ -396,10 +394,7 @@ func withName(m map[string]any) map[string]any {
 	if _, named := metadata["name"]; !ok || named || !isMap && m["metadata"] != nil {
 		return m
 	}
-	out := maps.Clone(m)
-	if metadata = maps.Clone(metadata); metadata == nil {
-		metadata = map[string]any{}
-	}
+	out, metadata := maps.Clone(m), maps.Clone(table(metadata))
 	metadata["name"] = name
 	out["metadata"] = metadata
 	delete(out, "name")

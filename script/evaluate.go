@@ -22,7 +22,7 @@ const maxTyped = 64 << 10
 // to be shown: tables as YAML. What the line changes counts as what a handler of e changes.
 // Errors are those of a handler.
 func (h *Host) Evaluate(ctx context.Context, e event.Event, line string) ([]string, error) {
-	s := h.current()
+	s := h.session.Load()
 	if s == nil {
 		return nil, ErrNoScripts
 	}

@@ -68,8 +68,12 @@ func (a Ask) String() string {
 	return b.String()
 }
 
-// maxPermissions bounds the size of ext/permissions.yaml.
-const maxPermissions = 64 << 10
+// filePermissions is the file with the permissions that a chart asks for, and maxPermissions
+// bounds its size.
+const (
+	filePermissions = chart.DirExt + "/permissions.yaml"
+	maxPermissions  = 64 << 10
+)
 
 // Permissions returns the permissions that the chart asks for in ext/permissions.yaml, in
 // that file's order: none where it has no such file. Those of the charts below it are not

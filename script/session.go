@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -41,7 +42,11 @@ type session struct {
 	questions    int              // to the cluster and to servers
 	waited       time.Duration    // for their answers
 
-	mu        sync.Mutex // of what follows
+	registered atomic.Pointer[registered]
+}
+
+// registered is what the scripts have registered.
+type registered struct {
 	handlers  []handler
 	functions []function
 }
@@ -71,11 +76,14 @@ func (h *Host) open(ctx context.Context, t *tree, op *event.Operation) (*session
 	if err != nil {
 		return nil, err
 	}
-	return &session{
+	s := &session{
 		host: h, tree: t, proc: proc, limits: limits, operation: op,
 		conn: wire.NewConn(bufio.NewReaderSize(proc, 64<<10), proc),
-		left: processTime(limits),
-	}, nil
+		// The process enforces the limit itself, with a better error.
+		left: limits.CPU + limits.CPU/2,
+	}
+	s.registered.Store(&registered{})
+	return s, nil
 }
 
 // close ends the process. It does not wait until the process is gone, which takes
@@ -129,9 +137,7 @@ func (s *session) register(done fields) error {
 	}
 	// Depth first, and for one chart in the order of registration.
 	slices.SortStableFunc(handlers, func(a, b handler) int { return a.chart.index - b.chart.index })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.handlers, s.functions = handlers, functions
+	s.registered.Store(&registered{handlers, functions})
 	return nil
 }
 
@@ -156,10 +162,8 @@ func (s *session) readFunction(f fields) (function, error) {
 
 // eventHandlers returns the scripts' handlers of an event.
 func (s *session) eventHandlers(name string) []event.Handler {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var out []event.Handler
-	for _, h := range s.handlers {
+	for _, h := range s.registered.Load().handlers {
 		if h.event != name {
 			continue
 		}
@@ -176,10 +180,6 @@ func (s *session) eventHandlers(name string) []event.Handler {
 	}
 	return out
 }
-
-// processTime returns how long the process may run in all: more than the limit, which the
-// process enforces itself with a better error, and less than twice the limit.
-func processTime(l wire.Limits) time.Duration { return l.CPU + l.CPU/2 }
 
 // request is a request to the process.
 type request struct {

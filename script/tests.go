@@ -61,8 +61,11 @@ func (t *Tests) Load(ctx context.Context) ([]TestCase, error) {
 	done, err := t.session.start(ctx, map[string]any{
 		"test": map[string]any{"chart": int64(tree.top().index), "file": t.File, "text": t.Text},
 	})
+	if bad, ok := errors.AsType[*Error](err); ok && bad.Limit != "" && bad.Line == 0 {
+		bad.File = t.File // a limit is reached at no place
+	}
 	if err != nil {
-		return nil, t.placed(err)
+		return nil, err
 	}
 	cases, err := readList(done, "tests", func(f fields) (TestCase, error) {
 		return TestCase{Name: f.short("name", maxMessage), Line: f.line()}, nil
@@ -80,16 +83,8 @@ func (t *Tests) Do(ctx context.Context, index int) error {
 	defer t.session.conversation.Unlock()
 	r := &request{session: t.session, chart: t.session.tree.top(), where: t.File}
 	_, err := r.run(ctx, wire.Message{Kind: wire.Test, Body: map[string]any{"index": int64(index)}})
-	if bad := (*Error)(nil); errors.As(err, &bad) && bad.Event == "" {
+	if bad, ok := errors.AsType[*Error](err); ok && bad.Event == "" {
 		bad.Event = "test" // the scripts are loaded
-	}
-	return err
-}
-
-// placed returns an error of loading, with the file as its place where a limit was reached: that has no place.
-func (t *Tests) placed(err error) error {
-	if bad := (*Error)(nil); errors.As(err, &bad) && bad.Limit != "" && bad.Line == 0 {
-		bad.File = t.File
 	}
 	return err
 }

@@ -125,17 +125,10 @@ func (t *tree) message() []any {
 
 // line returns a line of a chart's script, "" where there is none.
 func (m *treeChart) line(file string, n int) string {
-	text, ok := m.files[strings.TrimPrefix(file, chart.DirScripts+"/")]
-	if !ok || n < 1 {
-		return ""
-	}
-	for ; n > 1; n-- {
-		_, rest, found := strings.Cut(text, "\n")
-		if !found {
-			return ""
+	for line := range strings.Lines(m.files[strings.TrimPrefix(file, chart.DirScripts+"/")]) {
+		if n--; n == 0 {
+			return strings.TrimRight(line, "\r\n")
 		}
-		text = rest
 	}
-	line, _, _ := strings.Cut(text, "\n")
-	return strings.TrimSuffix(line, "\r")
+	return ""
 }
