@@ -4,6 +4,7 @@ package script
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/moonhelm/moonhelm/engine/common"
 )
@@ -68,16 +69,9 @@ func (a *arguments) root(m map[string]any) (any, error) {
 func (a *arguments) rootNode(m map[string]any, title string) *node {
 	n := &node{title: title}
 	n.fetch = func() (any, error) {
-		out := make(map[string]any, len(m))
-		for k, v := range m {
-			switch v := v.(type) {
-			case *common.Capabilities:
-				out[k] = capabilitiesOf(v)
-			case common.Values:
-				out[k] = map[string]any(v)
-			default:
-				out[k] = v
-			}
+		out := maps.Clone(m)
+		if c, ok := m["Capabilities"].(*common.Capabilities); ok {
+			out["Capabilities"] = capabilitiesOf(c)
 		}
 		return out, nil
 	}

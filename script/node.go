@@ -246,18 +246,17 @@ func (c *content) list(v []any) ([]any, error) {
 
 // item returns an element as it is sent: whole, or as a Ref.
 func (c *content) item(v any, key string, index int) (any, error) {
-	if s, err := scalar(v, c.of.exact); err == nil {
-		return s, nil
+	v = generic(v)
+	switch v.(type) {
+	case map[string]any, []any:
+	default:
+		return scalar(v, c.of.exact)
 	}
 	if size := wire.Size(v, c.left, maxInlineDepth); size <= c.left {
 		c.left -= size
 		return plain(v, c.of.exact, 0)
 	}
-	switch v.(type) {
-	case map[string]any, []any:
-		return c.ref(c.of.below(v, key, index)), nil
-	}
-	return plain(v, c.of.exact, 0)
+	return c.ref(c.of.below(v, key, index)), nil
 }
 
 func isScalar(v any) bool {
@@ -307,7 +306,7 @@ func plain(v any, exact bool, depth int) (any, error) {
 	if depth > wire.MaxDepth-2 {
 		return nil, wire.ErrDepth
 	}
-	switch v := v.(type) {
+	switch v := generic(v).(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
@@ -328,33 +327,44 @@ func plain(v any, exact bool, depth int) (any, error) {
 			out[i] = p
 		}
 		return out, nil
+	default:
+		return scalar(v, exact)
 	}
-	if s, err := scalar(v, exact); err == nil {
-		return s, nil
+}
+
+// generic returns a map with text as keys as a map[string]any, a list as []any, bytes as text
+// and a nil pointer as nil. Anything else is returned as it is.
+func generic(v any) any {
+	switch v := v.(type) {
+	case nil, bool, string, int64, float64, map[string]any, []any:
+		return v
+	case []byte:
+		return string(v)
 	}
 	rv := reflect.ValueOf(v)
 	switch rv.Kind() {
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
 		if rv.IsNil() {
-			return nil, nil
+			return nil
 		}
 	case reflect.Map:
-		if rv.Type().Key().Kind() == reflect.String {
-			out := make(map[string]any, rv.Len())
-			for it := rv.MapRange(); it.Next(); {
-				out[it.Key().String()] = it.Value().Interface()
-			}
-			return plain(out, exact, depth)
+		if same := reflect.TypeFor[map[string]any](); rv.CanConvert(same) {
+			return rv.Convert(same).Interface()
 		}
+		if rv.Type().Key().Kind() != reflect.String {
+			return v
+		}
+		out := make(map[string]any, rv.Len())
+		for it := rv.MapRange(); it.Next(); {
+			out[it.Key().String()] = it.Value().Interface()
+		}
+		return out
 	case reflect.Slice, reflect.Array:
-		if text, ok := v.([]byte); ok {
-			return string(text), nil
-		}
 		out := make([]any, rv.Len())
 		for i := range out {
 			out[i] = rv.Index(i).Interface()
 		}
-		return plain(out, exact, depth)
+		return out
 	}
-	return nil, fmt.Errorf("a %T cannot be given to a script", v)
+	return v
 }
