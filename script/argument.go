@@ -57,13 +57,9 @@ func isRoot(m map[string]any) bool {
 func (a *arguments) root(m map[string]any) (any, error) {
 	n := a.rootNode(m, "$")
 	ref := a.nodes.ref(n)
-	content, err := a.nodes.content(n)
-	if err != nil {
-		return nil, err
-	}
-	a.contents = append(append(a.contents, a.nodes.along(n, maxInline, true)...),
-		map[string]any{"ref": ref, "value": content})
-	return ref, nil
+	contents, err := a.nodes.contents(n, maxInline, true)
+	a.contents = append(a.contents, contents...)
+	return ref, err
 }
 
 func (a *arguments) rootNode(m map[string]any, title string) *node {

@@ -164,34 +164,29 @@ func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {
 	if depth > wire.MaxDepth {
 		return nil, wire.ErrDepth
 	}
-	switch v := v.(type) {
-	case wire.Ref:
-		k := c.byID[v.ID]
+	if ref, ok := v.(wire.Ref); ok {
+		k := c.byID[ref.ID]
 		switch {
 		case k == nil:
-			return nil, fmt.Errorf("it stored unknown node %d", v.ID)
-		case sent == any(v):
+			return nil, fmt.Errorf("it stored unknown node %d", ref.ID)
+		case sent == v:
 			return c.resolve(k, depth)
 		}
 		return c.copyOf(n, k, depth)
+	}
+	if sent != nil && identical(sent, v) {
+		return old, nil
+	}
+	switch v := v.(type) {
 	case map[string]any:
 		o, _ := old.(map[string]any)
 		s, _ := sent.(map[string]any)
-		if s != nil && identical(s, v) {
-			return old, nil
-		}
 		return c.placeMap(n, o, s, v, depth)
 	case []any:
 		o, _ := old.([]any)
 		s, _ := sent.([]any)
-		if s != nil && identical(s, v) {
-			return old, nil
-		}
 		return c.list(n, o, s, v, depth)
 	case float64:
-		if s, ok := sent.(float64); ok && math.Float64bits(s) == math.Float64bits(v) {
-			return old, nil
-		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("%s: %v is not a number that can be written down", n.name(), v)
 		}
@@ -206,18 +201,14 @@ func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {
 }
 
 func (c *changes) placeMap(n *node, old, sent, v map[string]any, depth int) (any, error) {
-	same := old != nil && len(old) == len(v)
 	out := make(map[string]any, len(v))
 	for k, e := range v {
-		was, had := old[k]
-		p, err := c.place(n, was, sent[k], e, depth+1)
-		if err != nil {
+		var err error
+		if out[k], err = c.place(n, old[k], sent[k], e, depth+1); err != nil {
 			return nil, err
 		}
-		out[k] = p
-		same = same && had && identical(p, was)
 	}
-	if same {
+	if old != nil && maps.EqualFunc(old, out, identical) {
 		return old, nil
 	}
 	return out, nil
@@ -226,7 +217,6 @@ func (c *changes) placeMap(n *node, old, sent, v map[string]any, depth int) (any
 // list is place for a list, whose elements may have moved.
 func (c *changes) list(n *node, old, sent, v []any, depth int) (any, error) {
 	was := match(sent, v)
-	same := old != nil && len(old) == len(v)
 	out := make([]any, len(v))
 	for i, e := range v {
 		var o, s any
@@ -236,14 +226,12 @@ func (c *changes) list(n *node, old, sent, v []any, depth int) (any, error) {
 				o = old[at]
 			}
 		}
-		p, err := c.place(n, o, s, e, depth+1)
-		if err != nil {
+		var err error
+		if out[i], err = c.place(n, o, s, e, depth+1); err != nil {
 			return nil, err
 		}
-		out[i] = p
-		same = same && was[i] == i && identical(p, o)
 	}
-	if same {
+	if old != nil && slices.EqualFunc(old, out, identical) {
 		return old, nil
 	}
 	return out, nil
@@ -312,9 +300,11 @@ func identical(a, b any) bool {
 	case []any:
 		b, ok := b.([]any)
 		return ok && len(a) == len(b) && (len(a) == 0 && (a == nil) == (b == nil) || len(a) > 0 && &a[0] == &b[0])
+	case float64:
+		b, ok := b.(float64)
+		return ok && math.Float64bits(a) == math.Float64bits(b) // NaN too
 	}
-	return a == nil && b == nil || a != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() &&
-		a == b
+	return (a == nil || reflect.TypeOf(a).Comparable()) && a == b
 }
 
 // An itemError is an error about an element of a list of files, templates, dependencies or

@@ -195,6 +195,15 @@ func (s *nodes) along(n *node, left int, objects bool) []any {
 	return out
 }
 
+// contents returns the content of n, and of what it leads to as along does.
+func (s *nodes) contents(n *node, left int, objects bool) ([]any, error) {
+	v, err := s.content(n)
+	if err != nil {
+		return nil, err
+	}
+	return append(s.along(n, left, objects), map[string]any{"ref": s.ref(n), "value": v}), nil
+}
+
 // content is what a node is sent as.
 type content struct {
 	*nodes

@@ -289,11 +289,11 @@ const (
 // what it leads to as long as it is small.
 func (s *snapshot) message(c *chart.Chart, may event.Fields) map[string]any {
 	n := s.contextOf(c)
-	contents := []any{}
 	ref := s.ref(n)
-	if v, err := s.content(n); err == nil { // or the script asks for it, and gets the error
-		withObjects := may.Has(event.Objects) && s.objectText() <= maxObjects
-		contents = append(s.along(n, maxAlong, withObjects), map[string]any{"ref": ref, "value": v})
+	withObjects := may.Has(event.Objects) && s.objectText() <= maxObjects
+	contents, err := s.contents(n, maxAlong, withObjects)
+	if err != nil {
+		contents = []any{} // the script asks for it, and gets the error
 	}
 	return map[string]any{"context": ref, "contents": contents, "may": mutable(may, c != nil && c.IsRoot())}
 }
