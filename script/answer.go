@@ -50,10 +50,10 @@ func (r *request) answer(ctx context.Context, m wire.Message) (*wire.Message, er
 // load returns the content of a node, and of what it leads to as long as it is small.
 func (r *request) load(question fields) (*wire.Message, error) {
 	id := question.number("id")
-	if r.nodes == nil || r.nodes.byID[uint64(id)] == nil {
+	n := r.nodes[uint64(id)]
+	if n == nil {
 		return nil, fmt.Errorf("it asked for unknown node %d", id)
 	}
-	n := r.nodes.byID[uint64(id)]
 	if key, ok := question["key"].(string); ok {
 		if field, ok := n.scalarOf(key); ok {
 			return reply(field, nil), nil

@@ -19,8 +19,7 @@ type arguments struct {
 
 // newArguments returns an error for an argument that scripts have no form of.
 func newArguments(args []any) (*arguments, error) {
-	a := &arguments{nodes: nodes{byID: map[uint64]*node{}}, values: make([]any, len(args)),
-		contents: []any{}}
+	a := &arguments{nodes: nodes{}, values: make([]any, len(args)), contents: []any{}}
 	for i, arg := range args {
 		v, err := a.value(arg)
 		if err != nil {

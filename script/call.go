@@ -23,7 +23,7 @@ func (s *session) call(ctx context.Context, h handler, e event.Event, which map[
 	defer s.conversation.Unlock()
 	s.operation = e.Data().Operation
 	snap := newSnapshot(e)
-	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, nodes: &snap.nodes}
+	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, nodes: snap.nodes}
 	r.lint, _ = e.(*event.PreLint)
 	if e.Mutable().Has(event.Versions) && e.Data().Chart != nil {
 		r.assign = snap.assign
@@ -116,7 +116,7 @@ func (s *session) chartFor(root *chart.Chart, m *treeChart) *chart.Chart {
 // the context with an ID.
 func (s *snapshot) assign(id int64, field string, value any) error {
 	name := "chart." + truncate.Bytes(field, 80, "…")
-	if n := s.byID[uint64(id)]; n == nil || n != s.contexts[s.payload.Chart] {
+	if n := s.nodes[uint64(id)]; n == nil || n != s.contexts[s.payload.Chart] {
 		return fmt.Errorf("%s is read-only: it is the topmost chart that is packed", name)
 	}
 	text, ok := value.(string)
@@ -155,7 +155,7 @@ func (s *session) apply(ctx context.Context, f function, args []any) (any, error
 	}
 	s.conversation.Lock()
 	defer s.conversation.Unlock()
-	r := &request{session: s, event: "template", chart: f.chart, nodes: &given.nodes}
+	r := &request{session: s, event: "template", chart: f.chart, nodes: given.nodes}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Template, Body: map[string]any{
 		"chart": int64(f.chart.index), "name": f.name, "args": given.values, "contents": given.contents,
 	}})

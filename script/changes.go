@@ -47,7 +47,7 @@ func (c *changes) take(done fields, may event.Fields) error {
 	}
 	for _, change := range all {
 		id, ok := change["id"].(int64)
-		n := c.byID[uint64(id)]
+		n := c.nodes[uint64(id)]
 		switch {
 		case !ok || n == nil:
 			return fmt.Errorf("it changed unknown node %d", id)
@@ -165,7 +165,7 @@ func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {
 		return nil, wire.ErrDepth
 	}
 	if ref, ok := v.(wire.Ref); ok {
-		k := c.byID[ref.ID]
+		k := c.nodes[ref.ID]
 		switch {
 		case k == nil:
 			return nil, fmt.Errorf("it stored unknown node %d", ref.ID)
@@ -353,7 +353,7 @@ func (c *changes) item(n *node, own map[any]bool, v any) (origin any, data map[s
 	var sent any
 	if ref, isRef := v.(wire.Ref); isRef && own[ref] {
 		own[ref] = false
-		k := c.byID[ref.ID]
+		k := c.nodes[ref.ID]
 		if !k.dirty {
 			return k.origin, nil, nil
 		}

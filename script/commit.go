@@ -56,9 +56,9 @@ func (s *snapshot) commitValues(c *changes) error {
 // commitFiles makes the new files and templates of all charts.
 func (s *snapshot) commitFiles(c *changes) error {
 	for _, field := range []string{"files", "templates"} {
-		for at, n := range s.changed(field) {
+		for _, at := range s.changed(field) {
 			list := fileList(at, field)
-			now, err := c.files(n, *list)
+			now, err := c.files(s.lists[listKey{at, field}], *list)
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 func offered[T comparable](c *changes, n *node) map[T]bool {
 	out := map[T]bool{}
 	for _, ref := range n.value.([]any) {
-		out[c.byID[ref.(wire.Ref).ID].origin.(T)] = true
+		out[c.nodes[ref.(wire.Ref).ID].origin.(T)] = true
 	}
 	return out
 }
@@ -187,7 +187,8 @@ func oneLine(text string) error {
 
 // commitDependencies makes the new lists of dependencies of all charts.
 func (s *snapshot) commitDependencies(c *changes) error {
-	for at, n := range s.changed("dependencies") {
+	for _, at := range s.changed("dependencies") {
+		n := s.lists[listKey{at, "dependencies"}]
 		now, err := readItems(c, n, func(was *chart.Dependency, data map[string]any) (*chart.Dependency, error) {
 			if data == nil {
 				return was, nil
@@ -305,7 +306,8 @@ func (s *snapshot) commitObjects(c *changes) error {
 		return err
 	}
 	full := s.payload.Objects
-	for at, n := range s.changed("objects") {
+	for _, at := range s.changed("objects") {
+		n := s.lists[listKey{at, "objects"}]
 		if n.now == nil {
 			continue
 		}

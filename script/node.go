@@ -97,16 +97,14 @@ func (n *node) markDirty() {
 	}
 }
 
-// nodes are the nodes of one request by their numbers.
-type nodes struct {
-	byID map[uint64]*node // from 1 on
-}
+// nodes are the nodes of one request by their numbers, from 1 on.
+type nodes map[uint64]*node
 
 // ref returns the node's Ref. The first call numbers it.
-func (s *nodes) ref(n *node) wire.Ref {
+func (s nodes) ref(n *node) wire.Ref {
 	if n.ID == 0 {
-		n.ID = uint64(len(s.byID)) + 1
-		s.byID[n.ID] = n
+		n.ID = uint64(len(s)) + 1
+		s[n.ID] = n
 	}
 	return n.Ref
 }
@@ -121,7 +119,7 @@ const (
 )
 
 // content returns the node's content as it is sent.
-func (s *nodes) content(n *node) (any, error) {
+func (s nodes) content(n *node) (any, error) {
 	if n.Content != nil {
 		return n.Content, nil
 	}
@@ -167,11 +165,11 @@ func (n *node) scalarOf(key string) (answer map[string]any, ok bool) {
 // along returns the contents of the nodes that n's content leads to, up to a size in all. It
 // leaves out the contexts of charts, what would not be sent whole, what was sent before, and
 // objects if they are not wanted.
-func (s *nodes) along(n *node, left int, objects bool) []any {
+func (s nodes) along(n *node, left int, objects bool) []any {
 	out := []any{}
 	n.sent = true
 	var queue []*node
-	add := func(r wire.Ref) { queue = append(queue, s.byID[r.ID]) }
+	add := func(r wire.Ref) { queue = append(queue, s[r.ID]) }
 	wire.Refs(n.Content, add)
 	for i := 0; i < len(queue); i++ {
 		n := queue[i]
@@ -196,7 +194,7 @@ func (s *nodes) along(n *node, left int, objects bool) []any {
 }
 
 // contents returns the content of n, and of what it leads to as along does.
-func (s *nodes) contents(n *node, left int, objects bool) ([]any, error) {
+func (s nodes) contents(n *node, left int, objects bool) ([]any, error) {
 	v, err := s.content(n)
 	if err != nil {
 		return nil, err
@@ -206,7 +204,7 @@ func (s *nodes) contents(n *node, left int, objects bool) ([]any, error) {
 
 // content is what a node is sent as.
 type content struct {
-	*nodes
+	nodes
 	of   *node
 	left int
 }

@@ -190,7 +190,7 @@ type request struct {
 	chart *treeChart
 	where string
 
-	nodes *nodes         // nil where there is no context
+	nodes nodes          // nil where there is no context
 	lint  *event.PreLint // nil where findings are not asked for
 	// assign sets a field of the chart's metadata; nil where none may change.
 	assign func(id int64, field string, value any) error

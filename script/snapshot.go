@@ -4,7 +4,6 @@ package script
 
 import (
 	"cmp"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,7 +40,7 @@ type listKey struct {
 
 func newSnapshot(e event.Event) *snapshot {
 	s := &snapshot{
-		nodes:    nodes{byID: map[uint64]*node{}},
+		nodes:    nodes{},
 		payload:  e.Data(),
 		contexts: map[*chart.Chart]*node{},
 		scopes:   map[*chart.Chart]*node{},
@@ -305,12 +304,13 @@ func (s *snapshot) objectText() (size int) {
 	return size
 }
 
-// ordered returns the charts whose contexts were asked for, those above before those below.
-func (s *snapshot) ordered() []*chart.Chart {
+// changed returns the charts of which a list has changed, or an element of it: those above
+// before those below.
+func (s *snapshot) changed(field string) []*chart.Chart {
 	var out []*chart.Chart
-	for c := range s.contexts {
-		if c != nil {
-			out = append(out, c)
+	for key, n := range s.lists {
+		if key.field == field && n.dirty {
+			out = append(out, key.chart)
 		}
 	}
 	slices.SortFunc(out, func(a, b *chart.Chart) int {
@@ -318,15 +318,4 @@ func (s *snapshot) ordered() []*chart.Chart {
 		return cmp.Or(strings.Count(pa, "/")-strings.Count(pb, "/"), strings.Compare(pa, pb))
 	})
 	return out
-}
-
-// changed returns the charts of which a list has changed, or an element of it, and the list.
-func (s *snapshot) changed(field string) iter.Seq2[*chart.Chart, *node] {
-	return func(yield func(*chart.Chart, *node) bool) {
-		for _, c := range s.ordered() {
-			if n := s.lists[listKey{c, field}]; n != nil && n.dirty && !yield(c, n) {
-				return
-			}
-		}
-	}
 }
