@@ -83,7 +83,7 @@ func (r *request) print(said fields) error {
 	if of == nil || !isText {
 		return errors.New("it printed for an unknown chart")
 	}
-	if err := s.countOutput(text); err != nil {
+	if err := s.countOutput(len(text)); err != nil {
 		return err
 	}
 	if s.host.Print == nil {
@@ -96,10 +96,13 @@ func (r *request) print(said fields) error {
 	return nil
 }
 
-// countOutput counts what scripts print and report. The process enforces the limit itself;
-// here it is enforced once more, somewhat wider.
-func (s *session) countOutput(text string) error {
-	s.output += int64(len(text)) + 1
+// messageSize is counted for what scripts print and report in addition to its text.
+const messageSize = 16
+
+// countOutput counts what scripts print and report, as the process does. That enforces the
+// limit itself; here it is enforced once more, somewhat wider.
+func (s *session) countOutput(bytes int) error {
+	s.output += int64(bytes) + messageSize
 	if s.output > s.limits.Output+s.limits.Output/2 {
 		return &Error{Limit: "output",
 			Message: fmt.Sprintf("the scripts printed more than %d bytes, the limit for an operation", s.limits.Output)}
@@ -125,7 +128,7 @@ func (r *request) finding(said fields) error {
 	default:
 		return fmt.Errorf("it reported a finding of unknown severity %q", truncate.Bytes(severity, 40, "…"))
 	}
-	if err := r.session.countOutput(said.text("text")); err != nil {
+	if err := r.session.countOutput(len(said.text("path")) + len(said.text("text"))); err != nil {
 		return err
 	}
 	if add != nil {
