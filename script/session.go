@@ -250,8 +250,10 @@ func (s *session) addCoverage(answer fields) {
 		return
 	}
 	for _, f := range list {
-		if of, hits := s.tree.chartOf(f), f.number("hits"); of != nil && f.line() > 0 && hits >= 0 {
-			s.host.Coverage(of.path, f.short("file", maxSource), f.line(), hits)
+		of, file, line, hits := s.tree.chartOf(f), f.text("file"), f.line(), f.number("hits")
+		// A script has no more lines than bytes: the counts of what there is are bounded.
+		if of != nil && line > 0 && line <= len(of.script(file)) && hits >= 0 {
+			s.host.Coverage(of.path, file, line, hits)
 		}
 	}
 }

@@ -123,9 +123,15 @@ func (t *tree) message() []any {
 	return out
 }
 
+// script returns the text of a file of the chart's scripts, "" where there is none.
+func (m *treeChart) script(file string) string {
+	name, _ := strings.CutPrefix(file, chart.DirScripts+"/")
+	return m.files[name]
+}
+
 // line returns a line of a chart's script, "" where there is none.
 func (m *treeChart) line(file string, n int) string {
-	for line := range strings.Lines(m.files[strings.TrimPrefix(file, chart.DirScripts+"/")]) {
+	for line := range strings.Lines(m.script(file)) {
 		if n--; n == 0 {
 			return strings.TrimRight(line, "\r\n")
 		}
