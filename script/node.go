@@ -128,18 +128,20 @@ func (s nodes) content(n *node) (any, error) {
 		return nil, err
 	}
 	c := content{nodes: s, of: n, left: maxInline}
+	var sent any
 	switch v := v.(type) {
 	case map[string]any:
-		n.Content, err = c.table(v)
+		sent, err = c.table(v)
 	case []any:
-		n.Content, err = c.list(v)
+		sent, err = c.list(v)
 	default:
 		err = fmt.Errorf("a %T is neither a map nor a list", v)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.name(), err)
 	}
-	return n.Content, nil
+	n.Content = sent
+	return sent, nil
 }
 
 // manyKeys is how many keys a map has of which single ones are sent.
