@@ -157,12 +157,13 @@ func checkFileName(field, name string) error {
 		return fmt.Errorf("the name %q must be a path inside the chart, such as %q",
 			truncate.Bytes(name, 80, "…"), "config/app.conf")
 	}
-	inTemplates := strings.HasPrefix(name, chart.DirTemplates+"/")
-	if inTemplates && field == "templates" {
+	if field == "templates" && strings.HasPrefix(name, chart.DirTemplates+"/") {
 		return nil
 	}
-	// Upper case does not help: there are systems to which it is the same file.
+	// Upper case does not help, nor do dots and spaces at the end: there are systems to which it is
+	// the same file.
 	first, _, _ := strings.Cut(name, "/")
+	first = strings.TrimRight(first, ". ")
 	for _, dir := range []string{chart.DirTemplates, chart.DirCharts, chart.DirLibrary, chart.DirExt} {
 		if strings.EqualFold(first, dir) {
 			return fmt.Errorf("the name %q is not for files: %s/ has a meaning of its own", truncate.Bytes(name, 80, "…"), dir)

@@ -177,6 +177,8 @@ func TestHostileChangesAreRefused(t *testing.T) {
 		"chart.yaml":           {[]any{change(file, "name", "chart.yaml")}, "cannot be changed as a file"},
 		"below Chart.yaml":     {[]any{change(file, "name", "Chart.yaml/x")}, "cannot be changed as a file"},
 		"a SCRIPT":             {[]any{change(file, "name", "EXT/permissions.yaml")}, "meaning of its own"},
+		"a script with a dot":  {[]any{change(file, "name", "ext./permissions.yaml")}, "meaning of its own"},
+		"Chart.yaml, a space":  {[]any{change(file, "name", "Chart.yaml ")}, "cannot be changed as a file"},
 		"a name twice":         {[]any{change(file, "name", "b.txt")}, `two with the name "b.txt"`},
 		"a template elsewhere": {[]any{lst(tmpl, map[string]any{"name": "../x.yaml", "data": ""})}, `must be a path inside the chart`},
 		"a kindless object":    {[]any{lst(objs, ref(obj), map[string]any{"apiVersion": "v1"})}, "objects[2]: an object needs kind, as text"},
