@@ -99,33 +99,20 @@ func (e *engine) called(body map[string]any) (*handler, error) {
 	}
 	c := e.charts[index]
 	h := &handler{chart: c, where: promptFile + ":1", typed: true}
-	at := place{chart: c.index, file: promptFile}
-	e.sources[c.path+"/"+promptFile] = at
 	return h, e.inLua(c.index, func(t *rt.Thread) (err error) {
 		// A line is an expression or, if it is none, statements.
-		if h.fn, err = e.compileLine(t, at, "local ctx = ... return "+line); err != nil {
-			h.fn, err = e.compileLine(t, at, "local ctx = ... "+line)
+		if h.fn, err = e.compileLine(t, c, "local ctx = ... return "+line); err != nil {
+			h.fn, err = e.compileLine(t, c, "local ctx = ... "+line)
 		}
 		return err
 	})
 }
 
 // compileLine returns the text of a line as a function.
-func (e *engine) compileLine(t *rt.Thread, at place, text string) (rt.Value, error) {
-	c := e.charts[at.chart]
-	b, err := readBlocks(text)
+func (e *engine) compileLine(t *rt.Thread, c *chart, text string) (rt.Value, error) {
+	chunk, err := e.compileText(c, promptFile, text)
 	if err != nil {
-		return rt.NilValue, newSyntaxError(at, text, err)
-	}
-	e.r.RequireCPU(uint64(len(text)) * 20)
-	e.r.RequireMem(uint64(len(text)) * 20)
-	chunk, err := e.compileText(c.path+"/"+promptFile, text, b, c.namesOf(promptFile), rt.TableValue(c.env))
-	if err != nil {
-		wrong := newSyntaxError(at, text, err)
-		if len(b.open) > 0 {
-			wrong.text += unfinished
-		}
-		return rt.NilValue, wrong
+		return rt.NilValue, err
 	}
 	return rt.Call1(t, rt.FunctionValue(chunk), e.hook)
 }

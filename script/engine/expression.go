@@ -8,8 +8,6 @@ import (
 
 	"github.com/arnodel/golua/ast"
 	"github.com/arnodel/golua/ops"
-	"github.com/arnodel/golua/parsing"
-	"github.com/arnodel/golua/scanner"
 
 	"github.com/moonhelm/moonhelm/internal/truncate"
 )
@@ -43,19 +41,13 @@ type lineBinary struct {
 // readOperands returns the operands of a line. A script that has an error has none.
 func readOperands(text string, line int) *lineOperands {
 	w := &operandWalk{line: line, found: &lineOperands{text: text, argument: map[string][]ast.ExpNode{}}}
-	defer func() {
-		_ = recover() // golua's parser may panic
-	}()
-	if _, err := readBlocks(text); err != nil {
-		return w.found
-	}
-	if b, err := parsing.ParseChunk(scanner.New("script", []byte(text))); err == nil {
-		w.block(b)
+	if b, err := parse(text); err == nil {
+		walkBlock(&b, w)
 	}
 	return w.found
 }
 
-// operandWalk looks for operands.
+// operandWalk looks for operands. It implements [visitor] and changes nothing.
 type operandWalk struct {
 	line  int
 	found *lineOperands
@@ -66,127 +58,52 @@ func (w *operandWalk) here(n ast.Locator) bool {
 	return p != nil && p.Line == w.line
 }
 
-func (w *operandWalk) block(b ast.BlockStat) {
-	for _, s := range b.Stats {
-		w.stat(s)
+func (w *operandWalk) stat(s ast.Stat) ast.Stat {
+	loop, ok := s.(*ast.ForInStat)
+	if ok && len(loop.Params) == 1 && w.here(loop.Params[0]) && w.found.iterated == "" {
+		w.found.iterated = w.found.path(loop.Params[0])
 	}
-	w.exps(b.Return)
+	return s
 }
 
-func (w *operandWalk) stat(s ast.Stat) {
-	switch s := s.(type) {
-	case ast.AssignStat:
-		for _, d := range s.Dest {
-			w.exp(d)
-		}
-		w.exps(s.Src)
-	case ast.BlockStat:
-		w.block(s)
-	case ast.FunctionCall:
-		w.exp(s)
-	case ast.LocalStat:
-		w.exps(s.Values)
-	case ast.LocalFunctionStat:
-		w.block(s.Body)
-	case ast.IfStat:
-		w.cond(s.If)
-		for _, c := range s.ElseIfs {
-			w.cond(c)
-		}
-		if s.Else != nil {
-			w.block(*s.Else)
-		}
-	default:
-		w.loop(s)
+func (w *operandWalk) exp(e ast.ExpNode) ast.ExpNode {
+	if at, ok := e.(ast.Locator); !ok || !w.here(at) {
+		return e
 	}
-}
-
-func (w *operandWalk) loop(s ast.Stat) {
-	switch s := s.(type) {
-	case ast.WhileStat:
-		w.cond(s.CondStat)
-	case ast.RepeatStat:
-		w.cond(s.CondStat)
-	case *ast.ForInStat:
-		if len(s.Params) == 1 && w.here(s.Params[0]) {
-			w.found.iterated = w.found.path(s.Params[0])
-		}
-		w.exps(s.Params)
-		w.block(s.Body)
-	case *ast.ForStat:
-		w.exps([]ast.ExpNode{s.Start, s.Stop, s.Step})
-		w.block(s.Body)
-	}
-}
-
-func (w *operandWalk) cond(c ast.CondStat) {
-	w.exp(c.Cond)
-	w.block(c.Body)
-}
-
-func (w *operandWalk) exps(list []ast.ExpNode) {
-	for _, e := range list {
-		w.exp(e)
-	}
-}
-
-func (w *operandWalk) exp(e ast.ExpNode) {
+	f := w.found
 	switch e := e.(type) {
-	case ast.Function:
-		w.block(e.Body)
+	case ast.IndexExp:
+		if key, ok := keyOf(e.Idx); ok {
+			f.fields = append(f.fields, lineField{e.Coll, key})
+		}
+	case *ast.BinOp:
+		left := e.Left
+		for _, r := range e.Right {
+			f.binary = append(f.binary, lineBinary{r.Op, left, r.Operand})
+			left = nil
+		}
+	case *ast.UnOp:
+		switch e.Op {
+		case ops.OpLen:
+			f.measured = append(f.measured, e.Operand)
+		case ops.OpNeg, ops.OpBitNot:
+			f.negated = append(f.negated, e.Operand)
+		}
 	case ast.FunctionCall:
 		w.call(e.BFunctionCall)
 	case *ast.BFunctionCall:
 		w.call(e)
-	case ast.IndexExp:
-		w.exp(e.Coll)
-		w.exp(e.Idx)
-		if key, ok := keyOf(e.Idx); ok && w.here(e) {
-			w.found.fields = append(w.found.fields, lineField{e.Coll, key})
-		}
-	case ast.TableConstructor:
-		for _, f := range e.Fields {
-			w.exp(f.Key)
-			w.exp(f.Value)
-		}
-	case *ast.BinOp:
-		w.binary(e)
-	case *ast.UnOp:
-		w.exp(e.Operand)
-		switch {
-		case !w.here(e):
-		case e.Op == ops.OpLen:
-			w.found.measured = append(w.found.measured, e.Operand)
-		case e.Op == ops.OpNeg, e.Op == ops.OpBitNot:
-			w.found.negated = append(w.found.negated, e.Operand)
-		}
 	}
-}
-
-func (w *operandWalk) binary(b *ast.BinOp) {
-	w.exp(b.Left)
-	left := b.Left
-	for _, r := range b.Right {
-		w.exp(r.Operand)
-		if w.here(b) {
-			w.found.binary = append(w.found.binary, lineBinary{r.Op, left, r.Operand})
-		}
-		left = nil
-	}
+	return e
 }
 
 func (w *operandWalk) call(c *ast.BFunctionCall) {
-	w.exp(c.Target)
-	w.exps(c.Args)
 	target := c.Target
 	if c.Method.Val != "" {
 		if w.here(c.Target) {
 			w.found.fields = append(w.found.fields, lineField{c.Target, c.Method.Val})
 		}
 		target = ast.IndexExp{Location: c.Location, Coll: c.Target, Idx: c.Method.AstString()}
-	}
-	if !w.here(c) {
-		return
 	}
 	w.found.calls = append(w.found.calls, target)
 	if name := w.found.path(target); name != "" && len(c.Args) > 0 {

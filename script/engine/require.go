@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arnodel/golua/ast"
 	"github.com/arnodel/golua/astcomp"
 	"github.com/arnodel/golua/code"
 	"github.com/arnodel/golua/ir"
 	"github.com/arnodel/golua/ircomp"
-	"github.com/arnodel/golua/parsing"
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
@@ -187,56 +187,67 @@ func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 // compile returns a function that makes the file's function: its argument is the hook of
 // assignments.
 func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
-	source := c.source(file)
-	at := place{chart: c.index, file: c.directory + file}
-	e.sources[source] = at
-	text := c.files[file]
-	blocks, err := readBlocks(text)
-	if err != nil {
-		return nil, newSyntaxError(at, text, err)
-	}
-	e.r.RequireCPU(uint64(len(text)) * 20)
-	e.r.RequireMem(uint64(len(text)) * 20)
-	chunk, err := e.compileText(source, text, blocks, c.namesOf(file), rt.TableValue(c.env))
-	if err != nil {
-		return nil, newSyntaxError(at, text, err)
-	}
-	return chunk, nil
+	return e.compileText(c, c.directory+file, c.files[file])
 }
 
-// compileText compiles a script. It recovers from golua's panics.
-func (e *engine) compileText(source, text string, b *blocks, names *rewriter, env rt.Value) (chunk *rt.Closure,
-	err error) {
+// compileText is compile for the text of a file, "ext/lua/chart.lua". An error is a
+// [*scriptError].
+func (e *engine) compileText(c *chart, file, text string) (*rt.Closure, error) {
+	at, source := place{chart: c.index, file: file}, c.path+"/"+file
+	e.sources[source] = at
+	size := uint64(min(len(text), maxSource))
+	e.r.RequireCPU(size * 20)
+	e.r.RequireMem(size * 20)
+	block, err := parse(text)
+	if err != nil {
+		return nil, newSyntaxError(at, err)
+	}
+	unit, err := compileUnit(source, c.namesOf(at).hooked(block))
+	if err != nil {
+		return nil, newSyntaxError(at, err)
+	}
+	e.covered.add(source, unit)
+	return e.r.LoadLuaUnit(unit, rt.TableValue(c.env)), nil
+}
+
+// compileUnit compiles a syntax tree. It recovers from golua's panics.
+func compileUnit(source string, chunk ast.BlockStat) (unit *code.Unit, err error) {
 	defer func() {
-		p := recover()
-		if ended, ok := p.(rt.ContextTerminationError); ok {
-			panic(ended)
-		}
-		if p != nil {
-			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " +
+		if p := recover(); p != nil {
+			unit, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " +
 				truncate.Bytes(fmt.Sprint(p), 200, "…")}
 		}
 	}()
-	block, err := parsing.ParseChunk(newLoopScanner(source, text, b))
-	if err != nil {
-		return nil, err
-	}
-	index, constants, err := astcomp.CompileLuaChunk(source, names.hooked(block))
+	index, constants, err := astcomp.CompileLuaChunk(source, chunk)
 	if err != nil {
 		return nil, err
 	}
 	widen(constants)
 	compiler := ircomp.NewConstantCompiler(constants, code.NewBuilder(source))
 	compiler.QueueConstant(index)
-	unit, err := compiler.CompileQueue()
-	if err == nil {
-		err = jumpsFit(unit)
-	}
-	if err != nil {
+	if unit, err = compiler.CompileQueue(); err != nil {
 		return nil, err
 	}
-	e.covered.add(source, unit)
-	return e.r.LoadLuaUnit(unit, env), nil
+	return unit, jumpsFit(unit)
+}
+
+// newSyntaxError returns the error of a script that cannot be compiled.
+func newSyntaxError(at place, err error) *scriptError {
+	f := &scriptError{chart: at.chart, file: at.file}
+	text := err.Error()
+	if ours, ok := errors.AsType[*syntaxError](err); ok {
+		f.line = ours.line
+		if ours.unfinished && at.file == promptFile {
+			text += unfinished
+		}
+	} else if golua, ok := errors.AsType[astcomp.Error](err); ok {
+		text = golua.Message
+		if p := golua.Where.Locate().StartPos(); p != nil {
+			f.line = p.Line
+		}
+	}
+	f.text = truncate.Bytes(text, maxMessage, "…")
+	return f
 }
 
 // wide is an integer that golua must not shorten.

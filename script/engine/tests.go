@@ -34,9 +34,6 @@ func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
 	c := e.charts[index]
 	file, _ := body["file"].(string)
 	text, _ := body["text"].(string)
-	at := place{chart: c.index, file: file}
-	source := c.path + "/" + file
-	e.sources[source] = at
 	e.testText = text
 	for name, v := range map[string]rt.Value{
 		"test":   e.value("test", 2, false, e.addTest),
@@ -48,15 +45,9 @@ func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
 		c.builtin[name] = v
 	}
 	err := e.inLua(c.index, func(t *rt.Thread) error {
-		b, err := readBlocks(text)
+		chunk, err := e.compileText(c, file, text)
 		if err != nil {
-			return newSyntaxError(at, text, err)
-		}
-		e.r.RequireCPU(uint64(len(text)) * 20)
-		e.r.RequireMem(uint64(len(text)) * 20)
-		chunk, err := e.compileText(source, text, b, c.namesOf(file), rt.TableValue(c.env))
-		if err != nil {
-			return newSyntaxError(at, text, err)
+			return err
 		}
 		main, err := rt.Call1(t, rt.FunctionValue(chunk), e.hook)
 		if err == nil {

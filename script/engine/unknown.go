@@ -8,9 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/arnodel/golua/parsing"
 	rt "github.com/arnodel/golua/runtime"
-	"github.com/arnodel/golua/scanner"
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/internal/truncate"
@@ -153,12 +151,12 @@ func otherwise() map[string]string {
 }
 
 // namesOf returns the names of the chart's scripts, to which those of a file will be added.
-func (c *chart) namesOf(file string) *rewriter {
+func (c *chart) namesOf(at place) *rewriter {
 	if c.names == nil {
 		c.names, c.read = &rewriter{assigned: map[string]position{}}, map[string]bool{}
 	}
-	c.read[file] = true
-	c.names.at = place{chart: c.index, file: c.directory + file}
+	c.read[at.file] = true
+	c.names.at = at
 	return c.names
 }
 
@@ -169,7 +167,7 @@ func (c *chart) assigns(name string) bool {
 		if c.known(name) {
 			return true
 		}
-		if (c.names == nil || !c.read[file]) && strings.HasSuffix(file, ".lua") {
+		if (c.names == nil || !c.read[c.directory+file]) && strings.HasSuffix(file, ".lua") {
 			c.readNames(file)
 		}
 	}
@@ -188,14 +186,8 @@ func (c *chart) known(name string) bool {
 // readNames adds the names of a file that may have errors: those are reported where it is
 // required.
 func (c *chart) readNames(file string) {
-	names := c.namesOf(file)
-	defer func() {
-		_ = recover() // golua's parser may panic
-	}()
-	if _, err := readBlocks(c.files[file]); err != nil {
-		return
-	}
-	if block, err := parsing.ParseChunk(scanner.New(file, []byte(c.files[file]))); err == nil {
-		names.block(block)
+	names := c.namesOf(place{c.index, c.directory + file})
+	if b, err := parse(c.files[file]); err == nil {
+		names.read(b)
 	}
 }
