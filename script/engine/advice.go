@@ -23,12 +23,8 @@ import (
 // name the key that was looked for.
 func (e *engine) fieldless(meta *rt.Table, kind string) {
 	fail := func(name, text string) {
-		e.r.SetEnv(meta, name, e.value(fieldName, 3, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			key := rt.NilValue
-			if c.NArgs() > 1 {
-				key = c.Arg(1)
-			}
-			return nil, fmt.Errorf(text, kind, keyText(key))
+		e.r.SetEnv(meta, name, e.one(fieldName, 2, 2, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+			return rt.NilValue, fmt.Errorf(text, kind, keyText(c.Arg(1)))
 		}))
 	}
 	fail("__index", indexed+"%s value (key %s)")

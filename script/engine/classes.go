@@ -19,24 +19,12 @@ func (e *engine) makeClasses() {
 	for _, class := range []string{"File", "Template", "Dependency", "Object"} {
 		meta := rt.NewTable()
 		e.r.SetEnv(meta, "__metatable", rt.BoolValue(false))
-		e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false,
-			func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-				if err := c.CheckNArgs(2); err != nil {
-					return nil, err
-				}
-				v, err := e.lacking(class, c.Arg(0), c.Arg(1))
-				if err != nil {
-					return nil, err
-				}
-				return c.PushingNext1(t.Runtime, v), nil
-			}))
-		e.r.SetEnv(meta, "__newindex", e.value(fieldName, 3, false,
-			func(_ *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-				if err := c.CheckNArgs(3); err != nil {
-					return nil, err
-				}
-				return c.Next(), e.addField(class, c.Arg(0), c.Arg(1), c.Arg(2))
-			}))
+		e.r.SetEnv(meta, "__index", e.one(fieldName, 2, 2, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+			return e.lacking(class, c.Arg(0), c.Arg(1))
+		}))
+		e.r.SetEnv(meta, "__newindex", e.one(fieldName, 3, 3, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+			return rt.NilValue, e.addField(class, c.Arg(0), c.Arg(1), c.Arg(2))
+		}))
 		e.bridge.MapsOf(meta)
 		e.classes[class] = meta
 	}

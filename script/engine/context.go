@@ -146,7 +146,7 @@ func (s *handlerContext) constant(name string, f *frozen) *frozen {
 		}
 		f.assign = func(field string, v rt.Value) (bool, error) { return s.assignVersion(f, field, v) }
 	case "capabilities":
-		has := s.request.e.value("has", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) { return s.has(f, t, c) })
+		has := s.request.e.one("has", 0, 2, func(t *rt.Thread, c *rt.GoCont) (rt.Value, error) { return s.has(f, t, c) })
 		f.more = func(field string) (rt.Value, bool) { return has, field == "has" }
 	}
 	return f
@@ -174,7 +174,7 @@ func (s *handlerContext) assignVersion(f *frozen, field string, v rt.Value) (boo
 }
 
 // has is capabilities.has("batch/v1"), also written with a colon.
-func (s *handlerContext) has(f *frozen, t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func (s *handlerContext) has(f *frozen, t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	n := 0
 	if c.NArgs() > 1 {
 		if v, ok := s.request.e.viewOf(c.Arg(0)); ok && v == view(f) {
@@ -183,23 +183,23 @@ func (s *handlerContext) has(f *frozen, t *rt.Thread, c *rt.GoCont) (rt.Cont, er
 	}
 	want, err := textArg(c, n)
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	list, err := f.get(rt.StringValue("apiVersions"))
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	found := false
 	if v, ok := s.request.e.viewOf(list); ok {
 		versions, err := v.(*frozen).content()
 		if err != nil {
-			return nil, err
+			return rt.NilValue, err
 		}
 		all, _ := versions.([]any)
 		t.RequireCPU(uint64(len(all)))
 		found = slices.Contains(all, any(want))
 	}
-	return c.PushingNext1(t.Runtime, rt.BoolValue(found)), nil
+	return rt.BoolValue(found), nil
 }
 
 func (s *handlerContext) set(k, v rt.Value) error {

@@ -5,7 +5,6 @@ package engine
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	rt "github.com/arnodel/golua/runtime"
@@ -75,7 +74,7 @@ func compareKeys(a, b rt.Value) int {
 // get what stands under them.
 func (e *engine) sorted(t *rt.Thread, c *rt.GoCont, function string) (order, error) {
 	if c.NArgs() == 0 {
-		return order{}, fmt.Errorf("bad argument #1 to '%s' (table expected, got no value)", function)
+		return order{}, errNoTable(c, 0, function)
 	}
 	if view, ok := e.viewOf(c.Arg(0)); ok {
 		keys, err := view.keys()

@@ -27,9 +27,7 @@ func match(golua rt.Value) goFunc {
 		if args == nil {
 			return c.PushingNext1(t.Runtime, rt.NilValue), nil
 		}
-		next := m.Continuation(t, c.Next())
-		t.Push(next, args...)
-		return next, nil
+		return callInstead(t, c, m, args), nil
 	}
 }
 

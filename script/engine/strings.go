@@ -19,13 +19,13 @@ import (
 func (e *engine) hardenStrings(l *library) {
 	s := l.tables["string"]
 	delete(s, "dump")
-	s["rep"] = e.value("rep", 3, false, repeat)
+	s["rep"] = e.one("rep", 0, 3, repeat)
 	s["format"] = e.value("format", 1, true, e.format(s["format"]))
 	s["find"] = e.value("find", 4, false, find(s["find"]))
 	s["match"] = e.value("match", 3, false, match(s["match"]))
 	s["gsub"] = e.value("gsub", 4, false, gsub)
-	s["lower"] = e.value("lower", 1, false, mapASCII('A', 'Z'))
-	s["upper"] = e.value("upper", 1, false, mapASCII('a', 'z'))
+	s["lower"] = e.one("lower", 0, 1, mapASCII('A', 'Z'))
+	s["upper"] = e.one("upper", 0, 1, mapASCII('a', 'z'))
 }
 
 // textArg returns an argument that is a string or a number.
@@ -45,43 +45,43 @@ func makeText(t *rt.Thread, n int) {
 }
 
 // repeat is string.rep. A result that exceeds any limit is charged before it is made.
-func repeat(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func repeat(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	s, err := textArg(c, 0)
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	if c.NArgs() < 2 {
-		return nil, errors.New("bad argument #2 (number expected)")
+		return rt.NilValue, errors.New("bad argument #2 (number expected)")
 	}
 	n, err := c.IntArg(1)
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	sep := ""
 	if c.NArgs() > 2 && !c.Arg(2).IsNil() {
 		if sep, err = textArg(c, 2); err != nil {
-			return nil, err
+			return rt.NilValue, err
 		}
 	}
 	if n <= 0 || len(s)+len(sep) == 0 {
-		return c.PushingNext1(t.Runtime, rt.StringValue("")), nil
+		return rt.StringValue(""), nil
 	}
 	const most = min(1<<40, math.MaxInt)
 	if n > most/int64(len(s)+len(sep)) {
 		t.RequireMem(most)
-		return nil, errors.New("resulting string too large")
+		return rt.NilValue, errors.New("resulting string too large")
 	}
 	makeText(t, int(n)*(len(s)+len(sep)))
 	out := strings.Repeat(s+sep, int(n))
-	return c.PushingNext1(t.Runtime, rt.StringValue(out[:len(out)-len(sep)])), nil
+	return rt.StringValue(out[:len(out)-len(sep)]), nil
 }
 
 // mapASCII returns string.upper or string.lower for ASCII.
-func mapASCII(from, to byte) goFunc {
-	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func mapASCII(from, to byte) oneFunc {
+	return func(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 		s, err := textArg(c, 0)
 		if err != nil {
-			return nil, err
+			return rt.NilValue, err
 		}
 		makeText(t, len(s))
 		out := []byte(s)
@@ -90,7 +90,7 @@ func mapASCII(from, to byte) goFunc {
 				out[i] = b ^ 0x20
 			}
 		}
-		return c.PushingNext1(t.Runtime, rt.StringValue(string(out))), nil
+		return rt.StringValue(string(out)), nil
 	}
 }
 
@@ -115,9 +115,7 @@ func find(pattern rt.Value) goFunc {
 			if args == nil {
 				return c.PushingNext1(t.Runtime, rt.NilValue), nil
 			}
-			next := p.Continuation(t, c.Next())
-			t.Push(next, args...)
-			return next, nil
+			return callInstead(t, c, p, args), nil
 		}
 		from := int64(1)
 		if c.NArgs() > 2 && !c.Arg(2).IsNil() {
@@ -161,10 +159,7 @@ func (e *engine) format(format rt.Value) goFunc {
 		if err != nil {
 			return nil, err
 		}
-		next := f.Continuation(t, c.Next())
-		t.Push1(next, rt.StringValue(checked))
-		t.Push(next, args...)
-		return next, nil
+		return callInstead(t, c, f, append([]rt.Value{rt.StringValue(checked)}, args...)), nil
 	}
 }
 

@@ -156,14 +156,11 @@ func (e *engine) outcomes() *rt.Table {
 	}
 	known := outcomeFields()
 	e.outcome = rt.NewTable()
-	e.r.SetEnv(e.outcome, "__index", e.value(fieldName, 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-		if err := gc.CheckNArgs(2); err != nil {
-			return nil, err
-		}
+	e.r.SetEnv(e.outcome, "__index", e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
 		if name, ok := gc.Arg(1).TryString(); ok && slices.Contains(known, name) {
-			return gc.PushingNext1(t.Runtime, rt.NilValue), nil
+			return rt.NilValue, nil
 		}
-		return nil, unknownField("run(...)", gc.Arg(1), known)
+		return rt.NilValue, unknownField("run(...)", gc.Arg(1), known)
 	}))
 	e.bridge.MapsOf(e.outcome)
 	return e.outcome
@@ -295,11 +292,8 @@ func (e *engine) expectFor(c *chart) goFunc {
 		}
 		table := e.tableOf(functions)
 		meta := rt.NewTable()
-		e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false, func(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-			if err := gc.CheckNArgs(2); err != nil {
-				return nil, err
-			}
-			return nil, unknownField("expect(...)", gc.Arg(1), slices.Collect(maps.Keys(functions)))
+		e.r.SetEnv(meta, "__index", e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
+			return rt.NilValue, unknownField("expect(...)", gc.Arg(1), slices.Collect(maps.Keys(functions)))
 		}))
 		table.AsTable().SetMetatable(meta)
 		return gc.PushingNext1(t.Runtime, table), nil

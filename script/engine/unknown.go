@@ -51,11 +51,8 @@ func classNames(name string) []string {
 // would be nil, and take a value away where null was meant. Tables of Lua's own are as in
 // Lua, since libraries look in them for what a version has.
 func (e *engine) strictTables(c *chart) {
-	index := e.value(fieldName, 2, false, func(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-		if err := gc.CheckNArgs(2); err != nil {
-			return nil, err
-		}
-		return nil, c.unknownFunction(gc.Arg(0), gc.Arg(1))
+	index := e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
+		return rt.NilValue, c.unknownFunction(gc.Arg(0), gc.Arg(1))
 	})
 	shared := rt.NewTable()
 	e.r.SetEnv(shared, "__metatable", rt.BoolValue(false))
@@ -102,17 +99,13 @@ func textKeys(t *rt.Table) []string {
 // permission adds, are nil.
 func (e *engine) strictGlobals(c *chart) {
 	meta := rt.NewTable()
-	e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false,
-		func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-			if err := gc.CheckNArgs(2); err != nil {
-				return nil, err
-			}
-			name, ok := gc.Arg(1).TryString()
-			if _, known := absent[name]; !ok || known || elsewhere[name] || c.assigns(name) {
-				return gc.PushingNext1(t.Runtime, rt.NilValue), nil
-			}
-			return nil, &unknownError{c.undefined(name)}
-		}))
+	e.r.SetEnv(meta, "__index", e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
+		name, ok := gc.Arg(1).TryString()
+		if _, known := absent[name]; !ok || known || elsewhere[name] || c.assigns(name) {
+			return rt.NilValue, nil
+		}
+		return rt.NilValue, &unknownError{c.undefined(name)}
+	}))
 	c.env.SetMetatable(meta)
 }
 
