@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,7 +35,6 @@ func (e *engine) fieldless(meta *rt.Table, kind string) {
 const (
 	indexed  = "attempt to index a "
 	assigned = "attempt to set a field of a "
-	looped   = "(table expected, got "
 	// fieldName is what functions are called that no traceback shows.
 	fieldName = "(field)"
 )
@@ -62,7 +62,7 @@ func (e *engine) nameOperand(text string, at place, line int) string {
 		return text
 	}
 	n := &naming{e: e, c: c, lineOperands: readOperands(source, line)}
-	for _, say := range []func(string) string{n.indexed, n.called, n.computed, n.joined, n.iteration} {
+	for _, say := range []func(string) string{n.indexed, n.called, n.computed} {
 		if said := say(text); said != "" {
 			return said
 		}
@@ -82,11 +82,11 @@ func (n *naming) indexed(text string) string {
 	for start, format := range map[string]string{
 		indexed: "%s is %s, so it has no %s", assigned: "%s is %s, so it cannot have a %s",
 	} {
-		rest, ok := strings.CutPrefix(text, start)
-		kind, key, found := strings.Cut(strings.TrimSuffix(rest, ")"), " value (key ")
-		if !ok || !found {
+		found := submatches(start+`(.+?) value \(key (.*)\)`, text)
+		if found == nil {
 			continue
 		}
+		kind, key := found[0], found[1]
 		var holders []ast.ExpNode
 		for _, f := range n.fields {
 			if _, computed := keyOf(f.holder); f.key == strings.Trim(key, `"`) || f.key == "" && !computed {
@@ -105,11 +105,11 @@ func (n *naming) called(text string) string {
 	if text == "attempt to call a table value" && n.iterated != "" {
 		return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", n.iterated)
 	}
-	kind, ok := strings.CutPrefix(text, "attempt to call a ")
-	kind, isValue := strings.CutSuffix(kind, " value")
-	if !ok || !isValue {
+	found := submatches("attempt to call a (.+) value", text)
+	if found == nil {
 		return ""
 	}
+	kind := found[0]
 	if said := n.textMethod(); said != "" {
 		return said
 	}
@@ -175,73 +175,63 @@ func (n *naming) textMethod() string {
 	return ""
 }
 
-// computed names an operand of arithmetic, a comparison, or #.
+// operandError is an error of golua about operands of a line.
+type operandError struct {
+	pattern  string // with the types of one operand or two
+	operands func(n *naming, kind string) []ast.ExpNode
+	says     string
+}
+
+// operandErrors returns the errors about operands of operators, and about what pairs and ipairs
+// cannot go through.
+func operandErrors() []operandError {
+	of := func(is func(ops.Op) bool) func(*naming, string) []ast.ExpNode {
+		return func(n *naming, kind string) []ast.ExpNode { return n.operands(kind, is) }
+	}
+	argument := func(name string) func(*naming, string) []ast.ExpNode {
+		return func(n *naming, _ string) []ast.ExpNode { return n.argument[name] }
+	}
+	const operator, missing = "(?:add|sub|mul|div|idiv|mod|pow)", "nil|null"
+	return []operandError{
+		{`attempt to get length of a (.+) value`, func(n *naming, _ string) []ast.ExpNode { return n.measured },
+			"%s is %s, so it has no length"},
+		{`attempt to unm a '(.+)'`, func(n *naming, _ string) []ast.ExpNode { return n.negated },
+			"%s is %s, and - needs a number"},
+		{`attempt to perform arithmetic on a (.+) value`, of(arithmetical), "%s is %s, and arithmetic needs numbers"},
+		{`attempt to perform bitwise \w+ on a (.+) value`, of(bitwise),
+			"%s is %s, and bitwise operators need whole numbers"},
+		{`attempt to compare a (.+) value with a (.+) value`, of(comparing), "%s is %s, and cannot be compared with %s"},
+		{`attempt to add a (.+?) value and a (.+?) value.*`, of(arithmetical),
+			"%s is %s, and cannot be added to %s: + joins two strings, .. joins strings and numbers"},
+		{`attempt to ` + operator + ` a '(` + missing + `)' with a '(?:` + missing + `)'`, of(arithmetical),
+			"%s is %s, and arithmetic needs numbers"},
+		{`attempt to ` + operator + ` a '(.+)' with a '(.+)'`, of(arithmetical),
+			"%s is %s, and arithmetic with %s needs numbers"},
+		{`attempt to concatenate a (.+?) value.*`, of(joining), "%s is %s, which cannot be joined to text"},
+		{`bad argument #1 to 'pairs' \(table expected, got (.+)\)`, argument("pairs"),
+			"%s is %s, but pairs needs a table"},
+		{`bad argument #1 to 'ipairs' \(table expected, got (.+)\)`, argument("ipairs"),
+			"%s is %s, but ipairs needs a table"},
+	}
+}
+
+// submatches returns what the groups of a pattern match, nil if it does not match all of text.
+func submatches(pattern, text string) []string {
+	found := regexp.MustCompile(`(?s)^` + pattern + `$`).FindStringSubmatch(text)
+	return found[min(1, len(found)):]
+}
+
+// computed names an operand.
 func (n *naming) computed(text string) string {
-	if kind, ok := strings.CutPrefix(text, "attempt to get length of a "); ok {
-		kind = strings.TrimSuffix(kind, " value")
-		return n.say(n.measured, kind, "%s is %s, so it has no length")
-	}
-	if kind, ok := strings.CutPrefix(text, "attempt to unm a '"); ok {
-		return n.say(n.negated, strings.TrimSuffix(kind, "'"), "%s is %s, and - needs a number")
-	}
-	if kind, ok := strings.CutPrefix(text, "attempt to perform arithmetic on a "); ok {
-		kind = strings.TrimSuffix(kind, " value")
-		return n.say(n.operands(kind, arithmetical), kind, "%s is %s, and arithmetic needs numbers")
-	}
-	if rest, ok := strings.CutPrefix(text, "attempt to perform bitwise "); ok {
-		_, kind, _ := strings.Cut(rest, " on a ")
-		kind = strings.TrimSuffix(kind, " value")
-		return n.say(n.operands(kind, bitwise), kind, "%s is %s, and bitwise operators need whole numbers")
-	}
-	if x, y, ok := operandKinds(text, "attempt to compare a ", " value with a "); ok {
-		return n.pair(x, y, comparing, "%s is %s, and cannot be compared with %s")
-	}
-	if x, y, ok := operandKinds(text, "attempt to add a ", " value and a "); ok {
-		y, _, _ = strings.Cut(y, " value")
-		return n.pair(x, y, arithmetical, "%s is %s, and cannot be added to %s: + joins two strings, .. joins strings "+
-			"and numbers")
-	}
-	for _, op := range arithmeticNames() {
-		if x, y, ok := operandKinds(text, "attempt to "+op+" a '", "' with a '"); ok {
-			y = strings.TrimSuffix(y, "'")
-			if missing(x) && missing(y) {
-				return n.say(n.operands(x, arithmetical), x, "%s is %s, and arithmetic needs numbers")
-			}
-			return n.pair(x, y, arithmetical, "%s is %s, and arithmetic with %s needs numbers")
+	for _, wrong := range operandErrors() {
+		switch kinds := submatches(wrong.pattern, text); len(kinds) {
+		case 1:
+			return n.say(wrong.operands(n, kinds[0]), kinds[0], wrong.says)
+		case 2:
+			return n.pair(kinds[0], kinds[1], wrong)
 		}
 	}
 	return ""
-}
-
-// arithmeticNames returns golua's names of operators.
-func arithmeticNames() []string { return []string{"add", "sub", "mul", "div", "idiv", "mod", "pow"} }
-
-// joined names what cannot be joined to text.
-func (n *naming) joined(text string) string {
-	rest, ok := strings.CutPrefix(text, "attempt to concatenate a ")
-	if !ok {
-		return ""
-	}
-	kind, _, _ := strings.Cut(rest, " value")
-	return n.say(n.operands(kind, joining), kind, "%s is %s, which cannot be joined to text")
-}
-
-// iteration names what pairs and ipairs cannot go through.
-func (n *naming) iteration(text string) string {
-	for _, name := range []string{"pairs", "ipairs"} {
-		if kind, ok := strings.CutPrefix(text, "bad argument #1 to '"+name+"' "+looped); ok {
-			kind = strings.TrimSuffix(kind, ")")
-			return n.say(n.argument[name], kind, "%s is %s, but "+name+" needs a table")
-		}
-	}
-	return ""
-}
-
-// operandKinds returns the types of the two operands that an error names.
-func operandKinds(text, before, between string) (x, y string, ok bool) {
-	rest, ok := strings.CutPrefix(text, before)
-	x, y, both := strings.Cut(rest, between)
-	return x, strings.TrimSuffix(y, " value"), ok && both
 }
 
 func (n *naming) say(operands []ast.ExpNode, kind, format string) string {
@@ -254,19 +244,19 @@ func (n *naming) say(operands []ast.ExpNode, kind, format string) string {
 
 // pair names the operand of two that is wrong: the one that is nil or null, else the first
 // that has a name.
-func (n *naming) pair(x, y string, is func(ops.Op) bool, format string) string {
+func (n *naming) pair(x, y string, wrong operandError) string {
 	if missing(y) && !missing(x) {
 		x, y = y, x
 	}
-	name := n.pick(n.operands(x, is), x)
+	name := n.pick(wrong.operands(n, x), x)
 	if name == "" && !missing(x) {
 		x, y = y, x
-		name = n.pick(n.operands(x, is), x)
+		name = n.pick(wrong.operands(n, x), x)
 	}
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf(format, name, article(x), article(y)) + n.because(name, x)
+	return fmt.Sprintf(wrong.says, name, article(x), article(y)) + n.because(name, x)
 }
 
 func missing(kind string) bool { return kind == "nil" || kind == "null" }
@@ -395,15 +385,17 @@ func (n *naming) because(name, kind string) string {
 
 // nameOperator writes an operator as Lua does: golua's "attempt to sub a 'nil' with a 'nil'".
 func nameOperator(text string) string {
-	op, operands, _ := strings.Cut(strings.TrimPrefix(text, "attempt to "), " a '")
-	x, y, both := strings.Cut(strings.TrimSuffix(operands, "'"), "' with a '")
-	sign, ok := map[string]string{
-		"add": "+", "sub": "-", "mul": "*", "div": "/", "idiv": "//", "mod": "%", "pow": "^",
-	}[op]
-	if !ok || !both {
+	found := submatches(`attempt to (\w+) a '(.+)' with a '(.+)'`, text)
+	if found == nil {
 		return text
 	}
-	return fmt.Sprintf("attempt to compute %s %s %s", x, sign, y)
+	sign, ok := map[string]string{
+		"add": "+", "sub": "-", "mul": "*", "div": "/", "idiv": "//", "mod": "%", "pow": "^",
+	}[found[0]]
+	if !ok {
+		return text
+	}
+	return fmt.Sprintf("attempt to compute %s %s %s", found[1], sign, found[2])
 }
 
 func article(kind string) string {
@@ -496,10 +488,9 @@ func (e *engine) nameFunction(text string) string {
 	if info == nil || info.Source != "[Go]" || slices.Contains([]string{"error", "assert", "helm.fail"}, info.Name) {
 		return text
 	}
-	number, rest, ok := strings.Cut(strings.TrimPrefix(text, "bad argument "), " ")
-	if digits, isNumber := strings.CutPrefix(number, "#"); !ok || !isNumber || len(digits) != 1 ||
-		strings.HasPrefix(rest, "to ") {
+	found := submatches(`(?:bad argument )?(#\d) (.*)`, text)
+	if found == nil || strings.HasPrefix(found[1], "to ") {
 		return text
 	}
-	return fmt.Sprintf("bad argument %s to '%s' (%s)", number, info.Name, strings.Trim(rest, "()"))
+	return fmt.Sprintf("bad argument %s to '%s' (%s)", found[0], info.Name, strings.Trim(found[1], "()"))
 }

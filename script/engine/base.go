@@ -82,7 +82,7 @@ func toNumber(golua rt.Value) goFunc {
 		if err := c.Check1Arg(); err != nil {
 			return nil, errors.New("bad argument #1 to 'tonumber' (value expected)")
 		}
-		if s, ok := c.Arg(0).TryString(); ok && len(s) > longNumber {
+		if tooLong(c.Arg(0)) {
 			return c.PushingNext1(t.Runtime, rt.NilValue), nil
 		}
 		return callInstead(t, c, f, c.Args()), nil

@@ -110,10 +110,6 @@ func each(t *rt.Table, f func(string, rt.Value)) {
 	}
 }
 
-// longNumber is the longest string that is read as a number: golua does not charge the time
-// for longer ones.
-const longNumber = 400
-
 // metered wraps a function of golua and charges for the length of strings, which some of
 // golua's functions do not. It keeps long strings from the math library.
 func (e *engine) metered(library, name string, g rt.Callable) rt.Value {
@@ -128,10 +124,10 @@ func (e *engine) metered(library, name string, g rt.Callable) rt.Value {
 		}
 		size := each * len(c.Etc())
 		for i, v := range c.Etc() {
-			s, _ := v.TryString()
-			if numbers && len(s) > longNumber {
+			if numbers && tooLong(v) {
 				return nil, fmt.Errorf("bad argument #%d to '%s' (number expected, got string)", i+1, name)
 			}
+			s, _ := v.TryString()
 			size += len(s)
 		}
 		t.RequireCPU(uint64(size / 16))

@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	rt "github.com/arnodel/golua/runtime"
 )
@@ -26,22 +27,11 @@ func (e *engine) stringMeta(call rt.Value) *rt.Table {
 	e.r.SetEnv(m, "__metatable", rt.BoolValue(false))
 	e.r.SetEnv(m, "__call", call)
 	e.r.SetEnv(m, "__add", e.value("add", 2, false, add))
-	for name, f := range map[string]func(x, y rt.Value) (rt.Value, bool, error){
-		"sub": always(rt.Sub), "mul": always(rt.Mul), "div": always(rt.Div), "pow": always(rt.Pow), "idiv": rt.Idiv,
-		"mod": rt.Mod,
-	} {
+	golua := e.r.RawMetatable(rt.StringValue(""))
+	for _, name := range []string{"sub", "mul", "div", "pow", "idiv", "mod", "unm"} {
+		f, _ := golua.Get(rt.StringValue("__" + name)).TryCallable()
 		e.r.SetEnv(m, "__"+name, e.value(name, 2, false, arithmetic(name, f)))
 	}
-	e.r.SetEnv(m, "__unm", e.value("unm", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if err := c.Check1Arg(); err != nil {
-			return nil, err
-		}
-		if n, ok := number(c.Arg(0)); ok {
-			v, _ := rt.Unm(n)
-			return c.PushingNext1(t.Runtime, v), nil
-		}
-		return nil, rt.UnaryArithmeticError("unm", c.Arg(0))
-	}))
 	return m
 }
 
@@ -58,40 +48,40 @@ func (e *engine) ownMethod(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	return c.PushingNext1(t.Runtime, v), nil
 }
 
+// longNumber is the longest string that is read as a number: golua does not charge the time
+// for longer ones.
+const longNumber = 400
+
+// tooLong reports whether v is a string that is too long for a number.
+func tooLong(v rt.Value) bool {
+	s, _ := v.TryString()
+	return len(s) > longNumber
+}
+
 // number returns a number, also that of a string that is not too long.
 func number(v rt.Value) (rt.Value, bool) {
-	if s, ok := v.TryString(); ok && len(s) > longNumber {
+	if tooLong(v) {
 		return v, false
 	}
 	n, kind := rt.ToNumberValue(v)
 	return n, kind != rt.NaN
 }
 
-func always(f func(x, y rt.Value) (rt.Value, bool)) func(x, y rt.Value) (rt.Value, bool, error) {
-	return func(x, y rt.Value) (rt.Value, bool, error) {
-		v, ok := f(x, y)
-		return v, ok, nil
-	}
-}
-
-// arithmetic returns an operator for strings that may be numbers.
-func arithmetic(name string, f func(x, y rt.Value) (rt.Value, bool, error)) goFunc {
+// arithmetic is golua's operator for strings that may be numbers, but for those that are too
+// long.
+func arithmetic(name string, golua rt.Callable) goFunc {
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if c.NArgs() < 2 {
-			return nil, errors.New("two values needed")
+		if !slices.ContainsFunc(c.Args(), tooLong) {
+			return callInstead(t, c, golua, c.Args()), nil
 		}
-		x, okX := number(c.Arg(0))
-		y, okY := number(c.Arg(1))
-		if okX && okY {
-			v, _, err := f(x, y)
-			if err != nil {
-				return nil, err
-			}
-			return c.PushingNext1(t.Runtime, v), nil
+		if name == "unm" {
+			return nil, rt.UnaryArithmeticError(name, c.Arg(0))
 		}
 		if next, err, ok := otherOperator(t, c, "__"+name); ok {
 			return next, err
 		}
+		x, _ := number(c.Arg(0))
+		y, _ := number(c.Arg(1))
 		return nil, rt.BinaryArithmeticError(name, x, y)
 	}
 }

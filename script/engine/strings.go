@@ -193,7 +193,7 @@ func checkFormat(format string, args []rt.Value, shown func(i int) error) (strin
 		if used >= len(args) {
 			return "", fmt.Errorf("bad argument #%d to 'format' (no value)", used+2)
 		}
-		if s, ok := args[used].TryString(); ok && verb != 's' && verb != 'q' && len(s) > longNumber {
+		if verb != 's' && verb != 'q' && tooLong(args[used]) {
 			return "", fmt.Errorf("bad argument #%d to 'format' (number expected, got string)", used+2)
 		}
 		if verb == 's' {
