@@ -15,13 +15,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-var errNotStarted = errors.New("the scripts were not started")
-
 // call runs a handler.
 func (e *engine) call(body map[string]any) (map[string]any, error) {
-	if e.r == nil {
-		return nil, errNotStarted
-	}
 	h, err := e.called(body)
 	if err != nil {
 		return nil, err
@@ -42,14 +37,8 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
 	}
-	if err := q.receive(body["contents"]); err != nil {
-		return nil, err
-	}
-	e.request = q
-	defer q.end()
-	defer e.flush()
 	var out, items, results []any
-	err = e.inLua(h.chart.index, func(t *rt.Thread) error {
+	err = q.run(body["contents"], h.chart, func(t *rt.Thread) error {
 		ctx := q.context(ref, "ctx").self
 		given := rt.NewTerminationWith(nil, 0, true)
 		if err := rt.Call(t, h.fn, []rt.Value{ctx}, given); err != nil {
@@ -75,6 +64,26 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	return e.withRegistry(map[string]any{"changes": out, "items": items, "results": results}), nil
 }
 
+// chartOf returns the chart that a request names.
+func (e *engine) chartOf(body map[string]any) (*chart, error) {
+	index, ok := body["chart"].(int64)
+	if !ok || index < 0 || index >= int64(len(e.charts)) {
+		return nil, errors.New("the request names no chart")
+	}
+	return e.charts[index], nil
+}
+
+// run runs a function of a chart's scripts for the request, with the contents that came along.
+func (q *request) run(contents any, c *chart, work func(t *rt.Thread) error) error {
+	if err := q.receive(contents); err != nil {
+		return err
+	}
+	q.e.request = q
+	defer q.end()
+	defer q.e.flush()
+	return q.e.inLua(c.index, work)
+}
+
 // unfinished ends the error of a line in which a block or a bracket is open.
 const unfinished = " (the line ends too early)"
 
@@ -93,11 +102,10 @@ func (e *engine) called(body map[string]any) (*handler, error) {
 		}
 		return e.handlers[i], nil
 	}
-	index, ok := body["chart"].(int64)
-	if !ok || index < 0 || index >= int64(len(e.charts)) {
-		return nil, errors.New("the request names no chart")
+	c, err := e.chartOf(body)
+	if err != nil {
+		return nil, err
 	}
-	c := e.charts[index]
 	h := &handler{chart: c, where: promptFile + ":1", typed: true}
 	return h, e.inLua(c.index, func(t *rt.Thread) (err error) {
 		// A line is an expression or, if it is none, statements.
@@ -161,14 +169,10 @@ func (e *engine) handlerError(h *handler, err error) error {
 
 // template runs a function that a script gave to templates.
 func (e *engine) template(body map[string]any) (map[string]any, error) {
-	if e.r == nil {
-		return nil, errNotStarted
+	c, err := e.chartOf(body)
+	if err != nil {
+		return nil, err
 	}
-	index, ok := body["chart"].(int64)
-	if !ok || index < 0 || index >= int64(len(e.charts)) {
-		return nil, errors.New("the request names no chart")
-	}
-	c := e.charts[index]
 	name, _ := body["name"].(string)
 	fn, ok := c.function(name)
 	if !ok {
@@ -176,14 +180,8 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	}
 	args, _ := body["args"].([]any)
 	q := e.newRequest()
-	if err := q.receive(body["contents"]); err != nil {
-		return nil, err
-	}
-	e.request = q
-	defer q.end()
-	defer e.flush()
 	var result any
-	err := e.inLua(c.index, func(t *rt.Thread) error {
+	err = q.run(body["contents"], c, func(t *rt.Thread) error {
 		values := make([]rt.Value, len(args))
 		for i, a := range args {
 			if ref, isRoot := a.(wire.Ref); isRoot {

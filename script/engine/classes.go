@@ -64,30 +64,25 @@ func (e *engine) lacking(class string, item, k rt.Value) (rt.Value, error) {
 	if name, _ := k.TryString(); name != "name" {
 		return rt.NilValue, nil
 	}
-	metadata, err := e.metadata(item)
-	if err != nil || metadata == nil {
+	metadata, err := e.field(item, "metadata")
+	if err != nil {
 		return rt.NilValue, err
 	}
-	return metadata.Get(rt.StringValue("name")), nil
+	return e.field(metadata, "name")
 }
 
-// metadata returns the metadata of an object, nil where it has none.
-func (e *engine) metadata(object rt.Value) (*rt.Table, error) {
-	v := rt.NilValue
-	if shown, ok := e.viewOf(object); ok {
-		var err error
-		if v, err = shown.get(rt.StringValue("metadata")); err != nil {
-			return nil, err
-		}
-	} else if t, ok := object.TryTable(); ok {
-		v = t.Get(rt.StringValue("metadata"))
+// field returns what stands under a name in a table, also one that shows a view; nil where v
+// is not a table.
+func (e *engine) field(v rt.Value, name string) (rt.Value, error) {
+	k := rt.StringValue(name)
+	if shown, ok := e.viewOf(v); ok {
+		return shown.get(k)
 	}
 	t, ok := v.TryTable()
 	if !ok {
-		return nil, nil
+		return rt.NilValue, nil
 	}
-	_, err := e.load(t)
-	return t, err
+	return t.Get(k), nil
 }
 
 // unknownOf returns an error for a field that a class does not have.
@@ -115,11 +110,15 @@ func (e *engine) addField(class string, item, k, v rt.Value) error {
 			return err
 		}
 	} else if name, _ := k.TryString(); name == "name" {
-		if metadata, err := e.metadata(item); err != nil || metadata != nil {
-			if err == nil {
-				err = e.r.SetTableCheck(metadata, k, v)
-			}
+		metadata, err := e.field(item, "metadata")
+		if err != nil {
 			return err
+		}
+		if in, ok := metadata.TryTable(); ok {
+			if _, err := e.load(in); err != nil {
+				return err
+			}
+			return e.r.SetTableCheck(in, k, v)
 		}
 	}
 	return e.r.SetTableCheck(t, k, v)

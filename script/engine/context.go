@@ -84,7 +84,7 @@ func (s *handlerContext) get(k rt.Value) (rt.Value, error) {
 func (s *handlerContext) field(name string) (rt.Value, error) {
 	q, e := s.request, s.request.e
 	v, there := s.fields[name]
-	f := &frozen{request: q, path: s.path + "." + name, from: v, within: "Context", field: name}
+	f := (&frozen{request: q, path: s.path + "." + name, from: v}).ofField("Context", name)
 	switch {
 	case q.ended() && there && !isScalar(v):
 		return rt.NilValue, errEnded

@@ -27,11 +27,10 @@ const maxTests = 10_000
 
 // loadTests loads a file of tests, in the environment of the chart whose scripts it tests.
 func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
-	index, ok := body["chart"].(int64)
-	if !ok || index < 0 || index >= int64(len(e.charts)) {
-		return nil, errors.New("the request names no chart")
+	c, err := e.chartOf(body)
+	if err != nil {
+		return nil, err
 	}
-	c := e.charts[index]
 	file, _ := body["file"].(string)
 	text, _ := body["text"].(string)
 	e.testText = text
@@ -44,7 +43,7 @@ func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
 		e.r.SetEnv(c.env, name, v)
 		c.builtin[name] = v
 	}
-	err := e.inLua(c.index, func(t *rt.Thread) error {
+	err = e.inLua(c.index, func(t *rt.Thread) error {
 		chunk, err := e.compileText(c, file, text)
 		if err != nil {
 			return err
@@ -93,19 +92,13 @@ func (e *engine) addTest(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 
 // runTest runs one test.
 func (e *engine) runTest(body map[string]any) (map[string]any, error) {
-	if e.r == nil {
-		return nil, errNotStarted
-	}
 	index, ok := body["index"].(int64)
 	if !ok || index < 0 || index >= int64(len(e.tests)) {
 		return nil, errors.New("unknown test")
 	}
-	e.request = e.newRequest()
 	e.testing = true
 	defer func() { e.testing = false }()
-	defer e.request.end()
-	defer e.flush()
-	err := e.inLua(len(e.charts)-1, func(t *rt.Thread) error {
+	err := e.newRequest().run(nil, e.charts[len(e.charts)-1], func(t *rt.Thread) error {
 		_, err := rt.Call1(t, e.tests[index].fn)
 		return err
 	})
