@@ -17,14 +17,14 @@ import (
 func (e *engine) makeClasses() {
 	e.classes = map[string]*rt.Table{}
 	for _, class := range []string{"File", "Template", "Dependency", "Object"} {
-		meta := rt.NewTable()
-		e.r.SetEnv(meta, "__metatable", rt.BoolValue(false))
-		e.r.SetEnv(meta, "__index", e.one(fieldName, 2, 2, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
-			return e.lacking(class, c.Arg(0), c.Arg(1))
-		}))
-		e.r.SetEnv(meta, "__newindex", e.one(fieldName, 3, 3, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
-			return rt.NilValue, e.addField(class, c.Arg(0), c.Arg(1), c.Arg(2))
-		}))
+		meta := e.metatable(map[string]rt.Value{
+			"__index": e.one(fieldName, 2, 2, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+				return e.lacking(class, c.Arg(0), c.Arg(1))
+			}),
+			"__newindex": e.one(fieldName, 3, 3, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+				return rt.NilValue, e.addField(class, c.Arg(0), c.Arg(1), c.Arg(2))
+			}),
+		})
 		e.bridge.MapsOf(meta)
 		e.classes[class] = meta
 	}

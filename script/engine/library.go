@@ -142,11 +142,10 @@ func (e *engine) lockScalars() {
 	e.r.SetStringMeta(e.stringMeta(itself))
 	for kind, v := range map[string]rt.Value{"number": rt.IntValue(0), "boolean": rt.BoolValue(false),
 		"nil": rt.NilValue} {
-		m := rt.NewTable()
+		m := e.metatable(nil)
 		if !v.IsNil() {
 			e.r.SetEnv(m, "__call", itself)
 		}
-		e.r.SetEnv(m, "__metatable", rt.BoolValue(false))
 		e.fieldless(m, kind)
 		e.r.SetRawMetatable(v, m)
 	}

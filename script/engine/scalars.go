@@ -14,19 +14,12 @@ import (
 // those that the running chart added to its copy of it; + joins strings that are not both
 // numbers.
 func (e *engine) stringMeta(call rt.Value) *rt.Table {
-	methods := rt.NewTable()
-	for name, f := range e.lib.tables["string"] {
-		e.r.SetEnv(methods, name, f)
-	}
-	own := rt.NewTable()
-	e.r.SetEnv(own, "__index", e.value("index", 2, false, e.ownMethod))
-	methods.SetMetatable(own)
-
-	m := rt.NewTable()
-	e.r.SetEnv(m, "__index", rt.TableValue(methods))
-	e.r.SetEnv(m, "__metatable", rt.BoolValue(false))
-	e.r.SetEnv(m, "__call", call)
-	e.r.SetEnv(m, "__add", e.value("add", 2, false, add))
+	methods := e.tableOf(e.lib.tables["string"])
+	own := map[string]rt.Value{"__index": e.value("index", 2, false, e.ownMethod)}
+	methods.AsTable().SetMetatable(e.tableOf(own).AsTable())
+	m := e.metatable(map[string]rt.Value{
+		"__index": methods, "__call": call, "__add": e.value("add", 2, false, add),
+	})
 	golua := e.r.RawMetatable(rt.StringValue(""))
 	for _, name := range []string{"sub", "mul", "div", "pow", "idiv", "mod", "unm"} {
 		f, _ := golua.Get(rt.StringValue("__" + name)).TryCallable()

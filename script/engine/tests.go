@@ -141,21 +141,12 @@ func outcomeFields() []string {
 		"values"}
 }
 
-// outcomes returns the metatable of results of run, which have no other fields: a misspelled one would
-// pass for nil.
+// outcomes returns the metatable of results of run.
 func (e *engine) outcomes() *rt.Table {
-	if e.outcome != nil {
-		return e.outcome
+	if e.outcome == nil {
+		e.outcome = e.strict("run(...)", outcomeFields())
+		e.bridge.MapsOf(e.outcome)
 	}
-	known := outcomeFields()
-	e.outcome = rt.NewTable()
-	e.r.SetEnv(e.outcome, "__index", e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
-		if name, ok := gc.Arg(1).TryString(); ok && slices.Contains(known, name) {
-			return rt.NilValue, nil
-		}
-		return rt.NilValue, unknownField("run(...)", gc.Arg(1), known)
-	}))
-	e.bridge.MapsOf(e.outcome)
 	return e.outcome
 }
 
@@ -284,11 +275,7 @@ func (e *engine) expectFor(c *chart) goFunc {
 			})
 		}
 		table := e.tableOf(functions)
-		meta := rt.NewTable()
-		e.r.SetEnv(meta, "__index", e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
-			return rt.NilValue, unknownField("expect(...)", gc.Arg(1), slices.Collect(maps.Keys(functions)))
-		}))
-		table.AsTable().SetMetatable(meta)
+		table.AsTable().SetMetatable(e.strict("expect(...)", slices.Collect(maps.Keys(functions))))
 		return gc.PushingNext1(t.Runtime, table), nil
 	}
 }

@@ -54,9 +54,7 @@ func (e *engine) strictTables(c *chart) {
 	index := e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
 		return rt.NilValue, c.unknownFunction(gc.Arg(0), gc.Arg(1))
 	})
-	shared := rt.NewTable()
-	e.r.SetEnv(shared, "__metatable", rt.BoolValue(false))
-	e.r.SetEnv(shared, "__index", index)
+	shared := e.metatable(map[string]rt.Value{"__index": index})
 	for name, v := range c.builtin {
 		t, ok := v.TryTable()
 		if !ok || name == "_G" || e.lib.tables[name] != nil {
@@ -98,15 +96,26 @@ func textKeys(t *rt.Table) []string {
 // with a mistake, and would be nil. Names that other versions of Lua have, or that a
 // permission adds, are nil.
 func (e *engine) strictGlobals(c *chart) {
-	meta := rt.NewTable()
-	e.r.SetEnv(meta, "__index", e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
+	index := e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
 		name, ok := gc.Arg(1).TryString()
 		if _, known := absent[name]; !ok || known || elsewhere[name] || c.assigns(name) {
 			return rt.NilValue, nil
 		}
 		return rt.NilValue, &unknownError{c.undefined(name)}
-	}))
-	c.env.SetMetatable(meta)
+	})
+	c.env.SetMetatable(e.tableOf(map[string]rt.Value{"__index": index}).AsTable())
+}
+
+// strict makes the metatable of tables that have no fields but those of the names: a misspelled
+// one would pass for nil. holder is what they are called in errors.
+func (e *engine) strict(holder string, names []string) *rt.Table {
+	index := e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
+		if name, ok := gc.Arg(1).TryString(); ok && slices.Contains(names, name) {
+			return rt.NilValue, nil
+		}
+		return rt.NilValue, unknownField(holder, gc.Arg(1), names)
+	})
+	return e.tableOf(map[string]rt.Value{"__index": index}).AsTable()
 }
 
 // elsewhere are globals that other versions of Lua, and programs around it, have.

@@ -55,7 +55,7 @@ func (e *engine) viewOf(v rt.Value) (view, bool) {
 // get hold of either: pairs, next and rawget ask the view.
 func (e *engine) makeViews() {
 	e.behind = rt.UserDataValue(rt.NewUserData(nil, nil))
-	e.views = rt.NewTable()
+	e.views = e.metatable(nil)
 	on := func(name string, args int, f func(c *rt.GoCont, v view) (rt.Value, error)) {
 		e.r.SetEnv(e.views, "__"+name, e.one(fieldName, args, args, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 			v, ok := e.viewOf(c.Arg(0))
@@ -77,7 +77,6 @@ func (e *engine) makeViews() {
 		}
 		return c.Arg(0), nil
 	})
-	e.r.SetEnv(e.views, "__metatable", rt.BoolValue(false))
 }
 
 // load fills a table that can be filled. Of one that cannot it returns the value.
