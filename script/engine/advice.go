@@ -50,18 +50,11 @@ func keyText(k rt.Value) string {
 // nameOperand adds to golua's error which operand of the line it is about, as far as that can
 // be told.
 func (e *engine) nameOperand(text string, at place, line int) string {
-	if at.chart < 0 || at.chart >= len(e.charts) || line < 1 {
+	source, ok := e.texts[at]
+	if !ok || !strings.HasPrefix(text, "attempt to ") && !strings.HasPrefix(text, "bad argument #1 to '") {
 		return text
 	}
-	c := e.charts[at.chart]
-	source := c.files[strings.TrimPrefix(at.file, c.directory)]
-	if source == "" && !strings.HasPrefix(at.file, c.directory) {
-		source = e.testText
-	}
-	if source == "" || !strings.HasPrefix(text, "attempt to ") && !strings.HasPrefix(text, "bad argument #1 to '") {
-		return text
-	}
-	n := &naming{e: e, c: c, lineOperands: readOperands(source, line)}
+	n := &naming{e: e, c: e.charts[at.chart], lineOperands: readOperands(source, line)}
 	for _, say := range []func(string) string{n.indexed, n.called, n.computed} {
 		if said := say(text); said != "" {
 			return said

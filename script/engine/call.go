@@ -30,7 +30,6 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	}
 	q := e.newRequest()
 	q.event, _ = body["event"].(string)
-	q.chart = h.chart.index
 	q.lint, _ = body["lint"].(bool)
 	q.blame = newBlame()
 	q.may = map[string]bool{}

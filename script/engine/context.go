@@ -24,16 +24,16 @@ type handlerContext struct {
 	self    rt.Value
 }
 
-// constant returns the fields of a context that are read-only at every event.
-func constant() []string { return []string{"chart", "release", "capabilities"} }
-
 // changeable returns the fields that may change at some event.
 func changeable() []string {
 	return []string{"values", "templates", "files", "objects", "dependencies"}
 }
 
 // contextFields returns the names of all fields.
-func contextFields() []string { return classNames("Context") }
+func contextFields() []string {
+	c, _ := scriptapi.ClassOf("Context")
+	return c.Names()
+}
 
 // context returns the context of a Ref.
 func (q *request) context(ref wire.Ref, path string) *handlerContext {
@@ -99,7 +99,7 @@ func (s *handlerContext) field(name string) (rt.Value, error) {
 		return rt.NilValue, unknownField(s.path, rt.StringValue(name), contextFields())
 	case !there:
 		return rt.NilValue, nil
-	case slices.Contains(constant(), name):
+	case name == "chart", name == "release", name == "capabilities":
 		return e.wrap(s.constant(name, f)), nil
 	case slices.Contains(changeable(), name) && q.may[name]:
 		ref, isRef := v.(wire.Ref)

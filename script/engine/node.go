@@ -17,7 +17,6 @@ import (
 type request struct {
 	e     *engine
 	event string
-	chart int
 	may   map[string]bool
 	lint  bool
 
@@ -75,7 +74,7 @@ func (e *engine) toRef(t *rt.Table) (wire.Ref, bool) {
 }
 
 func (e *engine) newRequest() *request {
-	return &request{e: e, chart: -1, nodes: map[uint64]*node{}, tables: map[*rt.Table]*node{},
+	return &request{e: e, nodes: map[uint64]*node{}, tables: map[*rt.Table]*node{},
 		contexts: map[uint64]*handlerContext{}}
 }
 

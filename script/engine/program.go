@@ -118,11 +118,9 @@ func (p Program) Run() (code int, err error) {
 		limits: wire.Limits{CPU: forever, Memory: p.Memory, Output: forever}, clock: clock{limit: forever},
 		environ: p.Environ,
 	}
-	e.charts = []*chart{{
-		parent: -1, name: p.Name, path: p.Name, files: map[string]string{}, open: p.open,
-		requires: map[string]int{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
-		grants: []string{modules.Network, modules.IO, modules.OS},
-	}}
+	c := newChart(0, p.Name, "")
+	c.open, c.grants = p.open, []string{modules.Network, modules.IO, modules.OS}
+	e.charts = []*chart{c}
 	if p.End != nil {
 		debug.SetMaxStack(maxStack)
 		e.prepareMemory()

@@ -30,3 +30,10 @@ func TestLinesThatEndTooEarly(t *testing.T) {
 		}
 	}
 }
+
+func TestErrorsOfALineNameWhatIsNil(t *testing.T) {
+	h := started(t, alone(""))
+	h.levels = map[int64]any{}
+	_, err := h.request(wire.Call, m{"source": `local t = {} print(t.a.b)`, "chart": int64(0), "context": h.ref(baseContext())})
+	says(t, err, `t.a is nil, so it has no "b"`)
+}

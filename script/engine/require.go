@@ -194,7 +194,7 @@ func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 // [*scriptError].
 func (e *engine) compileText(c *chart, file, text string) (*rt.Closure, error) {
 	at, source := place{chart: c.index, file: file}, c.path+"/"+file
-	e.sources[source] = at
+	e.sources[source], e.texts[at] = at, text
 	size := uint64(min(len(text), maxSource))
 	e.r.RequireCPU(size * 20)
 	e.r.RequireMem(size * 20)

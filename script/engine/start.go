@@ -166,12 +166,10 @@ func readCharts(body map[string]any) ([]*chart, error) {
 }
 
 func readChart(i int, m map[string]any, count int) (*chart, error) {
-	c := &chart{index: i, parent: -1, directory: directory, files: map[string]string{}, requires: map[string]int{},
-		loaded: map[string]*module{}, functions: map[string]rt.Value{}}
-	c.name, _ = m["name"].(string)
-	c.path, _ = m["path"].(string)
-	if c.path == "" {
-		c.path = c.name
+	name, _ := m["name"].(string)
+	c := newChart(i, name, directory)
+	if path, _ := m["path"].(string); path != "" {
+		c.path = path
 	}
 	c.library, _ = m["library"].(bool)
 	c.grants, c.asks = texts(m["grants"]), texts(m["asks"])

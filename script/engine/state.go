@@ -34,12 +34,12 @@ type engine struct {
 	exceededLimit string       // that a script was stopped for
 	dead          *scriptError // the error of all further requests
 
-	r      *rt.Runtime
-	bridge *bridge.Bridge
-	lib    *library
-	charts []*chart
-	// sources leads from the names of chunks to where they stand.
-	sources  map[string]place
+	r        *rt.Runtime
+	bridge   *bridge.Bridge
+	lib      *library
+	charts   []*chart
+	sources  map[string]place // where chunks stand, by their names
+	texts    map[place]string // of the scripts that were compiled
 	events   []string
 	aliases  map[string]any // other names of events
 	environ  []string
@@ -48,7 +48,6 @@ type engine struct {
 	changed  bool             // handlers or functions, since they were last reported
 	cleanup  []func(end bool) // of modules
 	tests    []test
-	testText string    // of the file of the tests
 	testing  bool      // one of them runs
 	outcome  *rt.Table // the metatable of results of run, made by outcomes
 	covered  *covered  // nil if lines are not counted
@@ -96,6 +95,12 @@ type chart struct {
 	functions map[string]rt.Value
 	libraries []*chart
 	order     []string // names of functions, in the order of their registration
+}
+
+func newChart(index int, name, directory string) *chart {
+	return &chart{index: index, parent: -1, name: name, path: name, directory: directory, files: map[string]string{},
+		requires: map[string]int{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
+		names: &rewriter{assigned: map[string]position{}}, read: map[string]bool{}}
 }
 
 // guarded runs work within all limits and returns the answer to the host.
@@ -168,7 +173,7 @@ func (e *engine) newRuntime(seed int64) {
 	e.bridge.FromRef = e.fromRef
 	e.bridge.ToRef = e.toRef
 	e.identities = identities{}
-	e.sources = map[string]place{}
+	e.sources, e.texts = map[string]place{}, map[place]string{}
 	e.hook = e.newHook()
 	e.makeViews()
 	e.makeClasses()

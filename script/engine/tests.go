@@ -33,7 +33,6 @@ func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
 	}
 	file, _ := body["file"].(string)
 	text, _ := body["text"].(string)
-	e.testText = text
 	for name, v := range map[string]rt.Value{
 		"test":   e.value("test", 2, false, e.addTest),
 		"run":    e.value("run", 2, false, e.runCommand),

@@ -10,7 +10,6 @@ import (
 
 	rt "github.com/arnodel/golua/runtime"
 
-	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
@@ -39,12 +38,6 @@ func unknownField(holder string, k rt.Value, names []string) error {
 		listed = append(listed[:mostNames:mostNames], "others")
 	}
 	return &unknownError{text + "; it has " + strings.Join(listed, ", ")}
-}
-
-// classNames returns the names of the fields of a class.
-func classNames(name string) []string {
-	c, _ := scriptapi.ClassOf(name)
-	return c.Names()
 }
 
 // strictTables has reading an unknown field of Moonhelm's tables of functions fail: helm.nul
@@ -154,9 +147,6 @@ func otherwise() map[string]string {
 
 // namesOf returns the names of the chart's scripts, to which those of a file will be added.
 func (c *chart) namesOf(at place) *rewriter {
-	if c.names == nil {
-		c.names, c.read = &rewriter{assigned: map[string]position{}}, map[string]bool{}
-	}
 	c.read[at.file] = true
 	c.names.at = at
 	return c.names
@@ -166,20 +156,12 @@ func (c *chart) namesOf(at place) *rewriter {
 // were not required yet are read for it.
 func (c *chart) assigns(name string) bool {
 	for _, file := range slices.Sorted(maps.Keys(c.files)) {
-		if c.known(name) {
+		if _, ok := c.names.assigned[name]; ok {
 			return true
 		}
-		if (c.names == nil || !c.read[c.directory+file]) && strings.HasSuffix(file, ".lua") {
+		if !c.read[c.directory+file] && strings.HasSuffix(file, ".lua") {
 			c.readNames(file)
 		}
-	}
-	return c.known(name)
-}
-
-// known reports whether a script that was read assigns a global of that name.
-func (c *chart) known(name string) bool {
-	if c.names == nil {
-		return false
 	}
 	_, ok := c.names.assigned[name]
 	return ok
