@@ -80,11 +80,17 @@ func (n *naming) indexed(text string) string {
 			continue
 		}
 		kind, key := found[0], found[1]
-		var holders []ast.ExpNode
+		var holders, computed []ast.ExpNode
 		for _, f := range n.fields {
-			if _, computed := keyOf(f.holder); f.key == strings.Trim(key, `"`) || f.key == "" && !computed {
+			switch f.key {
+			case strings.Trim(key, `"`):
 				holders = append(holders, f.holder)
+			case "":
+				computed = append(computed, f.holder)
 			}
+		}
+		if holders == nil {
+			holders = computed
 		}
 		if holder := n.pick(holders, kind); holder != "" {
 			return fmt.Sprintf(format, holder, article(kind), key) + n.because(holder, kind)
@@ -138,8 +144,8 @@ func (n *naming) unnamedMethod() string {
 			continue
 		}
 		at, isIndex := e.(ast.IndexExp)
-		key, isName := keyOf(at.Idx)
-		if !isIndex || !isName || method != "" {
+		key := keyOf(at.Idx)
+		if !isIndex || key == "" || method != "" {
 			return ""
 		}
 		method = key
@@ -155,9 +161,9 @@ func (n *naming) textMethod() string {
 			continue
 		}
 		of, known := n.value(at.Coll)
-		key, isName := keyOf(at.Idx)
+		key := keyOf(at.Idx)
 		functions, isTable := n.c.env.Get(rt.StringValue("string")).TryTable()
-		if _, isText := of.TryString(); !known || !isText || !isName || !isTable {
+		if _, isText := of.TryString(); !known || !isText || key == "" || !isTable {
 			continue
 		}
 		if functions.Get(rt.StringValue(key)).IsNil() {

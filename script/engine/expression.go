@@ -28,7 +28,7 @@ type lineOperands struct {
 // lineField is a field that a line asks for, or sets.
 type lineField struct {
 	holder ast.ExpNode
-	key    string
+	key    string // "" for one that is computed
 }
 
 // lineBinary is an operation of two values. The left one is nil where it is the result of
@@ -73,9 +73,7 @@ func (w *operandWalk) exp(e ast.ExpNode) ast.ExpNode {
 	f := w.found
 	switch e := e.(type) {
 	case ast.IndexExp:
-		if key, ok := keyOf(e.Idx); ok {
-			f.fields = append(f.fields, lineField{e.Coll, key})
-		}
+		f.fields = append(f.fields, lineField{e.Coll, keyOf(e.Idx)})
 	case *ast.BinOp:
 		left := e.Left
 		for _, r := range e.Right {
@@ -111,18 +109,16 @@ func (w *operandWalk) call(c *ast.BFunctionCall) {
 	}
 }
 
-// keyOf returns a key as errors have it, which know no more than its text; ok is false for
-// one that is computed.
-func keyOf(e ast.ExpNode) (key string, ok bool) {
+// keyOf returns a key as errors have it, which know no more than its text; "" for one that is
+// computed.
+func keyOf(e ast.ExpNode) string {
 	switch e := e.(type) {
 	case ast.String:
-		return string(e.Val), true
+		return string(e.Val)
 	case ast.Int:
-		return strconv.FormatUint(e.Val, 10), true
-	case ast.Name:
-		return e.Val, true
+		return strconv.FormatUint(e.Val, 10)
 	}
-	return "", false
+	return ""
 }
 
 // path returns an expression as a script writes it, list[i].name; "" for one that is more
