@@ -100,7 +100,7 @@ func (c *checker) tables() map[string]*shape {
 	tables := tableShapes(names)
 	for table := range tables {
 		v := c.p.globals[table]
-		if c.p.open || v != nil && len(v.values) > 0 || !slices.Contains(c.globalNames(), table) && c.granted(table) == "" {
+		if c.p.open || v != nil && len(v.values) > 0 || !slices.Contains(c.globalNames(), table) && c.known.Granted[table] == "" {
 			delete(tables, table)
 		}
 	}
@@ -148,9 +148,6 @@ func (c *checker) expectation(x *call) {
 	}
 	c.add(Error, x.place, "expect(...) has no function %q%s", name, meant)
 }
-
-// granted returns the permission that adds a global, "" if none does.
-func (c *checker) granted(name string) string { return c.known.Granted[name] }
 
 func (c *checker) add(s Severity, at place, format string, args ...any) {
 	f := Finding{Chart: c.p.chart, File: c.p.chart.Directory + at.file, Line: at.line, Severity: s,
@@ -245,11 +242,11 @@ func (c *checker) moment(v value, x *index) {
 
 // write checks that a field may be assigned.
 func (c *checker) write(w *write) {
-	if w.in.guarded {
+	if w.target.in.guarded {
 		return
 	}
 	v := c.in.valueOf(w.target.of)
-	c.position(v, w.target, w.place)
+	c.position(v, w.target, w.target.place)
 	switch {
 	case v.isContext() && w.target.name != "":
 		if _, ok := c.context.fields[w.target.name]; !ok {
@@ -257,11 +254,11 @@ func (c *checker) write(w *write) {
 			if v.guess {
 				severity = Warning
 			}
-			c.add(severity, w.place, "%s has no field %q that could be set%s", v.path, w.target.name,
+			c.add(severity, w.target.place, "%s has no field %q that could be set%s", v.path, w.target.name,
 				c.didYouMean(c.context.names(), w.target.name))
 			return
 		}
-		c.mayChange(w.place, w.certain, v, w.target.name, v.path+"."+w.target.name)
+		c.mayChange(w.target.place, w.certain, v, w.target.name, v.path+"."+w.target.name)
 	case v.field != "":
 		if _, ok := c.context.fields[v.field]; !ok {
 			return // a finding of its own
@@ -271,10 +268,10 @@ func (c *checker) write(w *write) {
 			path = v.path + "[...]"
 		}
 		if v.shape != nil && v.shape.class == "Chart" && v.shape.may[w.target.name] {
-			c.mayChange(w.place, w.certain, v, w.target.name, path)
+			c.mayChange(w.target.place, w.certain, v, w.target.name, path)
 			return
 		}
-		c.mayChange(w.place, w.certain, v, v.field, path)
+		c.mayChange(w.target.place, w.certain, v, v.field, path)
 	}
 }
 
