@@ -12,46 +12,6 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// match is string.match. golua's fails for a start behind the end and for one that is nil.
-func match(golua rt.Value) goFunc {
-	m, _ := golua.TryCallable()
-	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		s, err := textArg(c, 0)
-		if err != nil {
-			return nil, err
-		}
-		args, err := startingAt(c, s)
-		if err != nil {
-			return nil, err
-		}
-		if args == nil {
-			return c.PushingNext1(t.Runtime, rt.NilValue), nil
-		}
-		return callInstead(t, c, m, args), nil
-	}
-}
-
-// startingAt returns the arguments of find and match with a start that is a number, nil for a
-// start behind the end.
-func startingAt(c *rt.GoCont, s string) ([]rt.Value, error) {
-	args := append([]rt.Value{rt.StringValue(s)}, c.Args()[1:]...)
-	if len(args) < 3 {
-		return args, nil
-	}
-	if args[2].IsNil() {
-		args[2] = rt.IntValue(1)
-		return args, nil
-	}
-	from, err := c.IntArg(2)
-	if err != nil {
-		return nil, err
-	}
-	if from > int64(len(s))+1 {
-		return nil, nil
-	}
-	return args, nil
-}
-
 // gsub is string.gsub. golua's ignores the anchor after the first match, returns the text
 // unchanged where only its end is left, and counts empty matches that it does not replace.
 func gsub(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {

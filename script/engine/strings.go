@@ -21,8 +21,8 @@ func (e *engine) hardenStrings(l *library) {
 	delete(s, "dump")
 	s["rep"] = e.one("rep", 0, 3, repeat)
 	s["format"] = e.value("format", 1, true, e.format(s["format"]))
-	s["find"] = e.value("find", 4, false, find(s["find"]))
-	s["match"] = e.value("match", 3, false, match(s["match"]))
+	s["find"] = e.value("find", 4, false, search(s["find"], true))
+	s["match"] = e.value("match", 3, false, search(s["match"], false))
 	s["gsub"] = e.value("gsub", 4, false, gsub)
 	s["lower"] = e.one("lower", 0, 1, mapASCII('A', 'Z'))
 	s["upper"] = e.one("upper", 0, 1, mapASCII('a', 'z'))
@@ -94,9 +94,10 @@ func mapASCII(from, to byte) oneFunc {
 	}
 }
 
-// find is string.find. golua's returns wrong offsets for plain text with a start.
-func find(pattern rt.Value) goFunc {
-	p, _ := pattern.TryCallable()
+// search is string.find, or string.match, of golua. Its find returns wrong offsets for plain
+// text with a start, and both fail for a start that is nil; match also for one behind the end.
+func search(golua rt.Value, canBePlain bool) goFunc {
+	f, _ := golua.TryCallable()
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		s, err := textArg(c, 0)
 		if err != nil {
@@ -106,17 +107,6 @@ func find(pattern rt.Value) goFunc {
 		if err != nil {
 			return nil, err
 		}
-		plain := c.NArgs() > 3 && rt.Truth(c.Arg(3)) || !strings.ContainsAny(what, "^$*+?.([%-")
-		if !plain {
-			args, err := startingAt(c, s)
-			if err != nil {
-				return nil, err
-			}
-			if args == nil {
-				return c.PushingNext1(t.Runtime, rt.NilValue), nil
-			}
-			return callInstead(t, c, p, args), nil
-		}
 		from := int64(1)
 		if c.NArgs() > 2 && !c.Arg(2).IsNil() {
 			if from, err = c.IntArg(2); err != nil {
@@ -124,20 +114,28 @@ func find(pattern rt.Value) goFunc {
 			}
 		}
 		if from < 0 {
-			from = max(int64(len(s))+from+1, 1)
+			from += int64(len(s)) + 1
 		}
 		from = max(from, 1)
-		t.RequireCPU(uint64(len(s)+len(what)) / 16)
-		at := -1
-		if from <= int64(len(s))+1 {
-			at = strings.Index(s[from-1:], what)
-		}
-		if at < 0 {
+		switch {
+		case from > int64(len(s))+1:
 			return c.PushingNext1(t.Runtime, rt.NilValue), nil
+		case canBePlain && (c.NArgs() > 3 && rt.Truth(c.Arg(3)) || !strings.ContainsAny(what, "^$*+?.([%-")):
+			return findPlain(t, c, s, what, from), nil
 		}
-		first := from + int64(at)
-		return c.PushingNext(t.Runtime, rt.IntValue(first), rt.IntValue(first+int64(len(what))-1)), nil
+		return callInstead(t, c, f, []rt.Value{rt.StringValue(s), rt.StringValue(what), rt.IntValue(from)}), nil
 	}
+}
+
+// findPlain returns where a text is in another, at from or behind.
+func findPlain(t *rt.Thread, c *rt.GoCont, s, what string, from int64) rt.Cont {
+	t.RequireCPU(uint64(len(s)+len(what)) / 16)
+	at := strings.Index(s[from-1:], what)
+	if at < 0 {
+		return c.PushingNext1(t.Runtime, rt.NilValue)
+	}
+	first := from + int64(at)
+	return c.PushingNext(t.Runtime, rt.IntValue(first), rt.IntValue(first+int64(len(what))-1))
 }
 
 // format is golua's string.format with all directives and arguments checked.
