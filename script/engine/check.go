@@ -92,8 +92,8 @@ func (c *checker) analyze(charts, tests []*chart, body map[string]any) map[strin
 		at[analyzed[i]] = int64(i)
 	}
 	for i, ch := range charts {
-		for name, n := range ch.requires {
-			analyzed[i].Requires[name] = analyzed[n]
+		for name, of := range ch.requires {
+			analyzed[i].Requires[name] = analyzed[of.index]
 		}
 	}
 	for _, f := range tests {

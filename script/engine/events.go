@@ -131,7 +131,7 @@ func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 			case !ok:
 				return nil, fmt.Errorf("events.off: %s is a name", key)
 			case key == "chart":
-				if of, err = e.findChart(c, v); err != nil {
+				if of, err = c.find(v); err != nil {
 					return nil, fmt.Errorf("events.off: %w", err)
 				}
 			default:
@@ -143,31 +143,28 @@ func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	}
 	t.RequireCPU(uint64(len(e.handlers)))
 	e.handlers = slices.DeleteFunc(e.handlers, func(h *handler) bool {
-		return (event == "" || h.event == event) && (h.chart == of || of.isAncestorOf(h.chart, e.charts))
+		return (event == "" || h.event == event) && (h.chart == of || of.isAncestorOf(h.chart))
 	})
 	e.changed = true
 	return gc.Next(), nil
 }
 
 // isAncestorOf reports whether d is a subchart of c, at any depth.
-func (c *chart) isAncestorOf(d *chart, all []*chart) bool {
-	for d.parent >= 0 {
-		if d = all[d.parent]; d == c {
-			return true
-		}
+func (c *chart) isAncestorOf(d *chart) bool {
+	for d = d.parent; d != nil && d != c; d = d.parent {
 	}
-	return false
+	return d == c
 }
 
-// findChart returns a chart by its name relative to c: c itself, a subchart, or a subchart of
+// find returns a chart by its name relative to c: c itself, a subchart, or a subchart of
 // that as "web/mysql".
-func (e *engine) findChart(c *chart, name string) (*chart, error) {
+func (c *chart) find(name string) (*chart, error) {
 	if name == c.name {
 		return c, nil
 	}
 	at := c
 	for _, part := range strings.Split(name, "/") {
-		next, err := e.child(at, part)
+		next, err := at.child(part)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +174,7 @@ func (e *engine) findChart(c *chart, name string) (*chart, error) {
 }
 
 // child returns a subchart of c, or a library that c may require.
-func (e *engine) child(c *chart, name string) (*chart, error) {
+func (c *chart) child(name string) (*chart, error) {
 	var names []string
 	for _, k := range c.children {
 		if k.name == name {
@@ -185,8 +182,8 @@ func (e *engine) child(c *chart, name string) (*chart, error) {
 		}
 		names = append(names, k.name)
 	}
-	if i, ok := c.requires[name]; ok && e.charts[i].library {
-		return e.charts[i], nil
+	if of := c.requires[name]; of != nil && of.library {
+		return of, nil
 	}
 	have := "none with scripts"
 	if len(names) > 0 {
@@ -204,7 +201,7 @@ func (e *engine) childEnv(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error
 	if !ok {
 		return nil, errors.New("subcharts.get(name) needs a name")
 	}
-	child, err := e.findChart(c, name)
+	child, err := c.find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +252,7 @@ func (e *engine) childrenNamed(c *chart, names rt.Value) ([]*chart, error) {
 		if !ok {
 			return nil, errors.New("subcharts.init(events, names) takes a list of names")
 		}
-		k, err := e.child(c, name)
+		k, err := c.child(name)
 		if err != nil {
 			return nil, err
 		}

@@ -41,9 +41,9 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 	if !ok {
 		return nil, fmt.Errorf("require needs a name, not a %s value", gc.Arg(0).TypeName())
 	}
-	owner, file, ok := e.resolve(c, name)
+	owner, file, ok := c.resolve(name)
 	if !ok {
-		return nil, e.moduleNotFound(c, name)
+		return nil, c.moduleNotFound(name)
 	}
 	if owner.library && owner != c && !slices.Contains(c.libraries, owner) {
 		c.libraries, e.changed = append(c.libraries, owner), true
@@ -62,14 +62,12 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 }
 
 // resolve returns the file that a name refers to.
-func (e *engine) resolve(c *chart, name string) (*chart, string, bool) {
+func (c *chart) resolve(name string) (*chart, string, bool) {
 	owner, rest := c, name
 	if dep, r, ok := strings.Cut(name, "/"); ok {
-		i, known := c.requires[dep]
-		if !known {
+		if owner, rest = c.requires[dep], r; owner == nil {
 			return nil, "", false
 		}
-		owner, rest = e.charts[i], r
 	}
 	file := strings.ReplaceAll(rest, ".", "/") + ".lua"
 	return owner, file, owner.has(file)
@@ -96,7 +94,7 @@ func (c *chart) noun() string {
 }
 
 // moduleNotFound returns an error that says what can be required.
-func (e *engine) moduleNotFound(c *chart, name string) error {
+func (c *chart) moduleNotFound(name string) error {
 	var can []string
 	add := func(prefix string, of *chart) {
 		for file := range of.files {
@@ -106,14 +104,14 @@ func (e *engine) moduleNotFound(c *chart, name string) error {
 		}
 	}
 	add("", c)
-	for dep, i := range c.requires {
-		add(dep+"/", e.charts[i])
+	for dep, of := range c.requires {
+		add(dep+"/", of)
 	}
 	slices.Sort(can)
 	dep, rest, foreign := strings.Cut(name, "/")
 	missing := ""
-	if i, known := c.requires[dep]; foreign && known {
-		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, c.directory, strings.ReplaceAll(rest, ".", "/"))
+	if of := c.requires[dep]; foreign && of != nil {
+		missing = fmt.Sprintf("chart %q has no %s%s.lua", of.name, c.directory, strings.ReplaceAll(rest, ".", "/"))
 	} else if foreign && c.directory == "" {
 		missing = "files of directories are required with a dot, as in " +
 			fmt.Sprintf("%q", truncate.Bytes(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100, "…"))

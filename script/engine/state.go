@@ -71,16 +71,17 @@ type place struct {
 
 // chart is a chart with its scripts.
 type chart struct {
-	index, parent int
-	name, path    string
-	library       bool
-	directory     string                           // of its scripts
-	files         map[string]string                // below directory
-	open          func(file string) (string, bool) // finds further files, if there can be any
-	requires      map[string]int
-	grants        []string
-	asks          []string // permissions that it would be granted, for a check
-	children      []*chart
+	index      int
+	parent     *chart // nil for the top chart, and for libraries
+	name, path string
+	library    bool
+	directory  string                           // of its scripts
+	files      map[string]string                // below directory
+	open       func(file string) (string, bool) // finds further files, if there can be any
+	requires   map[string]*chart
+	grants     []string
+	asks       []string // permissions that it would be granted, for a check
+	children   []*chart
 
 	env        *rt.Table
 	builtin    map[string]rt.Value // what the engine put into env
@@ -98,8 +99,8 @@ type chart struct {
 }
 
 func newChart(index int, name, directory string) *chart {
-	return &chart{index: index, parent: -1, name: name, path: name, directory: directory, files: map[string]string{},
-		requires: map[string]int{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
+	return &chart{index: index, name: name, path: name, directory: directory, files: map[string]string{},
+		requires: map[string]*chart{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
 		names: &rewriter{assigned: map[string]position{}}, read: map[string]bool{}}
 }
 
