@@ -49,12 +49,12 @@ func keyText(k rt.Value) string {
 
 // nameOperand adds to golua's error which operand of the line it is about, as far as that can
 // be told.
-func (e *engine) nameOperand(text string, at place, line int) string {
-	source, ok := e.texts[at]
+func (e *engine) nameOperand(text string, at position) string {
+	source, ok := e.texts[at.place]
 	if !ok || !strings.HasPrefix(text, "attempt to ") && !strings.HasPrefix(text, "bad argument #1 to '") {
 		return text
 	}
-	n := &naming{e: e, c: e.charts[at.chart], lineOperands: readOperands(source, line)}
+	n := &naming{e: e, c: e.charts[at.chart], lineOperands: readOperands(source, at.line)}
 	for _, say := range []func(string) string{n.indexed, n.called, n.computed} {
 		if said := say(text); said != "" {
 			return said

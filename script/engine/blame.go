@@ -97,17 +97,12 @@ func (e *engine) inserted(c *rt.GoCont, args []rt.Value) error {
 // wrote records that the caller of c has assigned a field of t.
 func (e *engine) wrote(c *rt.GoCont, t *rt.Table, k, v rt.Value) {
 	b := e.request.blame
-	info := c.Next().DebugInfo()
-	if info == nil || len(b.at) >= maxSlots {
-		return
-	}
-	at, ok := e.sources[info.Source]
-	if !ok {
+	at, ok := e.positionOf(c.Next())
+	if !ok || len(b.at) >= maxSlots {
 		return
 	}
 	e.r.RequireMem(150)
-	pos := position{at, max(int(info.CurrentLine), 0)}
-	b.at[slot{t, k}], b.last[t] = pos, pos
+	b.at[slot{t, k}], b.last[t] = at, at
 	if in, ok := v.TryTable(); ok && in.Metatable() == nil {
 		e.own(in)
 	}

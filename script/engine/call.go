@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
 
@@ -105,7 +104,7 @@ func (e *engine) called(body map[string]any) (*handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handler{chart: c, where: promptFile + ":1", typed: true}
+	h := &handler{chart: c, at: position{place{c.index, promptFile}, 1}, typed: true}
 	return h, e.inLua(c.index, func(t *rt.Thread) (err error) {
 		// A line is an expression or, if it is none, statements.
 		if h.fn, err = e.compileLine(t, c, "local ctx = ... return "+line); err != nil {
@@ -148,20 +147,15 @@ func (e *engine) warnReturned(h *handler, v rt.Value) {
 	}
 	h.warned = true
 	e.printLine(h.chart, fmt.Sprintf("warning: %s: the %s handler returns a %s, which is ignored: what it changes in "+
-		"its context takes effect", h.where, h.event, v.CustomTypeName()))
+		"its context takes effect", h.at, h.event, v.CustomTypeName()))
 }
 
 // handlerError returns an error about the changes of a handler, at the position of the
 // statement that made it or, where that is not known, of the handler.
 func (e *engine) handlerError(h *handler, err error) error {
+	f := &scriptError{text: truncate.Bytes(err.Error(), maxMessage, "…"), position: h.at}
 	if wrong, ok := errors.AsType[*blamedError](err); ok {
-		return &scriptError{text: truncate.Bytes(err.Error(), maxMessage, "…"), chart: wrong.at.chart, file: wrong.at.file,
-			line: wrong.at.line}
-	}
-	f := &scriptError{text: truncate.Bytes(err.Error(), maxMessage, "…"), chart: h.chart.index, file: h.where}
-	if i := strings.LastIndexByte(h.where, ':'); i >= 0 {
-		f.file = h.where[:i]
-		f.line, _ = strconv.Atoi(h.where[i+1:])
+		f.position = wrong.at
 	}
 	return f
 }

@@ -26,7 +26,7 @@ type handler struct {
 	chart    *chart
 	event    string
 	priority float64
-	where    string
+	at       position // of the call of events.on
 	fn       rt.Value
 	warned   bool // that what it returns is ignored
 	typed    bool // it is a line of a prompt
@@ -81,15 +81,12 @@ func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if len(e.handlers) >= maxHandlers {
 		return nil, fmt.Errorf("more than %d handlers", maxHandlers)
 	}
-	where := ""
-	if info := gc.Next().DebugInfo(); info != nil {
-		if at, ok := e.sources[info.Source]; ok {
-			where = fmt.Sprintf("%s:%d", at.file, max(info.CurrentLine, 0))
-		}
+	at, ok := e.positionOf(gc.Next())
+	if !ok {
+		at.chart = c.index
 	}
 	e.nextID++
-	e.handlers = append(e.handlers,
-		&handler{id: e.nextID, chart: c, event: name, priority: priority, where: where, fn: fn})
+	e.handlers = append(e.handlers, &handler{id: e.nextID, chart: c, event: name, priority: priority, at: at, fn: fn})
 	e.changed = true
 	t.RequireMem(200)
 	return gc.Next(), nil
@@ -284,12 +281,12 @@ func (c *chart) checkInit() error {
 	if _, ok := v.TryCallable(); ok || v.IsNil() || v.Type() == rt.TableType {
 		return nil
 	}
-	f := &scriptError{text: "init is " + article(v.CustomTypeName()) + "; it must be a function: it runs when all " +
-		"scripts are loaded", chart: c.index, file: c.directory + "chart.lua"}
-	if at, ok := c.names.assigned["init"]; ok {
-		f.file, f.line = at.file, at.line
+	at, ok := c.names.assigned["init"]
+	if !ok {
+		at.place = place{c.index, c.directory + "chart.lua"}
 	}
-	return f
+	return &scriptError{text: "init is " + article(v.CustomTypeName()) + "; it must be a function: it runs when all " +
+		"scripts are loaded", position: at}
 }
 
 // initAll runs every init below c and then its own.

@@ -231,7 +231,7 @@ func compileUnit(source string, chunk ast.BlockStat) (unit *code.Unit, err error
 
 // newSyntaxError returns the error of a script that cannot be compiled.
 func newSyntaxError(at place, err error) *scriptError {
-	f := &scriptError{chart: at.chart, file: at.file}
+	f := &scriptError{position: position{place: at}}
 	text := err.Error()
 	if ours, ok := errors.AsType[*syntaxError](err); ok {
 		f.line = ours.line

@@ -15,7 +15,7 @@ import (
 // numbers.
 func (e *engine) stringMeta(call rt.Value) *rt.Table {
 	methods := e.tableOf(e.lib.tables["string"])
-	own := map[string]rt.Value{"__index": e.value("index", 2, false, e.ownMethod)}
+	own := map[string]rt.Value{"__index": e.one("index", 2, 2, e.ownMethod)}
 	methods.AsTable().SetMetatable(e.tableOf(own).AsTable())
 	m := e.metatable(map[string]rt.Value{
 		"__index": methods, "__call": call, "__add": e.value("add", 2, false, add),
@@ -29,16 +29,14 @@ func (e *engine) stringMeta(call rt.Value) *rt.Table {
 }
 
 // ownMethod returns a method that the running chart added to its string table.
-func (e *engine) ownMethod(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func (e *engine) ownMethod(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	v := rt.NilValue
-	if info := c.Next().DebugInfo(); info != nil && c.NArgs() > 1 {
-		if at, ok := e.sources[info.Source]; ok {
-			if own, ok := e.charts[at.chart].env.Get(rt.StringValue("string")).TryTable(); ok {
-				v = own.Get(c.Arg(1))
-			}
+	if at, ok := e.positionOf(c.Next()); ok {
+		if own, ok := e.charts[at.chart].env.Get(rt.StringValue("string")).TryTable(); ok {
+			v = own.Get(c.Arg(1))
 		}
 	}
-	return c.PushingNext1(t.Runtime, v), nil
+	return v, nil
 }
 
 // longNumber is the longest string that is read as a number: golua does not charge the time

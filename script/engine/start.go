@@ -89,7 +89,7 @@ func (e *engine) registry(answer map[string]any) map[string]any {
 	handlers, functions := make([]any, 0, len(e.handlers)), []any{}
 	for _, h := range e.handlers {
 		handlers = append(handlers, map[string]any{
-			"id": h.id, "chart": int64(h.chart.index), "event": h.event, "priority": h.priority, "where": h.where,
+			"id": h.id, "chart": int64(h.chart.index), "event": h.event, "priority": h.priority, "where": h.at.String(),
 		})
 	}
 	for _, c := range e.charts {

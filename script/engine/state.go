@@ -110,7 +110,8 @@ func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, err
 		return e.dead.message(), nil
 	}
 	if e.clock.left() <= 0 {
-		e.dead = &scriptError{text: limitError(limitCPU).Error(), chart: -1, limit: limitCPU}
+		e.dead = errorOf(-1, limitError(limitCPU).Error())
+		e.dead.limit = limitCPU
 		return e.dead.message(), nil
 	}
 	e.clock.start()
@@ -133,7 +134,7 @@ func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, err
 	}
 	var f *scriptError
 	if !errors.As(err, &f) {
-		f = &scriptError{text: err.Error(), chart: -1}
+		f = errorOf(-1, err.Error())
 	}
 	return f.message(), nil
 }
@@ -150,8 +151,7 @@ func (e *engine) recoverPanic(work func() (map[string]any, error)) (body map[str
 			err = lost
 			return
 		}
-		e.dead = &scriptError{text: fmt.Sprintf("the script engine failed: %s", truncate.Bytes(fmt.Sprint(p), 500, "…")),
-			chart: int(e.running.Load())}
+		e.dead = errorOf(int(e.running.Load()), "the script engine failed: "+truncate.Bytes(fmt.Sprint(p), 500, "…"))
 		if t, ok := p.(rt.ContextTerminationError); ok {
 			e.dead = e.killed(t)
 		}
@@ -215,7 +215,9 @@ func (e *engine) killed(t rt.ContextTerminationError) *scriptError {
 	default:
 		limit = limitCPU
 	}
-	return &scriptError{text: limitError(limit).Error(), chart: int(e.running.Load()), limit: limit}
+	f := errorOf(int(e.running.Load()), limitError(limit).Error())
+	f.limit = limit
+	return f
 }
 
 // ask asks the host. The time until it answers is not charged to the script.

@@ -81,11 +81,8 @@ func (e *engine) addTest(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if len(e.tests) >= maxTests {
 		return nil, fmt.Errorf("more than %d tests", maxTests)
 	}
-	line := 0
-	if info := gc.Next().DebugInfo(); info != nil {
-		line = int(max(info.CurrentLine, 0))
-	}
-	e.tests = append(e.tests, test{name, line, gc.Arg(1)})
+	at, _ := e.positionOf(gc.Next())
+	e.tests = append(e.tests, test{name, at.line, gc.Arg(1)})
 	return gc.Next(), nil
 }
 
