@@ -84,7 +84,8 @@ func (s *handlerContext) get(k rt.Value) (rt.Value, error) {
 func (s *handlerContext) field(name string) (rt.Value, error) {
 	q, e := s.request, s.request.e
 	v, there := s.fields[name]
-	f := (&frozen{request: q, path: s.path + "." + name, from: v}).ofField("Context", name)
+	f := &frozen{request: q, path: s.path + "." + name, from: v}
+	f.class, f.items = fieldClass("Context", name)
 	switch {
 	case q.ended() && there && !isScalar(v):
 		return rt.NilValue, errEnded
@@ -107,10 +108,7 @@ func (s *handlerContext) field(name string) (rt.Value, error) {
 			return rt.NilValue, fmt.Errorf("the host's %s is not a reference", name)
 		}
 		if n, err := q.node(ref); err == nil && ref.List {
-			c, _ := scriptapi.ClassOf("Context")
-			of, _ := c.Field(name)
-			n.items, _ = of.Element()
-			n.path = s.path + "." + name
+			n.items, n.path = f.items, f.path
 		}
 		return e.bridge.FromGo(v)
 	case isScalar(v):

@@ -91,17 +91,16 @@ func (f *frozen) unknown(name string) error {
 	return unknownField(f.path, rt.StringValue(name), c.Names())
 }
 
-// ofField has f know that it stands in a field of a class.
-func (f *frozen) ofField(class, field string) *frozen {
+// fieldClass returns the class of what stands in a field of a class, or that of the items of a
+// list there.
+func fieldClass(class, field string) (of, items string) {
 	c, _ := scriptapi.ClassOf(class)
 	in, _ := c.Field(field)
 	name, list := in.Element()
 	if list {
-		f.items = name
-	} else {
-		f.class = name
+		return "", name
 	}
-	return f
+	return name, ""
 }
 
 func (f *frozen) lookUp(name string) (v any, there bool, err error) {
@@ -122,7 +121,7 @@ func (f *frozen) value(k rt.Value, v any, path string) (rt.Value, error) {
 	if name, isText := k.TryString(); !isText {
 		inner.class = f.items
 	} else if f.class != "" {
-		inner.ofField(f.class, name)
+		inner.class, inner.items = fieldClass(f.class, name)
 	}
 	in := f.request.e.wrap(inner)
 	f.keep(k, in)
@@ -218,22 +217,20 @@ func (q *request) plain(v any, depth int) (any, error) {
 		q.e.r.RequireMem(uint64(64 + 16*len(v)))
 		out := make([]any, len(v))
 		for i, x := range v {
-			p, err := q.plain(x, depth+1)
-			if err != nil {
+			var err error
+			if out[i], err = q.plain(x, depth+1); err != nil {
 				return nil, err
 			}
-			out[i] = p
 		}
 		return out, nil
 	case map[string]any:
 		q.e.r.RequireMem(uint64(64 + 64*len(v)))
 		out := make(map[string]any, len(v))
 		for k, x := range v {
-			p, err := q.plain(x, depth+1)
-			if err != nil {
+			var err error
+			if out[k], err = q.plain(x, depth+1); err != nil {
 				return nil, err
 			}
-			out[k] = p
 		}
 		return out, nil
 	}

@@ -34,40 +34,36 @@ func sortedKeys(t *rt.Thread, tab *rt.Table) []rt.Value {
 }
 
 func compareKeys(a, b rt.Value) int {
-	rank := func(v rt.Value) int {
-		switch v.Type() {
-		case rt.IntType, rt.FloatType:
-			return 0
-		case rt.StringType:
-			return 1
-		case rt.BoolType:
-			return 2
-		}
-		return 3
-	}
-	ra, rb := rank(a), rank(b)
-	if ra != rb {
-		return ra - rb
-	}
-	switch ra {
-	case 0:
-		if a.Type() == rt.IntType && b.Type() == rt.IntType {
-			return cmp.Compare(a.AsInt(), b.AsInt())
-		}
+	rank := keyRank(a)
+	switch {
+	case rank != keyRank(b):
+		return cmp.Compare(rank, keyRank(b))
+	case rank == 0 && a.Type() == rt.IntType && b.Type() == rt.IntType:
+		return cmp.Compare(a.AsInt(), b.AsInt())
+	case rank == 0:
 		x, _ := rt.ToFloat(a)
 		y, _ := rt.ToFloat(b)
 		return cmp.Compare(x, y)
-	case 1:
+	case rank == 1:
 		return cmp.Compare(a.AsString(), b.AsString())
-	case 2:
-		if a.AsBool() != b.AsBool() {
-			if b.AsBool() {
-				return -1
-			}
-			return 1
-		}
 	}
 	return 0
+}
+
+// keyRank orders the kinds of keys: numbers, strings, false, true, others.
+func keyRank(v rt.Value) int {
+	switch v.Type() {
+	case rt.IntType, rt.FloatType:
+		return 0
+	case rt.StringType:
+		return 1
+	case rt.BoolType:
+		if v.AsBool() {
+			return 3
+		}
+		return 2
+	}
+	return 4
 }
 
 // sorted returns the keys of a table that is an argument of a function, in order, and how to

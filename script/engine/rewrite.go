@@ -135,7 +135,10 @@ func oneField(s ast.AssignStat, dest ast.IndexExp) ast.Stat {
 			Values: []ast.ExpNode{e}})
 		return held
 	}
-	v := hold("(v)", s.Src[0])
+	v := s.Src[0]
+	if _, isFunction := v.(ast.Function); !isFunction { // to make one has no effect on t and k
+		v = hold("(v)", v)
+	}
 	coll, idx := hold("(t)", dest.Coll), hold("(k)", dest.Idx)
 	to := ast.IndexExp{Location: dest.Location, Coll: coll, Idx: idx}
 	return ast.NewBlockStat(append(stats,

@@ -28,6 +28,8 @@ type checker struct {
 
 	p  *program
 	in *inference
+	// globalNames are the names of the globals that the chart's scripts, or tests, have.
+	globalNames []string
 	// inTable are the fields of _G that the scripts set, and lookedFor those fields of tables
 	// of Lua of which they look whether they are there.
 	inTable, lookedFor map[string]bool
@@ -50,6 +52,10 @@ func (c *checker) foreigners(p *program) {
 // program checks the scripts of one chart.
 func (c *checker) program(p *program) {
 	c.p = p
+	c.globalNames = c.known.Globals
+	if p.chart.Base != nil {
+		c.globalNames = slices.Concat(c.known.Globals, c.known.Tests)
+	}
 	c.in = newInference(p, c.context, c.tables())
 	c.inTable, c.lookedFor = map[string]bool{}, map[string]bool{}
 	for _, w := range p.writes {
@@ -86,7 +92,7 @@ func (c *checker) program(p *program) {
 // tables returns the shapes of the tables that the chart has, with what its scripts add. A
 // table that they use in ways that are not followed is not among them.
 func (c *checker) tables() map[string]*shape {
-	names := c.globalNames()
+	names := slices.Clone(c.globalNames)
 	for _, name := range sortedKeys(c.known.Granted) {
 		if slices.Contains(c.p.chart.Grants, c.known.Granted[name]) {
 			names = append(names, name)
@@ -100,7 +106,7 @@ func (c *checker) tables() map[string]*shape {
 	tables := tableShapes(names)
 	for table := range tables {
 		v := c.p.globals[table]
-		if c.p.open || v != nil && len(v.values) > 0 || !slices.Contains(c.globalNames(), table) && c.known.Granted[table] == "" {
+		if c.p.open || v != nil && len(v.values) > 0 || !slices.Contains(c.globalNames, table) && c.known.Granted[table] == "" {
 			delete(tables, table)
 		}
 	}
@@ -115,14 +121,6 @@ func (c *checker) tables() map[string]*shape {
 		}
 	}
 	return tables
-}
-
-// globalNames returns the names of the globals that the chart's scripts, or tests, have.
-func (c *checker) globalNames() []string {
-	if c.p.chart.Base == nil {
-		return slices.Clone(c.known.Globals)
-	}
-	return slices.Concat(c.known.Globals, c.known.Tests)
 }
 
 // expectation checks a call of expect in a test, or of a function of what it returns.

@@ -18,10 +18,9 @@ func (c *checker) globals() {
 	if base != nil && (base.open || base.incomplete) {
 		return
 	}
-	names := c.globalNames()
 	for _, name := range sortedKeys(c.p.globals) {
 		v := c.p.globals[name]
-		if len(v.values) > 0 || len(v.reads) == 0 || c.foreign[name] || slices.Contains(names, name) ||
+		if len(v.values) > 0 || len(v.reads) == 0 || c.foreign[name] || slices.Contains(c.globalNames, name) ||
 			base != nil && base.globals[name] != nil && len(base.globals[name].values) > 0 ||
 			slices.Contains(c.p.chart.Grants, c.known.Granted[name]) && c.known.Granted[name] != "" || name == "_ENV" {
 			continue
@@ -80,7 +79,7 @@ func (c *checker) similar(n *identifier) string {
 			}
 		}
 	}
-	for _, name := range c.globalNames() {
+	for _, name := range c.globalNames {
 		if !strings.Contains(name, ".") {
 			names = append(names, name)
 		}
