@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/arnodel/golua/ast"
-	"github.com/arnodel/golua/ops"
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
@@ -81,12 +80,13 @@ func (n *naming) indexed(text string) string {
 		}
 		kind, key := found[0], found[1]
 		var holders, computed []ast.ExpNode
-		for _, f := range n.fields {
-			switch f.key {
-			case strings.Trim(key, `"`):
-				holders = append(holders, f.holder)
-			case "":
-				computed = append(computed, f.holder)
+		for _, o := range n.list {
+			switch {
+			case o.role != indexRole:
+			case o.key == strings.Trim(key, `"`):
+				holders = append(holders, o.exp)
+			case o.key == "":
+				computed = append(computed, o.exp)
 			}
 		}
 		if holders == nil {
@@ -101,8 +101,10 @@ func (n *naming) indexed(text string) string {
 
 // called describes a call of a value that is not a function.
 func (n *naming) called(text string) string {
-	if text == "attempt to call a table value" && n.iterated != "" {
-		return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", n.iterated)
+	for _, e := range n.of(forRole) {
+		if path := n.path(e); path != "" && text == "attempt to call a table value" {
+			return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", path)
+		}
 	}
 	found := submatches("attempt to call a (.+) value", text)
 	if found == nil {
@@ -124,7 +126,7 @@ func (n *naming) called(text string) string {
 // notResults returns what the line calls, without what is called of a call of those: that fails
 // first.
 func (n *naming) notResults() []ast.ExpNode {
-	out := slices.DeleteFunc(slices.Clone(n.calls), func(e ast.ExpNode) bool {
+	return slices.DeleteFunc(n.of(callRole), func(e ast.ExpNode) bool {
 		call, ok := e.(ast.FunctionCall)
 		if !ok {
 			return false
@@ -132,14 +134,13 @@ func (n *naming) notResults() []ast.ExpNode {
 		v, known := n.value(call.Target)
 		return known && v.IsNil()
 	})
-	return out
 }
 
 // unnamedMethod returns the method that is called of what has no name, ("x"):upper(), "" for
 // none or several.
 func (n *naming) unnamedMethod() string {
 	method := ""
-	for _, e := range n.calls {
+	for _, e := range n.of(callRole) {
 		if v, known := n.value(e); known && !v.IsNil() {
 			continue
 		}
@@ -155,7 +156,7 @@ func (n *naming) unnamedMethod() string {
 
 // textMethod says which method a text does not have, "" if that is not known to be the mistake.
 func (n *naming) textMethod() string {
-	for _, e := range n.calls {
+	for _, e := range n.of(callRole) {
 		at, ok := e.(ast.IndexExp)
 		if !ok {
 			continue
@@ -176,41 +177,31 @@ func (n *naming) textMethod() string {
 
 // operandError is an error of golua about operands of a line.
 type operandError struct {
-	pattern  string // with the types of one operand or two
-	operands func(n *naming, kind string) []ast.ExpNode
-	says     string
+	pattern string // with the types of one operand or two
+	role    role
+	says    string
 }
 
 // operandErrors returns the errors about operands of operators, and about what pairs and ipairs
 // cannot go through.
 func operandErrors() []operandError {
-	of := func(is func(ops.Op) bool) func(*naming, string) []ast.ExpNode {
-		return func(n *naming, kind string) []ast.ExpNode { return n.operands(kind, is) }
-	}
-	argument := func(name string) func(*naming, string) []ast.ExpNode {
-		return func(n *naming, _ string) []ast.ExpNode { return n.argument[name] }
-	}
 	const operator, missing = "(?:add|sub|mul|div|idiv|mod|pow)", "nil|null"
 	return []operandError{
-		{`attempt to get length of a (.+) value`, func(n *naming, _ string) []ast.ExpNode { return n.measured },
-			"%s is %s, so it has no length"},
-		{`attempt to unm a '(.+)'`, func(n *naming, _ string) []ast.ExpNode { return n.negated },
-			"%s is %s, and - needs a number"},
-		{`attempt to perform arithmetic on a (.+) value`, of(arithmetical), "%s is %s, and arithmetic needs numbers"},
-		{`attempt to perform bitwise \w+ on a (.+) value`, of(bitwise),
+		{`attempt to get length of a (.+) value`, lengthRole, "%s is %s, so it has no length"},
+		{`attempt to unm a '(.+)'`, minusRole, "%s is %s, and - needs a number"},
+		{`attempt to perform arithmetic on a (.+) value`, arithmeticRole, "%s is %s, and arithmetic needs numbers"},
+		{`attempt to perform bitwise \w+ on a (.+) value`, bitRole,
 			"%s is %s, and bitwise operators need whole numbers"},
-		{`attempt to compare a (.+) value with a (.+) value`, of(comparing), "%s is %s, and cannot be compared with %s"},
-		{`attempt to add a (.+?) value and a (.+?) value.*`, of(arithmetical),
+		{`attempt to compare a (.+) value with a (.+) value`, compareRole, "%s is %s, and cannot be compared with %s"},
+		{`attempt to add a (.+?) value and a (.+?) value.*`, arithmeticRole,
 			"%s is %s, and cannot be added to %s: + joins two strings, .. joins strings and numbers"},
-		{`attempt to ` + operator + ` a '(` + missing + `)' with a '(?:` + missing + `)'`, of(arithmetical),
+		{`attempt to ` + operator + ` a '(` + missing + `)' with a '(?:` + missing + `)'`, arithmeticRole,
 			"%s is %s, and arithmetic needs numbers"},
-		{`attempt to ` + operator + ` a '(.+)' with a '(.+)'`, of(arithmetical),
+		{`attempt to ` + operator + ` a '(.+)' with a '(.+)'`, arithmeticRole,
 			"%s is %s, and arithmetic with %s needs numbers"},
-		{`attempt to concatenate a (.+?) value.*`, of(joining), "%s is %s, which cannot be joined to text"},
-		{`bad argument #1 to 'pairs' \(table expected, got (.+)\)`, argument("pairs"),
-			"%s is %s, but pairs needs a table"},
-		{`bad argument #1 to 'ipairs' \(table expected, got (.+)\)`, argument("ipairs"),
-			"%s is %s, but ipairs needs a table"},
+		{`attempt to concatenate a (.+?) value.*`, joinRole, "%s is %s, which cannot be joined to text"},
+		{`bad argument #1 to 'pairs' \(table expected, got (.+)\)`, pairsRole, "%s is %s, but pairs needs a table"},
+		{`bad argument #1 to 'ipairs' \(table expected, got (.+)\)`, ipairsRole, "%s is %s, but ipairs needs a table"},
 	}
 }
 
@@ -220,75 +211,37 @@ func submatches(pattern, text string) []string {
 	return found[min(1, len(found)):]
 }
 
-// computed names an operand.
+// computed names an operand. Of two it is the one that is nil or null, else the first that has
+// a name.
 func (n *naming) computed(text string) string {
 	for _, wrong := range operandErrors() {
-		switch kinds := submatches(wrong.pattern, text); len(kinds) {
-		case 1:
-			return n.say(wrong.operands(n, kinds[0]), kinds[0], wrong.says)
-		case 2:
-			return n.pair(kinds[0], kinds[1], wrong)
+		kinds := submatches(wrong.pattern, text)
+		if len(kinds) == 2 && missing(kinds[1]) && !missing(kinds[0]) {
+			slices.Reverse(kinds)
+		}
+		for i, kind := range kinds {
+			name := n.pick(n.operands(wrong.role, kind), kind)
+			if name == "" {
+				if missing(kind) {
+					return ""
+				}
+				continue
+			}
+			args := []any{name, article(kind), article(kinds[len(kinds)-1-i])}
+			return fmt.Sprintf(wrong.says, args[:1+len(kinds)]...) + n.because(name, kind)
 		}
 	}
 	return ""
 }
 
-func (n *naming) say(operands []ast.ExpNode, kind, format string) string {
-	name := n.pick(operands, kind)
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(format, name, article(kind)) + n.because(name, kind)
-}
-
-// pair names the operand of two that is wrong: the one that is nil or null, else the first
-// that has a name.
-func (n *naming) pair(x, y string, wrong operandError) string {
-	if missing(y) && !missing(x) {
-		x, y = y, x
-	}
-	name := n.pick(wrong.operands(n, x), x)
-	if name == "" && !missing(x) {
-		x, y = y, x
-		name = n.pick(wrong.operands(n, x), x)
-	}
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(wrong.says, name, article(x), article(y)) + n.because(name, x)
-}
-
 func missing(kind string) bool { return kind == "nil" || kind == "null" }
 
-// operands returns the operands of some operators that can be of a type.
-func (n *naming) operands(kind string, is func(ops.Op) bool) []ast.ExpNode {
-	var out []ast.ExpNode
-	for _, b := range n.binary {
-		if !is(b.op) {
-			continue
-		}
-		for _, e := range []ast.ExpNode{b.left, b.right} {
-			if of := literalKind(e); of == "" || of == kind {
-				out = append(out, e)
-			}
-		}
-	}
-	return out
-}
-
-func arithmetical(op ops.Op) bool {
-	return op == ops.OpAdd || op == ops.OpSub || op == ops.OpMul || op == ops.OpDiv || op == ops.OpFloorDiv ||
-		op == ops.OpMod || op == ops.OpPow
-}
-
-func comparing(op ops.Op) bool {
-	return op == ops.OpLt || op == ops.OpLeq || op == ops.OpGt || op == ops.OpGeq
-}
-
-func joining(op ops.Op) bool { return op == ops.OpConcat }
-
-func bitwise(op ops.Op) bool {
-	return op == ops.OpBitAnd || op == ops.OpBitOr || op == ops.OpBitXor || op == ops.OpShiftL || op == ops.OpShiftR
+// operands returns the operands of a role that can be of a type.
+func (n *naming) operands(r role, kind string) []ast.ExpNode {
+	return slices.DeleteFunc(n.of(r), func(e ast.ExpNode) bool {
+		of := literalKind(e)
+		return of != "" && of != kind
+	})
 }
 
 // mostOperands is how many operands an error names where any of them can be meant.
@@ -301,7 +254,7 @@ func (n *naming) pick(operands []ast.ExpNode, kind string) string {
 	for _, e := range operands {
 		name := n.described(e)
 		switch v, known := n.value(e); {
-		case known && typeName(v) == kind:
+		case known && v.CustomTypeName() == kind:
 			are = append(are, name)
 		case !known:
 			may = append(may, name)
@@ -320,8 +273,6 @@ func (n *naming) pick(operands []ast.ExpNode, kind string) string {
 	}
 	return strings.Join(all, " or ")
 }
-
-func typeName(v rt.Value) string { return v.CustomTypeName() }
 
 // value returns what an expression is, where it is a path from a global or from the context
 // of the handler that runs.

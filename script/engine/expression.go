@@ -12,100 +12,129 @@ import (
 	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
-// lineOperands are what a line of a script computes with, to name one of them in an error.
-// golua places an operation at the line at which it begins.
+// role is what a line of a script does with an operand.
+type role int
+
+const (
+	otherRole      role = iota
+	indexRole           // x.key and x:key()
+	callRole            // x(); a method that is called is an IndexExp
+	forRole             // for ... in x do
+	lengthRole          // #x
+	minusRole           // -x
+	arithmeticRole      // x + y
+	bitRole             // x & y, ~x
+	compareRole         // x < y
+	joinRole            // x .. y
+	pairsRole           // pairs(x)
+	ipairsRole          // ipairs(x)
+)
+
+// roleOf returns the role of the operands of an operator.
+func roleOf(op ops.Op) role {
+	switch op {
+	case ops.OpLen:
+		return lengthRole
+	case ops.OpNeg:
+		return minusRole
+	case ops.OpAdd, ops.OpSub, ops.OpMul, ops.OpDiv, ops.OpFloorDiv, ops.OpMod, ops.OpPow:
+		return arithmeticRole
+	case ops.OpBitAnd, ops.OpBitOr, ops.OpBitXor, ops.OpShiftL, ops.OpShiftR, ops.OpBitNot:
+		return bitRole
+	case ops.OpLt, ops.OpLeq, ops.OpGt, ops.OpGeq:
+		return compareRole
+	case ops.OpConcat:
+		return joinRole
+	}
+	return otherRole
+}
+
+// operand is what a line computes with. exp is nil where it is the result of another operation.
+type operand struct {
+	role role
+	exp  ast.ExpNode
+	key  string // of an indexRole; "" for one that is computed
+}
+
+// lineOperands are the operands of a line of a script, to name one of them in an error. golua
+// places an operation at the line at which it begins.
 type lineOperands struct {
-	text     string // of the script
-	fields   []lineField
-	calls    []ast.ExpNode // what is called; a method is an IndexExp
-	measured []ast.ExpNode // behind #
-	binary   []lineBinary
-	negated  []ast.ExpNode // behind - and ~
-	iterated string        // behind the in of a for
-	argument map[string][]ast.ExpNode
-}
-
-// lineField is a field that a line asks for, or sets.
-type lineField struct {
-	holder ast.ExpNode
-	key    string // "" for one that is computed
-}
-
-// lineBinary is an operation of two values. The left one is nil where it is the result of
-// another operation.
-type lineBinary struct {
-	op          ops.Op
-	left, right ast.ExpNode
+	text string // of the script
+	line int
+	list []operand
 }
 
 // readOperands returns the operands of a line. A script that has an error has none.
 func readOperands(text string, line int) *lineOperands {
-	w := &operandWalk{line: line, found: &lineOperands{text: text, argument: map[string][]ast.ExpNode{}}}
+	s := &lineOperands{text: text, line: line}
 	if b, err := parse(text); err == nil {
-		walkBlock(&b, w)
-	}
-	return w.found
-}
-
-// operandWalk looks for operands. It implements [visitor] and changes nothing.
-type operandWalk struct {
-	line  int
-	found *lineOperands
-}
-
-func (w *operandWalk) here(n ast.Locator) bool {
-	p := n.Locate().StartPos()
-	return p != nil && p.Line == w.line
-}
-
-func (w *operandWalk) stat(s ast.Stat) ast.Stat {
-	loop, ok := s.(*ast.ForInStat)
-	if ok && len(loop.Params) == 1 && w.here(loop.Params[0]) && w.found.iterated == "" {
-		w.found.iterated = w.found.path(loop.Params[0])
+		walkBlock(&b, s)
 	}
 	return s
 }
 
-func (w *operandWalk) exp(e ast.ExpNode) ast.ExpNode {
-	if at, ok := e.(ast.Locator); !ok || !w.here(at) {
+// of returns the operands of a role.
+func (s *lineOperands) of(r role) []ast.ExpNode {
+	var out []ast.ExpNode
+	for _, o := range s.list {
+		if o.role == r {
+			out = append(out, o.exp)
+		}
+	}
+	return out
+}
+
+func (s *lineOperands) add(r role, e ast.ExpNode) { s.list = append(s.list, operand{role: r, exp: e}) }
+
+func (s *lineOperands) here(n ast.Locator) bool {
+	p := n.Locate().StartPos()
+	return p != nil && p.Line == s.line
+}
+
+// stat implements [visitor]. It changes nothing.
+func (s *lineOperands) stat(stat ast.Stat) ast.Stat {
+	if loop, ok := stat.(*ast.ForInStat); ok && len(loop.Params) == 1 && s.here(loop.Params[0]) {
+		s.add(forRole, loop.Params[0])
+	}
+	return stat
+}
+
+// exp implements [visitor]. It changes nothing.
+func (s *lineOperands) exp(e ast.ExpNode) ast.ExpNode {
+	if at, ok := e.(ast.Locator); !ok || !s.here(at) {
 		return e
 	}
-	f := w.found
 	switch e := e.(type) {
 	case ast.IndexExp:
-		f.fields = append(f.fields, lineField{e.Coll, keyOf(e.Idx)})
+		s.list = append(s.list, operand{indexRole, e.Coll, keyOf(e.Idx)})
 	case *ast.BinOp:
 		left := e.Left
 		for _, r := range e.Right {
-			f.binary = append(f.binary, lineBinary{r.Op, left, r.Operand})
+			s.add(roleOf(r.Op), left)
+			s.add(roleOf(r.Op), r.Operand)
 			left = nil
 		}
 	case *ast.UnOp:
-		switch e.Op {
-		case ops.OpLen:
-			f.measured = append(f.measured, e.Operand)
-		case ops.OpNeg, ops.OpBitNot:
-			f.negated = append(f.negated, e.Operand)
-		}
+		s.add(roleOf(e.Op), e.Operand)
 	case ast.FunctionCall:
-		w.call(e.BFunctionCall)
+		s.call(e.BFunctionCall)
 	case *ast.BFunctionCall:
-		w.call(e)
+		s.call(e)
 	}
 	return e
 }
 
-func (w *operandWalk) call(c *ast.BFunctionCall) {
+func (s *lineOperands) call(c *ast.BFunctionCall) {
 	target := c.Target
 	if c.Method.Val != "" {
-		if w.here(c.Target) {
-			w.found.fields = append(w.found.fields, lineField{c.Target, c.Method.Val})
+		if s.here(c.Target) {
+			s.list = append(s.list, operand{indexRole, c.Target, c.Method.Val})
 		}
 		target = ast.IndexExp{Location: c.Location, Coll: c.Target, Idx: c.Method.AstString()}
 	}
-	w.found.calls = append(w.found.calls, target)
-	if name := w.found.path(target); name != "" && len(c.Args) > 0 {
-		w.found.argument[name] = append(w.found.argument[name], c.Args[0])
+	s.add(callRole, target)
+	if of, ok := map[string]role{"pairs": pairsRole, "ipairs": ipairsRole}[s.path(target)]; ok && len(c.Args) > 0 {
+		s.add(of, c.Args[0])
 	}
 }
 
