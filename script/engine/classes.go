@@ -3,7 +3,7 @@
 package engine
 
 import (
-	"fmt"
+	"cmp"
 	"strconv"
 
 	rt "github.com/arnodel/golua/runtime"
@@ -19,10 +19,19 @@ func (e *engine) makeClasses() {
 	for _, class := range []string{"File", "Template", "Dependency", "Object"} {
 		meta := e.metatable(map[string]rt.Value{
 			"__index": e.one(fieldName, 2, 2, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
-				return e.lacking(class, c.Arg(0), c.Arg(1))
+				item, err := c.TableArg(0)
+				if err != nil {
+					return rt.NilValue, err
+				}
+				get := func(k rt.Value) (rt.Value, error) { return item.Get(k), nil }
+				return e.lacking(class, e.pathOf(item), c.Arg(1), get)
 			}),
 			"__newindex": e.one(fieldName, 3, 3, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
-				return rt.NilValue, e.addField(class, c.Arg(0), c.Arg(1), c.Arg(2))
+				item, err := c.TableArg(0)
+				if err != nil {
+					return rt.NilValue, err
+				}
+				return rt.NilValue, e.addField(class, item, c.Arg(1), c.Arg(2))
 			}),
 		})
 		e.bridge.MapsOf(meta)
@@ -51,20 +60,14 @@ func (n *node) classify(list []any) error {
 	return nil
 }
 
-// lacks returns what a node of a class gives for a field that it does not have.
-func (n *node) lacks(k rt.Value) (rt.Value, error) {
-	return n.request.e.lacking(n.class, rt.TableValue(n.shown()), k)
-}
-
-// lacking returns what an element gives for a field that it does not have.
-func (e *engine) lacking(class string, item, k rt.Value) (rt.Value, error) {
-	if class != "Object" {
-		return rt.NilValue, e.unknownOf(class, item, k)
+// lacking returns what a map of a class gives for a field that it does not have: for an
+// object's name that in its metadata. get reads its fields; path is what it is called in
+// errors, "" for the class.
+func (e *engine) lacking(class, path string, k rt.Value, get func(rt.Value) (rt.Value, error)) (rt.Value, error) {
+	if name, _ := k.TryString(); class != "Object" || name != "name" {
+		return rt.NilValue, unknownOf(class, path, k)
 	}
-	if name, _ := k.TryString(); name != "name" {
-		return rt.NilValue, nil
-	}
-	metadata, err := e.field(item, "metadata")
+	metadata, err := get(rt.StringValue("metadata"))
 	if err != nil {
 		return rt.NilValue, err
 	}
@@ -86,31 +89,30 @@ func (e *engine) field(v rt.Value, name string) (rt.Value, error) {
 }
 
 // unknownOf returns an error for a field that a class does not have.
-func (e *engine) unknownOf(class string, item, k rt.Value) error {
-	c, _ := scriptapi.ClassOf(class)
+func unknownOf(class, path string, k rt.Value) error {
+	c, ok := scriptapi.ClassOf(class)
 	name, isText := k.TryString()
-	if _, known := c.Field(name); isText && known {
+	if _, known := c.Field(name); !ok || c.Open || isText && known {
 		return nil
 	}
-	path := c.Text
-	if t, ok := item.TryTable(); ok && e.request != nil && e.request.tables[t] != nil {
-		path = e.request.tables[t].path
+	return unknownField(cmp.Or(path, c.Text), k, c.Names())
+}
+
+// pathOf returns what an element is called in errors, "" for one that a script has made.
+func (e *engine) pathOf(item *rt.Table) string {
+	if e.request == nil || e.request.tables[item] == nil {
+		return ""
 	}
-	return unknownField(path, k, c.Names())
+	return e.request.tables[item].path
 }
 
 // addField sets a field that an element does not have yet.
-func (e *engine) addField(class string, item, k, v rt.Value) error {
-	t, ok := item.TryTable()
-	if !ok {
-		return fmt.Errorf("table expected")
+func (e *engine) addField(class string, item *rt.Table, k, v rt.Value) error {
+	if err := unknownOf(class, e.pathOf(item), k); err != nil {
+		return err
 	}
-	if class != "Object" {
-		if err := e.unknownOf(class, item, k); err != nil {
-			return err
-		}
-	} else if name, _ := k.TryString(); name == "name" {
-		metadata, err := e.field(item, "metadata")
+	if name, _ := k.TryString(); class == "Object" && name == "name" {
+		metadata, err := e.field(rt.TableValue(item), "metadata")
 		if err != nil {
 			return err
 		}
@@ -121,5 +123,5 @@ func (e *engine) addField(class string, item, k, v rt.Value) error {
 			return e.r.SetTableCheck(in, k, v)
 		}
 	}
-	return e.r.SetTableCheck(t, k, v)
+	return e.r.SetTableCheck(item, k, v)
 }

@@ -57,16 +57,10 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 	if isText {
 		v, there, err := f.lookUp(name)
 		switch {
-		case err == nil && !there && name == "name" && f.class == "Object":
-			metadata, err := f.get(rt.StringValue("metadata"))
-			if err != nil {
-				return rt.NilValue, err
-			}
-			return f.request.e.field(metadata, name)
-		case err == nil && !there:
-			return rt.NilValue, f.unknown(name)
 		case err != nil:
 			return rt.NilValue, err
+		case !there:
+			return f.request.e.lacking(f.class, f.path, k, f.get)
 		case f.inner != nil:
 			return f.inner(name, v)
 		}
@@ -79,16 +73,6 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 		}
 	}
 	return rt.NilValue, err
-}
-
-// unknown returns an error for a field that the class does not have, nil where the content
-// lacks it at this moment.
-func (f *frozen) unknown(name string) error {
-	c, ok := scriptapi.ClassOf(f.class)
-	if _, known := c.Field(name); !ok || known || c.Open {
-		return nil
-	}
-	return unknownField(f.path, rt.StringValue(name), c.Names())
 }
 
 // fieldClass returns the class of what stands in a field of a class, or that of the items of a

@@ -240,7 +240,7 @@ func (n *node) get(k rt.Value) (rt.Value, error) {
 		v, there, err := n.request.field(n.Ref, name)
 		switch {
 		case err == nil && !there && n.class != "":
-			return n.lacks(k)
+			return n.request.e.lacking(n.class, n.path, k, n.get)
 		case err != nil || !there:
 			return rt.NilValue, err
 		case isScalar(v):
@@ -256,7 +256,7 @@ func (n *node) get(k rt.Value) (rt.Value, error) {
 		}
 		return v, nil
 	}
-	return n.lacks(k)
+	return n.request.e.lacking(n.class, n.path, k, n.get)
 }
 
 func (n *node) set(k, v rt.Value) error {
@@ -264,7 +264,7 @@ func (n *node) set(k, v rt.Value) error {
 		return err
 	}
 	if n.class != "" && n.table.Get(k).IsNil() {
-		return n.request.e.addField(n.class, rt.TableValue(n.table), k, v)
+		return n.request.e.addField(n.class, n.table, k, v)
 	}
 	return n.request.e.r.SetTableCheck(n.table, k, v)
 }

@@ -56,7 +56,7 @@ func TestErrorsNameWhatIsMeant(t *testing.T) {
 		`ctx.values.x = "port" + ctx.values.port`:               `ctx.values.port is a number, and cannot be added to a string: + joins two strings, .. joins strings and numbers`,
 		`ctx.values.x = ctx.values.none + 1`:                    `ctx.values.none is null, and arithmetic needs numbers`,
 		`ctx.values.x = ctx.values.prt & 1`:                     `ctx.values.prt is nil, and bitwise operators need whole numbers`,
-		`ctx.values.x = ~ctx.values.prt`:                       `ctx.values.prt is nil, and bitwise operators need whole numbers`,
+		`ctx.values.x = ~ctx.values.prt`:                        `ctx.values.prt is nil, and bitwise operators need whole numbers`,
 		`local n ctx.values.x = n + 1`:                          `n is nil, and arithmetic needs numbers`,
 		`local function f() end ctx.values.x = f(1) + 1`:        `what f returns is nil, and arithmetic needs numbers`,
 		`if ctx.values.prt > 1 then end`:                        `ctx.values.prt is nil, and cannot be compared with a number`,
