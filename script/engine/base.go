@@ -124,41 +124,39 @@ func errNoTable(c *rt.GoCont, n int, function string) error {
 	return fmt.Errorf("bad argument #%d to '%s' (table expected, got %s)", n+1, function, got)
 }
 
-func (e *engine) rawGet(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+func (e *engine) rawGet(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	if v, ok := e.viewOf(c.Arg(0)); ok {
 		got, err := v.get(c.Arg(1))
-		if _, unknown := errors.AsType[*unknownError](err); err != nil && !unknown {
-			return rt.NilValue, err
+		if _, unknown := errors.AsType[*unknownError](err); unknown {
+			err = nil
 		}
-		return got, nil
+		return got, err
 	}
-	tab, err := e.tableArg(c, 0, "rawget")
-	if err != nil {
-		return rt.NilValue, err
+	if tab, ok := c.Arg(0).TryTable(); ok {
+		return tab.Get(c.Arg(1)), nil
 	}
-	return tab.Get(c.Arg(1)), nil
+	return rt.NilValue, errNoTable(c, 0, "rawget")
 }
 
 func (e *engine) rawSet(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+	var err error
 	if v, ok := e.viewOf(c.Arg(0)); ok {
-		if err := v.set(c.Arg(1), c.Arg(2)); err != nil {
-			return rt.NilValue, err
-		}
-		e.rawWrote(c)
-		return c.Arg(0), nil
+		err = v.set(c.Arg(1), c.Arg(2))
+	} else if tab, ok := c.Arg(0).TryTable(); ok {
+		err = t.SetTableCheck(tab, c.Arg(1), c.Arg(2))
+	} else {
+		err = errNoTable(c, 0, "rawset")
 	}
-	tab, err := e.tableArg(c, 0, "rawset")
 	if err != nil {
 		return rt.NilValue, err
 	}
-	if err := t.SetTableCheck(tab, c.Arg(1), c.Arg(2)); err != nil {
-		return rt.NilValue, err
+	if tab, ok := e.kept(c.Arg(0)); ok {
+		e.wrote(c, tab, c.Arg(1), c.Arg(2))
 	}
-	e.rawWrote(c)
 	return c.Arg(0), nil
 }
 
-func (e *engine) rawLen(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+func (e *engine) rawLen(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	if s, ok := c.Arg(0).TryString(); ok {
 		return rt.IntValue(int64(len(s))), nil
 	}
@@ -166,11 +164,10 @@ func (e *engine) rawLen(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 		n, err := v.length()
 		return rt.IntValue(n), err
 	}
-	tab, err := e.tableArg(c, 0, "rawlen")
-	if err != nil {
-		return rt.NilValue, err
+	if tab, ok := c.Arg(0).TryTable(); ok {
+		return rt.IntValue(tab.Len()), nil
 	}
-	return rt.IntValue(tab.Len()), nil
+	return rt.NilValue, errNoTable(c, 0, "rawlen")
 }
 
 // setMetatable is Lua's without __gc: finalizers would run at any time, and differently in
