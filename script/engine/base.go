@@ -93,7 +93,7 @@ func toNumber(golua rt.Value) goFunc {
 // string by mistake would look like an empty one.
 func ipairs(step rt.Value) goFunc {
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if c.NArgs() == 0 || c.Arg(0).Type() != rt.TableType {
+		if arg(c, 0).Type() != rt.TableType {
 			return nil, errNoTable(c, 0, "ipairs")
 		}
 		return c.PushingNext(t.Runtime, step, c.Arg(0), rt.IntValue(0)), nil
@@ -103,16 +103,15 @@ func ipairs(step rt.Value) goFunc {
 // tableArg returns an argument that is a table, filled. An error is returned for a view that
 // cannot be filled.
 func (e *engine) tableArg(c *rt.GoCont, n int, function string) (*rt.Table, error) {
-	if n < c.NArgs() {
-		if t, ok := c.Arg(n).TryTable(); ok {
-			if err := e.checkWritable(c.Arg(n)); err != nil {
-				return nil, err
-			}
-			_, err := e.load(t)
-			return t, err
-		}
+	t, ok := arg(c, n).TryTable()
+	if !ok {
+		return nil, errNoTable(c, n, function)
 	}
-	return nil, errNoTable(c, n, function)
+	if err := e.checkWritable(c.Arg(n)); err != nil {
+		return nil, err
+	}
+	_, err := e.load(t)
+	return t, err
 }
 
 // errNoTable returns the error of an argument that is not a table.

@@ -131,8 +131,8 @@ func (e *engine) lookup(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	body := map[string]any{}
 	for i, name := range []string{"apiVersion", "kind", "namespace", "name"} {
 		body[name] = ""
-		if i < gc.NArgs() && !gc.Arg(i).IsNil() {
-			s, ok := gc.Arg(i).TryString()
+		if v := arg(gc, i); !v.IsNil() {
+			s, ok := v.TryString()
 			if !ok {
 				return nil, fmt.Errorf("bad argument #%d to 'lookup' (%s is text)", i+1, name)
 			}

@@ -75,11 +75,7 @@ func (e *engine) newTraceback() *rt.GoFunction {
 			}
 			e.lastTrace.frames = append(e.lastTrace.frames, frame{at: at, line: int(info.CurrentLine)})
 		}
-		var v rt.Value
-		if c.NArgs() > 0 {
-			v = c.Arg(0)
-		}
-		return c.PushingNext1(t.Runtime, v), nil
+		return c.PushingNext1(t.Runtime, arg(c, 0)), nil
 	})
 }
 

@@ -114,7 +114,7 @@ func (e *engine) eventName(name string) (string, error) {
 // off is events.off{chart=, event=}: it removes handlers of the chart and of its subcharts.
 func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	of, event := c, ""
-	if gc.NArgs() > 0 && !gc.Arg(0).IsNil() {
+	if !arg(gc, 0).IsNil() {
 		options, err := e.tableArg(gc, 0, "off")
 		if err != nil {
 			return nil, errors.New(`events.off takes a table: events.off{chart="mysql", event="pre-render"}`)
@@ -191,10 +191,7 @@ func (c *chart) child(name string) (*chart, error) {
 
 // childEnv is subcharts.get.
 func (e *engine) childEnv(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-	if err := gc.Check1Arg(); err != nil {
-		return nil, errors.New("subcharts.get(name) needs a name")
-	}
-	name, ok := gc.Arg(0).TryString()
+	name, ok := arg(gc, 0).TryString()
 	if !ok {
 		return nil, errors.New("subcharts.get(name) needs a name")
 	}
@@ -207,14 +204,13 @@ func (e *engine) childEnv(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error
 
 // initChildren is subcharts.init(events[, names]).
 func (e *engine) initChildren(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-	events := rt.NilValue
-	if gc.NArgs() > 0 && !gc.Arg(0).Equals(c.events) {
-		events = gc.Arg(0)
+	events, children := arg(gc, 0), c.children
+	if events.Equals(c.events) {
+		events = rt.NilValue
 	}
-	children := c.children
-	if gc.NArgs() > 1 && !gc.Arg(1).IsNil() {
+	if names := arg(gc, 1); !names.IsNil() {
 		var err error
-		if children, err = e.childrenNamed(c, gc.Arg(1)); err != nil {
+		if children, err = e.childrenNamed(c, names); err != nil {
 			return nil, err
 		}
 	}
@@ -228,20 +224,13 @@ func (e *engine) initChildren(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, e
 
 // childrenNamed returns the subcharts of a name or a list of names.
 func (e *engine) childrenNamed(c *chart, names rt.Value) ([]*chart, error) {
-	list := []any{names}
-	if s, ok := names.TryString(); ok {
-		list[0] = s
-	} else {
-		v, err := e.bridge.ToGo(names)
-		if err != nil {
-			return nil, err
-		}
-		var ok bool
-		if list, ok = v.([]any); !ok {
-			if m, isMap := v.(map[string]any); !isMap || len(m) > 0 {
-				return nil, errors.New("subcharts.init(events, names) takes a list of names")
-			}
-		}
+	v, err := e.bridge.ToGo(names)
+	if err != nil {
+		return nil, err
+	}
+	list, isList := v.([]any)
+	if m, isMap := v.(map[string]any); !isList && (!isMap || len(m) > 0) {
+		list = []any{v}
 	}
 	var out []*chart
 	for _, n := range list {

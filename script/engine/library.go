@@ -51,6 +51,14 @@ func (e *engine) one(name string, need, most int, f oneFunc) rt.Value {
 	})
 }
 
+// arg returns argument number n, nil where it was not given.
+func arg(c *rt.GoCont, n int) rt.Value {
+	if n < c.NArgs() {
+		return c.Arg(n)
+	}
+	return rt.NilValue
+}
+
 // callInstead calls f in the place of the function of c.
 func callInstead(t *rt.Thread, c *rt.GoCont, f rt.Callable, args []rt.Value) rt.Cont {
 	next := f.Continuation(t, c.Next())

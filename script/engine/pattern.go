@@ -28,7 +28,7 @@ func gsub(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		return nil, err
 	}
 	most := int64(len(s)) + 1
-	if c.NArgs() > 3 && !c.Arg(3).IsNil() {
+	if !arg(c, 3).IsNil() {
 		n, err := c.IntArg(3)
 		if err != nil {
 			return nil, err
@@ -106,10 +106,7 @@ func captured(t *rt.Thread, s string, found []pattern.Capture) []rt.Value {
 // is a capture, a table with the replacements, or a function. The last two keep the match
 // where they give nil or false.
 func replacement(t *rt.Thread, c *rt.GoCont) (func(string, []rt.Value) (string, error), error) {
-	with := rt.NilValue
-	if c.NArgs() > 2 {
-		with = c.Arg(2)
-	}
+	with := arg(c, 2)
 	var ask func([]rt.Value) (rt.Value, error)
 	if text, ok := with.ToString(); ok {
 		return func(whole string, captures []rt.Value) (string, error) {

@@ -30,10 +30,8 @@ func (e *engine) hardenStrings(l *library) {
 
 // textArg returns an argument that is a string or a number.
 func textArg(c *rt.GoCont, n int) (string, error) {
-	if n < c.NArgs() {
-		if s, ok := c.Arg(n).ToString(); ok {
-			return s, nil
-		}
+	if s, ok := arg(c, n).ToString(); ok {
+		return s, nil
 	}
 	return "", fmt.Errorf("bad argument #%d (string expected)", n+1)
 }
@@ -58,7 +56,7 @@ func repeat(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 		return rt.NilValue, err
 	}
 	sep := ""
-	if c.NArgs() > 2 && !c.Arg(2).IsNil() {
+	if !arg(c, 2).IsNil() {
 		if sep, err = textArg(c, 2); err != nil {
 			return rt.NilValue, err
 		}
@@ -108,7 +106,7 @@ func search(golua rt.Value, canBePlain bool) goFunc {
 			return nil, err
 		}
 		from := int64(1)
-		if c.NArgs() > 2 && !c.Arg(2).IsNil() {
+		if !arg(c, 2).IsNil() {
 			if from, err = c.IntArg(2); err != nil {
 				return nil, err
 			}
@@ -120,7 +118,7 @@ func search(golua rt.Value, canBePlain bool) goFunc {
 		switch {
 		case from > int64(len(s))+1:
 			return c.PushingNext1(t.Runtime, rt.NilValue), nil
-		case canBePlain && (c.NArgs() > 3 && rt.Truth(c.Arg(3)) || !strings.ContainsAny(what, "^$*+?.([%-")):
+		case canBePlain && (rt.Truth(arg(c, 3)) || !strings.ContainsAny(what, "^$*+?.([%-")):
 			return findPlain(t, c, s, what, from), nil
 		}
 		return callInstead(t, c, f, []rt.Value{rt.StringValue(s), rt.StringValue(what), rt.IntValue(from)}), nil

@@ -108,8 +108,8 @@ func (e *engine) runCommand(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 		return nil, errors.New("run(name[, options]) needs the name of a command or of an event")
 	}
 	options := map[string]any{}
-	if gc.NArgs() > 1 && !gc.Arg(1).IsNil() {
-		v, err := e.bridge.ToGo(gc.Arg(1))
+	if v := arg(gc, 1); !v.IsNil() {
+		v, err := e.bridge.ToGo(v)
 		if err != nil {
 			return nil, fmt.Errorf("the options of run: %w", err)
 		}
@@ -260,10 +260,7 @@ func containsValue(got, want any, printed string) (bool, error) {
 // a colon.
 func (e *engine) expectFor(c *chart) goFunc {
 	return func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-		got := rt.NilValue
-		if gc.NArgs() > 0 {
-			got = gc.Arg(0)
-		}
+		got := arg(gc, 0)
 		functions := map[string]rt.Value{}
 		for name, x := range expectations() {
 			functions[name] = e.value(name, 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
