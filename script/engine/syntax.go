@@ -47,9 +47,8 @@ func parse(text string) (ast.BlockStat, error) {
 // reader gives golua's parser the tokens of a script, up to one that nests too deep for it.
 type reader struct {
 	*scanner.Scanner
-	blocks  blocks       // of the tokens before last
-	last    *token.Token // nil before the first
-	tooDeep bool
+	blocks blocks       // of the tokens before last
+	last   *token.Token // nil before the first
 }
 
 // Scan implements [parsing.Scanner].
@@ -59,7 +58,6 @@ func (r *reader) Scan() *token.Token {
 	}
 	r.last = r.Scanner.Scan()
 	if r.blocks.tooDeep() {
-		r.tooDeep = true
 		return &token.Token{Type: token.INVALID, Pos: r.last.Pos}
 	}
 	return r.last
@@ -69,7 +67,7 @@ func (r *reader) Scan() *token.Token {
 func (r *reader) explain(err error) *syntaxError {
 	var wrong parsing.Error
 	switch {
-	case r.tooDeep:
+	case r.blocks.tooDeep():
 		return &syntaxError{line: r.last.Line,
 			text: fmt.Sprintf("the script nests too deep here (more than %d levels)", maxNesting)}
 	case !errors.As(err, &wrong): // the parser or the scanner has panicked
