@@ -106,7 +106,8 @@ func (c *checker) tables() map[string]*shape {
 	tables := tableShapes(names)
 	for table := range tables {
 		v := c.p.globals[table]
-		if c.p.open || v != nil && len(v.values) > 0 || !slices.Contains(c.globalNames, table) && c.known.Granted[table] == "" {
+		unknown := !slices.Contains(c.globalNames, table) && c.known.Granted[table] == ""
+		if c.p.open || v != nil && len(v.values) > 0 || unknown {
 			delete(tables, table)
 		}
 	}
