@@ -36,7 +36,7 @@ func parse(text string) (ast.BlockStat, error) {
 	if len(text) > maxSource {
 		return ast.BlockStat{}, &syntaxError{text: fmt.Sprintf("the script is larger than %d KiB", maxSource>>10)}
 	}
-	r := &reader{Scanner: scanner.New("script", []byte(text))}
+	r := &reader{Scanner: scanner.New("script", []byte(text)), last: &token.Token{Pos: token.Pos{Line: 1}}}
 	chunk, err := parsing.ParseChunk(r)
 	if err != nil {
 		return ast.BlockStat{}, r.explain(err)
@@ -47,16 +47,16 @@ func parse(text string) (ast.BlockStat, error) {
 // reader gives golua's parser the tokens of a script, up to one that nests too deep for it.
 type reader struct {
 	*scanner.Scanner
-	blocks blocks       // of the tokens before last
-	last   *token.Token // nil before the first
+	blocks blocks // of the tokens before last
+	last   *token.Token
 }
 
 // Scan implements [parsing.Scanner].
 func (r *reader) Scan() *token.Token {
-	if r.last != nil {
-		r.blocks.add(r.last)
+	r.blocks.add(r.last)
+	if t := r.Scanner.Scan(); t != nil { // nil is behind the end
+		r.last = t
 	}
-	r.last = r.Scanner.Scan()
 	if r.blocks.tooDeep() {
 		return &token.Token{Type: token.INVALID, Pos: r.last.Pos}
 	}
@@ -70,8 +70,8 @@ func (r *reader) explain(err error) *syntaxError {
 	case r.blocks.tooDeep():
 		return &syntaxError{line: r.last.Line,
 			text: fmt.Sprintf("the script nests too deep here (more than %d levels)", maxNesting)}
-	case !errors.As(err, &wrong): // the parser or the scanner has panicked
-		return &syntaxError{text: "the script cannot be read"}
+	case !errors.As(err, &wrong): // it is about an escape sequence of the last token
+		return &syntaxError{line: r.last.Line, text: err.Error()}
 	}
 	got := wrong.Got
 	_, text, _ := strings.Cut(wrong.Error(), ": ") // line:column: ...
