@@ -164,7 +164,8 @@ func (t trace) String() string {
 		}
 		switch {
 		case info.Source == "[Go]":
-			fmt.Fprintf(&b, "[helm]: in function '%s'", truncate.Bytes(info.Name, 100, "…"))
+			name := strings.TrimPrefix(info.Name, "__") // of golua's operators
+			fmt.Fprintf(&b, "[helm]: in function '%s'", truncate.Bytes(name, 100, "…"))
 		case info.CurrentLine > 0:
 			fmt.Fprintf(&b, "%s:%d: in %s", info.Source, info.CurrentLine, functionName(info.Name))
 		default:
