@@ -144,17 +144,25 @@ func (e *engine) close() {
 
 // answer carries out a request. An error means that it cannot be answered.
 func (e *engine) answer(m wire.Message) (wire.Message, error) {
-	work := map[wire.Kind]func(map[string]any) (map[string]any, error){
-		wire.Start: e.start, wire.Check: e.check, wire.Call: e.call, wire.Template: e.template, wire.Test: e.runTest,
-	}[m.Kind]
-	if work == nil {
+	work := (*engine).start
+	switch m.Kind {
+	case wire.Start:
+	case wire.Check:
+		work = (*engine).check
+	case wire.Call:
+		work = (*engine).call
+	case wire.Template:
+		work = (*engine).template
+	case wire.Test:
+		work = (*engine).runTest
+	default:
 		return wire.Message{}, fmt.Errorf("a %s message is not a request", m.Kind)
 	}
 	answer, err := e.guarded(func() (map[string]any, error) {
 		if e.r == nil && m.Kind != wire.Start && m.Kind != wire.Check {
 			return nil, errors.New("the scripts were not started")
 		}
-		return work(m.Body)
+		return work(e, m.Body)
 	})
 	e.addCoverage(answer)
 	return answer, err
