@@ -33,6 +33,13 @@ func errorOf(chart int, text string) *scriptError {
 	return &scriptError{text: text, position: position{place: place{chart: chart}}}
 }
 
+// exceededError returns the error of scripts that a limit has ended.
+func exceededError(chart int, limit string) *scriptError {
+	f := errorOf(chart, limitError(limit).Error())
+	f.limit = limit
+	return f
+}
+
 func (f *scriptError) Error() string { return f.text }
 
 func (f *scriptError) message() wire.Message {

@@ -110,8 +110,7 @@ func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, err
 		return e.dead.message(), nil
 	}
 	if e.clock.left() <= 0 {
-		e.dead = errorOf(-1, limitError(limitCPU).Error())
-		e.dead.limit = limitCPU
+		e.dead = exceededError(-1, limitCPU)
 		return e.dead.message(), nil
 	}
 	e.clock.start()
@@ -215,9 +214,7 @@ func (e *engine) killed(t rt.ContextTerminationError) *scriptError {
 	default:
 		limit = limitCPU
 	}
-	f := errorOf(int(e.running.Load()), limitError(limit).Error())
-	f.limit = limit
-	return f
+	return exceededError(int(e.running.Load()), limit)
 }
 
 // ask asks the host. The time until it answers is not charged to the script.

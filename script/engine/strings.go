@@ -147,11 +147,7 @@ func (e *engine) format(format rt.Value) goFunc {
 		t.RequireCPU(uint64(len(text)))
 		t.RequireBytes(len(text))
 		args := slices.Clone(c.Etc())
-		checked, err := checkFormat(text, args, func(i int) error {
-			s, err := e.text(t, args[i])
-			args[i] = rt.StringValue(s)
-			return err
-		})
+		checked, err := e.checkFormat(t, text, args)
 		if err != nil {
 			return nil, err
 		}
@@ -160,8 +156,8 @@ func (e *engine) format(format rt.Value) goFunc {
 }
 
 // checkFormat checks a format against its arguments and returns it as golua understands it.
-// shown converts an argument of %s to a string.
-func checkFormat(format string, args []rt.Value, shown func(i int) error) (string, error) {
+// Arguments of %s become strings.
+func (e *engine) checkFormat(t *rt.Thread, format string, args []rt.Value) (string, error) {
 	var b strings.Builder
 	used := 0
 	for i := 0; i < len(format); i++ {
@@ -193,9 +189,11 @@ func checkFormat(format string, args []rt.Value, shown func(i int) error) (strin
 			return "", fmt.Errorf("bad argument #%d to 'format' (number expected, got string)", used+2)
 		}
 		if verb == 's' {
-			if err := shown(used); err != nil {
+			s, err := e.text(t, args[used])
+			if err != nil {
 				return "", err
 			}
+			args[used] = rt.StringValue(s)
 		}
 		used++
 		b.WriteString(flags)
