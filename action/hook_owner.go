@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 )
@@ -114,7 +115,7 @@ func (r *hookRunner) hasRun(ctx context.Context, rel *release.Release, item *hoo
 		for _, was := range allHookItems([]*release.Hook{h}) {
 			inPlace := item.place.Namespace == "" || item.place.Namespace == was.Namespace
 			if inPlace && was.Kind == item.Kind && was.Name == item.Name &&
-				apiGroup(was.APIVersion) == apiGroup(item.APIVersion) {
+				manifest.Group(was.APIVersion) == manifest.Group(item.APIVersion) {
 				return true, nil
 			}
 		}
@@ -150,14 +151,6 @@ func (r *hookRunner) recordedHooks(ctx context.Context, name string) ([]*release
 		out = append(out, old.Hooks...)
 	}
 	return out, nil
-}
-
-func apiGroup(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
-	}
-	return group
 }
 
 // releaseName returns the name of a release in messages.

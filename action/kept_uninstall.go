@@ -133,8 +133,7 @@ func (w *uninstallOperation) planSteps(ctx context.Context) error {
 	}
 	for _, o := range w.out.Kept {
 		w.steps.Steps = append(w.steps.Steps, plan.Step{
-			Item: plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, rel.Namespace),
-				Name: o.Name}, Source: o.Source, Former: o},
+			Item:   plan.Item{Ref: refOf(o, rel.Namespace), Source: o.Source, Former: o},
 			Action: plan.Keep, Reason: keepPolicy + ": keep",
 		})
 	}
@@ -156,28 +155,19 @@ func (w *uninstallOperation) deleteBatch(ctx context.Context, batch []*manifest.
 	if w.held == nil {
 		return w.Cluster.Delete(ctx, batch, owner, cascade)
 	}
-	steps := map[string]plan.Step{}
+	steps := map[plan.Ref]plan.Step{}
 	for _, s := range w.steps.Steps {
-		steps[stepKey(s.APIVersion, s.Kind, s.Namespace, s.Name)] = s
+		steps[s.Identity()] = s
 	}
 	var due []plan.Step
 	for _, o := range batch {
-		s, ok := steps[stepKey(o.APIVersion, o.Kind, orText(o.Namespace, owner.Namespace), o.Name)]
+		s, ok := steps[refOf(o, owner.Namespace).Identity()]
 		if !ok {
-			s, ok = steps[stepKey(o.APIVersion, o.Kind, "", o.Name)] // cluster-scoped
+			s, ok = steps[refOf(o, "").Identity()] // cluster-scoped
 		}
 		if ok {
 			due = append(due, s)
 		}
 	}
 	return w.Cluster.Execute(ctx, w.steps, due)
-}
-
-// stepKey identifies an object whatever the version of its API.
-func stepKey(apiVersion, kind, namespace, name string) string {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		group = ""
-	}
-	return strings.Join([]string{group, kind, namespace, name}, "\x00")
 }

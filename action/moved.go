@@ -241,8 +241,7 @@ func (d *deployment) reverseMoves(old [][]*manifest.Object) error {
 	}
 	find := func(objects []*manifest.Object, r plan.Ref) *manifest.Object {
 		i := slices.IndexFunc(objects, func(o *manifest.Object) bool {
-			at := plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind,
-				Namespace: orText(o.Namespace, d.release.Namespace), Name: o.Name}
+			at := refOf(o, d.release.Namespace)
 			return sameKind(r, at) || sameKind(at, r)
 		})
 		if i < 0 {
@@ -303,8 +302,7 @@ func (d *deployment) markMoved() {
 			continue // it has been parsed before
 		}
 		d.plan.Steps = append(d.plan.Steps, plan.Step{
-			Item: plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}, Source: o.Source,
-				Live: object},
+			Item:   plan.Item{Ref: refOf(o, ""), Source: o.Source, Live: object},
 			Action: plan.Keep, Reason: keptDefinition, After: object, Moved: movedDefinition(d.moves, o)})
 	}
 }

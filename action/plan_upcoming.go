@@ -5,7 +5,6 @@ package action
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
@@ -25,9 +24,7 @@ func (d *deployment) planUpcoming(known []*manifest.Object) error {
 			return err
 		}
 		item := plan.Item{
-			Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, d.release.Namespace),
-				Name: o.Name},
-			Source: o.Source, New: object, Object: o,
+			Ref: refOf(o, d.release.Namespace), Source: o.Source, New: object, Object: o,
 		}
 		if d.crds.isClusterScoped(o) {
 			item.Namespace = ""
@@ -53,9 +50,16 @@ func (d *deployment) planUpcoming(known []*manifest.Object) error {
 
 // sameKind reports whether two references are to one object, ignoring the API version.
 func sameKind(a, b plan.Ref) bool {
-	ga, _, _ := strings.Cut(a.APIVersion, "/")
-	gb, _, _ := strings.Cut(b.APIVersion, "/")
-	return ga == gb && a.Kind == b.Kind && a.Name == b.Name && (a.Namespace == b.Namespace || a.Namespace == "")
+	a, b = a.Identity(), b.Identity()
+	if a.Namespace == "" {
+		b.Namespace = ""
+	}
+	return a == b
+}
+
+// refOf returns a reference to an object, which is in namespace if its manifest names none.
+func refOf(o *manifest.Object, namespace string) plan.Ref {
+	return plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, namespace), Name: o.Name}
 }
 
 // withOwnership returns an object with its ownership labels and annotations.

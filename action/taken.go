@@ -80,7 +80,7 @@ func (d *deployment) stillRecorded(ctx context.Context, from takenFrom, refs []p
 	}
 	return slices.DeleteFunc(slices.Clone(refs), func(r plan.Ref) bool {
 		return !slices.ContainsFunc(objects, func(o *manifest.Object) bool {
-			at := plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, from.namespace), Name: o.Name}
+			at := refOf(o, from.namespace)
 			return sameKind(at, r) || sameKind(r, at)
 		})
 	}), nil

@@ -179,15 +179,10 @@ func inventory(h *history) ([]*manifest.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	type key struct{ group, kind, namespace, name string }
-	seen := map[key]bool{}
+	seen := map[plan.Ref]bool{}
 	var out []*manifest.Object
 	add := func(o *manifest.Object) {
-		group, _, ok := strings.Cut(o.APIVersion, "/")
-		if !ok {
-			group = "" // a version of the core group
-		}
-		k := key{group, o.Kind, orText(o.Namespace, h.last.Namespace), o.Name}
+		k := refOf(o, h.last.Namespace).Identity()
 		if o.Name == "" || !seen[k] {
 			seen[k] = true
 			out = append(out, o)

@@ -99,7 +99,7 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 	items, terminating := s.planItems(r.Owner)
 	o := plan.Options{
 		ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace,
-		ForeignReason: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
+		ForeignReason: func(it plan.Item) string { return foreign[it.Ref.Identity()] },
 	}
 	p, err := c.compute(ctx, items, r.Restore, o)
 	if err != nil {
@@ -149,10 +149,10 @@ func (c *Applier) compute(ctx context.Context, items []plan.Item, restore *plan.
 // replaceTerminating makes the plan recreate desired objects that are being deleted, after
 // their deletion. It does not for objects that hold data, whose deletion may wait for their
 // users indefinitely; it sends a warning instead.
-func (c *Applier) replaceTerminating(p *plan.Plan, terminating map[identity]map[string]any) {
+func (c *Applier) replaceTerminating(p *plan.Plan, terminating map[plan.Ref]map[string]any) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		live := terminating[identityOf(s.Ref)]
+		live := terminating[s.Ref.Identity()]
 		if live == nil || s.New == nil {
 			continue
 		}

@@ -138,7 +138,7 @@ func (c Client) ResolveTargets(ctx context.Context, all []*Target, namespace str
 // another version of the group. missing are those without one.
 func (c Client) ResolvePreferred(targets []*Target, namespace string) (placed, missing []*Target) {
 	for _, t := range targets {
-		t.Resource = c.Preferred(kube.GroupOf(t.Key().APIVersion), t.Kind)
+		t.Resource = c.Preferred(manifest.Group(t.Key().APIVersion), t.Kind)
 		if t.Resource == nil || t.Key().APIVersion == "" {
 			missing = append(missing, t)
 			continue
