@@ -9,17 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
-)
-
-// The annotations of objects that belong to a release, and the label of the managing program.
-const (
-	ownerName      = "meta.helm.sh/release-name"
-	ownerNamespace = "meta.helm.sh/release-namespace"
-	managedByLabel = "app.kubernetes.io/managed-by"
-	managedByHelm  = "Helm"
 )
 
 // The name prefixes and labels of the records and locks of releases.
@@ -69,10 +62,10 @@ func (r *hookRunner) ownershipConflict(ctx context.Context, rel *release.Release
 		return "it is controlled by " + controller, nil
 	}
 	hooked := live.annotation(release.HookAnnotation) != ""
-	switch manager := live.label(managedByLabel); {
-	case hooked, manager == "", manager == managedByHelm, manager == item.Labels[managedByLabel]:
+	switch manager := live.label(release.ManagedByLabel); {
+	case hooked, manager == "", manager == release.ManagedByHelm, manager == item.Labels[release.ManagedByLabel]:
 	default:
-		return fmt.Sprintf("its label %s is %q", managedByLabel, manager), nil
+		return fmt.Sprintf("its label %s is %q", release.ManagedByLabel, manager), nil
 	}
 	if item.place.Namespace != "" && item.place.Namespace == rel.Namespace {
 		return "", nil
@@ -194,7 +187,7 @@ func (e liveObject) releaseData(name string) string {
 
 // owner returns the release that the object belongs to, or "".
 func (e liveObject) owner() string {
-	name, namespace := e.annotation(ownerName), e.annotation(ownerNamespace)
+	name, namespace := e.annotation(release.NameAnnotation), e.annotation(release.NamespaceAnnotation)
 	if name == "" && namespace == "" {
 		return ""
 	}
@@ -203,6 +196,15 @@ func (e liveObject) owner() string {
 		namespace, _ = meta["namespace"].(string)
 	}
 	return formatRelease(namespace, name)
+}
+
+// isOwnedBy reports whether the object has the ownership labels of a release.
+func (e liveObject) isOwnedBy(owner kube.Owner) bool {
+	is := release.Ownership{
+		ManagedBy: e.label(release.ManagedByLabel), Release: e.annotation(release.NameAnnotation),
+		Namespace: e.annotation(release.NamespaceAnnotation),
+	}
+	return is == release.OwnedBy(owner.Release, owner.Namespace)
 }
 
 // hookRelease returns the release whose hook created the object, or "" if that is not known.

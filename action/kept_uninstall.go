@@ -127,26 +127,18 @@ func (w *uninstallOperation) planSteps(ctx context.Context) error {
 		// The annotation of the live object keeps an object that a chart drops; only that of the
 		// manifest keeps one of a release that is uninstalled.
 		s := &w.steps.Steps[i]
-		if s.Action == plan.Keep && strings.HasPrefix(s.Reason, keepPolicy) && isOwned(s.Live, owner) {
+		live := liveObject{object: s.Live}
+		if s.Action == plan.Keep && strings.HasPrefix(s.Reason, release.PolicyAnnotation) && live.isOwnedBy(owner) {
 			s.Action, s.Reason, s.After = plan.Delete, "", nil
 		}
 	}
 	for _, o := range w.out.Kept {
 		w.steps.Steps = append(w.steps.Steps, plan.Step{
 			Item:   plan.Item{Ref: refOf(o, rel.Namespace), Source: o.Source, Former: o},
-			Action: plan.Keep, Reason: keepPolicy + ": keep",
+			Action: plan.Keep, Reason: release.PolicyAnnotation + ": keep",
 		})
 	}
 	return nil
-}
-
-// isOwned reports whether a live object has the ownership labels of a release.
-func isOwned(live map[string]any, owner kube.Owner) bool {
-	meta, _ := live["metadata"].(map[string]any)
-	labels, _ := meta["labels"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	return labels["app.kubernetes.io/managed-by"] == "Helm" && annotations["meta.helm.sh/release-name"] == owner.Release &&
-		annotations["meta.helm.sh/release-namespace"] == owner.Namespace
 }
 
 // deleteBatch deletes objects: with a plan to hold to exactly those of its steps, by their UIDs.

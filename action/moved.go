@@ -242,7 +242,7 @@ func (d *deployment) reverseMoves(old [][]*manifest.Object) error {
 	find := func(objects []*manifest.Object, r plan.Ref) *manifest.Object {
 		i := slices.IndexFunc(objects, func(o *manifest.Object) bool {
 			at := refOf(o, d.release.Namespace)
-			return sameKind(r, at) || sameKind(at, r)
+			return sameObject(r, at) || sameObject(at, r)
 		})
 		if i < 0 {
 			return nil
@@ -309,7 +309,7 @@ func (d *deployment) markMoved() {
 
 // markMoved sets what has moved in steps.
 func markMoved(steps []plan.Step, moved []plan.MovedObject) {
-	same := func(a, b plan.Ref) bool { return sameKind(a, b) || sameKind(b, a) }
+	same := func(a, b plan.Ref) bool { return sameObject(a, b) || sameObject(b, a) }
 	for i := range moved {
 		m := &moved[i]
 		for j := range steps {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -533,13 +532,10 @@ func (c *Config) purge(ctx context.Context, name string) error {
 	return nil
 }
 
-// keepPolicy is the annotation that has uninstall keep an object.
-const keepPolicy = "helm.sh/resource-policy"
-
 // isKept reports whether uninstall keeps o, because o or the List that contained it has the
-// annotation keepPolicy.
+// annotation [release.PolicyAnnotation].
 func isKept(o *manifest.Object) bool {
-	return o.List != nil && isKept(o.List) || strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
+	return o.List != nil && isKept(o.List) || release.IsKeepPolicy(o.Annotations[release.PolicyAnnotation])
 }
 
 // An AlreadyUninstalledError is returned if the release is uninstalled and only its history is

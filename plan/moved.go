@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // A Move is an entry of "moved" in Chart.yaml, with its names rendered for a release.
@@ -246,8 +247,7 @@ func (m *mover) index() error {
 
 // isHook reports whether an object is a hook of the release.
 func isHook(o *manifest.Object) bool {
-	const hook = "helm.sh/hook"
-	return o.Annotations[hook] != "" || o.List != nil && isHook(o.List)
+	return o.Annotations[release.HookAnnotation] != "" || o.List != nil && isHook(o.List)
 }
 
 func (m *mover) warn(format string, args ...any) {

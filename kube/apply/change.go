@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
@@ -144,6 +145,19 @@ func (c *Applier) compute(ctx context.Context, items []plan.Item, restore *plan.
 		return nil, err
 	}
 	return c.considerAutoscalers(ctx, p, items, o)
+}
+
+// Labeled returns an object as it is sent to the server: in namespace, or "" if it is
+// cluster-scoped, with the ownership labels of owner, and without annotations that are
+// instructions to Moonhelm and not valid in Kubernetes.
+func Labeled(o *manifest.Object, namespace string, owner kube.Owner) (map[string]any, error) {
+	object, err := o.Map()
+	if err != nil {
+		return nil, err
+	}
+	t := api.NewTarget(o.Source, object)
+	t.Namespace = namespace
+	return t.Labeled(owner), nil
 }
 
 // replaceTerminating makes the plan recreate desired objects that are being deleted, after

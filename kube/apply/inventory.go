@@ -301,7 +301,7 @@ func (s *inventory) checkOwnership(r Request) error {
 			continue
 		}
 		m := api.MetadataOf(p.live)
-		if slices.Contains(r.Adopted, p.From) && m.Annotations[api.AnnotationRelease] == "" {
+		if slices.Contains(r.Adopted, p.From) && m.Annotations[release.NameAnnotation] == "" {
 			continue
 		}
 		if !p.deployed || m.HasOtherOwner(r.Owner) {
