@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -110,7 +111,7 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		return nil, err
 	}
 	for _, n := range w.req.Objects {
-		f, err := w.Cluster.FindNamed(ctx, n.Kind, orText(n.Namespace, namespace), n.Name)
+		f, err := w.Cluster.FindNamed(ctx, n.Kind, cmp.Or(n.Namespace, namespace), n.Name)
 		if err != nil {
 			return nil, err
 		}

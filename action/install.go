@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,7 +235,7 @@ func (w *installOperation) recordPending(ctx context.Context) error {
 }
 
 func (w *installOperation) successDescription() string {
-	return orText(w.req.Description, "Install complete")
+	return cmp.Or(w.req.Description, "Install complete")
 }
 
 func (w *installOperation) failureDescription(err error) string {

@@ -340,7 +340,7 @@ func (w *linter) checkDuplicates(root *chart.Chart, files []engine.File, objects
 	for _, o := range all {
 		key := refOf(o, w.req.Namespace).Identity()
 		switch known := first[key]; {
-		case o.Empty || o.Name == "":
+		case o.Empty || o.Name == "" || o.APIVersion == "": // reported elsewhere
 		case known == nil:
 			first[key] = o
 		default:

@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -188,7 +189,7 @@ func chartPaths(root *chart.Chart) []string {
 		}
 		for _, dep := range c.Metadata.Dependencies {
 			if dep != nil {
-				out = append(out, path.Join(prefix, orText(dep.Alias, dep.Name)))
+				out = append(out, path.Join(prefix, cmp.Or(dep.Alias, dep.Name)))
 			}
 		}
 	}
@@ -226,7 +227,7 @@ func (h *history) movesSince(ctx context.Context, records Storage, revision int)
 				continue
 			}
 			out[i].To, out[i].Recreate = m.To, out[i].Recreate || m.Recreate
-			out[i].DeleteFirst = orText(out[i].DeleteFirst, m.DeleteFirst)
+			out[i].DeleteFirst = cmp.Or(out[i].DeleteFirst, m.DeleteFirst)
 		}
 	}
 	return out

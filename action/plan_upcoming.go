@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/moonhelm/moonhelm/kube"
@@ -60,5 +61,5 @@ func sameObject(a, b plan.Ref) bool {
 
 // refOf returns a reference to an object, which is in namespace if its manifest names none.
 func refOf(o *manifest.Object, namespace string) plan.Ref {
-	return plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, namespace), Name: o.Name}
+	return plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: cmp.Or(o.Namespace, namespace), Name: o.Name}
 }

@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func (w *renameOperation) recreated(before, after []*manifest.Object) []string {
 			continue
 		}
 		at := o.Source + " " + o.Kind
-		text := nextUpgrade + orText(kept[o.String()], o.String()) + " is deleted"
+		text := nextUpgrade + cmp.Or(kept[o.String()], o.String()) + " is deleted"
 		if len(fresh[at]) > 0 {
 			text += fmt.Sprintf(" and created as %s/%s", o.Kind, fresh[at][0])
 			fresh[at] = fresh[at][1:]

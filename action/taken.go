@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (d *deployment) warnOfTaken(ctx context.Context) error {
 func (d *deployment) ownerOf(s plan.Step) takenFrom {
 	live := liveObject{object: s.Live}
 	from := takenFrom{live.annotation(release.NameAnnotation),
-		orText(live.annotation(release.NamespaceAnnotation), s.Namespace)}
+		cmp.Or(live.annotation(release.NamespaceAnnotation), s.Namespace)}
 	own := takenFrom{d.release.Name, d.release.Namespace}
 	if s.Live == nil || from == own || CheckName(from.name) != nil || checkNamespaceName(from.namespace) != nil {
 		return takenFrom{}

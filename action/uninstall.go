@@ -318,7 +318,7 @@ func (w *uninstallOperation) recordUninstalled(ctx context.Context) error {
 	rel := w.out.Release
 	uninstalled := func() {
 		rel.Info.Status = release.Uninstalled
-		rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
+		rel.Info.Description = cmp.Or(w.req.Description, "Uninstallation complete")
 		rel.Holder, rel.PendingDeletions = "", nil
 	}
 	if !w.req.KeepHistory {

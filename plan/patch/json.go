@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -219,10 +220,7 @@ func clip(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	if len(text) > 60 {
-		return strings.ToValidUTF8(string(text[:60]), "") + "…"
-	}
-	return string(text)
+	return truncate.Bytes(string(text), 60, "…")
 }
 
 // get returns the value at a path.
