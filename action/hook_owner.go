@@ -13,14 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
-)
-
-// The name prefixes and labels of the records and locks of releases.
-const (
-	recordPrefix = "sh.helm.release.v"
-	leasePrefix  = "moonhelm.v1."
-	ownerLabel   = "owner"
-	releaseLabel = "name"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // ownershipConflict returns the reason why the live object of it must not be replaced by a hook
@@ -175,12 +168,17 @@ func (e liveObject) uid() string {
 // releaseData returns which data of a release the object stores, such as "a record of release
 // web", or "".
 func (e liveObject) releaseData(name string) string {
-	keeper, of := e.label(ownerLabel), fmt.Sprintf(" of release %q", e.label(releaseLabel))
-	switch {
-	case strings.HasPrefix(name, recordPrefix) && (keeper == "helm" || keeper == "moonhelm"):
-		return "a record" + of
-	case strings.HasPrefix(name, leasePrefix) && keeper == "moonhelm":
-		return "the lock" + of
+	labels := map[string]string{}
+	meta, _ := e.object["metadata"].(map[string]any)
+	all, _ := meta["labels"].(map[string]any)
+	for key, v := range all {
+		labels[key], _ = v.(string)
+	}
+	if of, ok := storage.RecordOf(name, labels); ok {
+		return fmt.Sprintf("a record of release %q", of)
+	}
+	if of, ok := lock.LeaseOf(name, labels); ok {
+		return fmt.Sprintf("the lock of release %q", of)
 	}
 	return ""
 }

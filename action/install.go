@@ -162,7 +162,7 @@ func (w *installOperation) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	recorded := copyTree(resolved.Chart) // scripts may change resolved.Chart
+	recorded := resolved.Chart.CopyTree() // scripts may change resolved.Chart
 	if err := w.checkName(); err != nil {
 		return err
 	}

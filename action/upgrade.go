@@ -103,7 +103,7 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	recorded := copyTree(resolved.Chart) // scripts may change resolved.Chart
+	recorded := resolved.Chart.CopyTree() // scripts may change resolved.Chart
 	if err := w.renderChart(ctx, w.req, resolved); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,6 +93,12 @@ func (l *Locker) collection() string {
 }
 
 // path returns the API path of a release's lease. It never contains a name from a response.
+// LeaseOf reports whether the name and labels of an object are those of the lease that locks a
+// release, and returns the release.
+func LeaseOf(name string, labels map[string]string) (release string, ok bool) {
+	return labels[labelName], strings.HasPrefix(name, leasePrefix) && labels[labelOwner] == owner
+}
+
 func (l *Locker) path(release string) string { return l.collection() + "/" + leasePrefix + release }
 
 func (l *Locker) post(ctx context.Context, release string, next *lease) (*lease, error) {
