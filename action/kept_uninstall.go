@@ -43,7 +43,7 @@ func (w *uninstallOperation) change(ctx context.Context) (*Change, error) {
 	return change, nil
 }
 
-// planHeld compares a plan with what the uninstall would do now, unless it is planned anew.
+// planHeld compares a plan with what the uninstall would do now, unless it is planned again.
 func (u Uninstall) planHeld(ctx context.Context, doc *planfile.Document, rebase bool) (*Change, error) {
 	w := u.operation(uninstallRequest(doc))
 	change, err := w.change(ctx)

@@ -185,7 +185,7 @@ func (l *stream) run(ctx context.Context) {
 	}
 }
 
-// resume has the next request begin behind the line of a time, if that is known.
+// resume makes the next request begin after the line of the time last, if that is known.
 func (l *stream) resume(last time.Time) {
 	if l.last = last; !last.IsZero() {
 		l.query.Del("tailLines")
@@ -261,7 +261,7 @@ func (l *stream) readAll(ctx context.Context) error {
 	}
 }
 
-// maxTimestamp is the maximum length of the time before a line, with the blank behind it.
+// maxTimestamp is the maximum length of the time before a line, with the blank after it.
 const maxTimestamp = len(time.RFC3339Nano) + 1
 
 // add reports a line, if it is to be shown and is within the limits.

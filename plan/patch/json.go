@@ -90,7 +90,7 @@ func pointer(text string) ([]string, error) {
 	parts := strings.Split(text[1:], "/")
 	for i, part := range parts {
 		if rest := strings.NewReplacer("~0", "", "~1", "").Replace(part); strings.Contains(rest, "~") {
-			return nil, fmt.Errorf("has ~ without 0 or 1 behind it: ~1 stands for a slash in a key, and ~0 for ~")
+			return nil, fmt.Errorf("has ~ without 0 or 1 after it: ~1 stands for a slash in a key, and ~0 for ~")
 		}
 		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 	}
