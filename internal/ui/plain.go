@@ -141,7 +141,8 @@ func (w *wait) slowest(now time.Time, columns int) []string {
 		lines = append(lines, fmt.Sprintf("  %s  %6s", padName(standalone(o.name), wide), elapsed(o.since.Sub(w.start))))
 	}
 	if rest := slow[n:]; n > 0 && len(rest) > 0 {
-		line := fmt.Sprintf("  %s within %s", plural.Count(len(rest), "other"), elapsed(rest[0].since.Sub(w.start)+time.Second-1))
+		last := elapsed(rest[0].since.Sub(w.start) + time.Second - 1)
+		line := fmt.Sprintf("  %s within %s", plural.Count(len(rest), "other"), last)
 		if columns > 0 {
 			line = fit(line, columns-1)
 		}

@@ -92,13 +92,13 @@ func (l *Locker) collection() string {
 	return "/apis/coordination.k8s.io/v1/namespaces/" + l.namespace + "/leases"
 }
 
-// path returns the API path of a release's lease. It never contains a name from a response.
 // LeaseOf reports whether the name and labels of an object are those of the lease that locks a
 // release, and returns the release.
 func LeaseOf(name string, labels map[string]string) (release string, ok bool) {
 	return labels[labelName], strings.HasPrefix(name, leasePrefix) && labels[labelOwner] == owner
 }
 
+// path returns the API path of a release's lease. It never contains a name from a response.
 func (l *Locker) path(release string) string { return l.collection() + "/" + leasePrefix + release }
 
 func (l *Locker) post(ctx context.Context, release string, next *lease) (*lease, error) {
