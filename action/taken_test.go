@@ -176,11 +176,13 @@ func TestSimilarObjects(t *testing.T) {
 		{ObjectName{Kind: "secret", Name: "settings"}, []string{"ConfigMap/settings"}},
 		{ObjectName{Kind: "cm", Name: "nothing-like-it"}, nil},
 	} {
-		_, err := Disown{f.Config}.Plan(t.Context(), DisownRequest{Name: "web", Objects: []ObjectName{test.object}})
-		missing, _ := errors.AsType[*NotInReleaseError](err)
-		if missing == nil || !slices.Equal(missing.Similar, test.want) {
-			t.Errorf("%s: %v, similar %q, want %q", test.object, err, missing.Similar, test.want)
-		}
+		t.Run(test.object.String(), func(t *testing.T) {
+			_, err := Disown{f.Config}.Plan(t.Context(), DisownRequest{Name: "web", Objects: []ObjectName{test.object}})
+			missing, _ := errors.AsType[*NotInReleaseError](err)
+			if missing == nil || !slices.Equal(missing.Similar, test.want) {
+				t.Errorf("%s: %v, similar %q, want %q", test.object, err, missing.Similar, test.want)
+			}
+		})
 	}
 }
 

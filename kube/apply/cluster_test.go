@@ -313,16 +313,18 @@ func TestLookup(t *testing.T) {
 		{"Namespace", "ignored", ns, "Namespace " + ns},
 		{"ConfigMap", ns + "-ghost", "", "ConfigMapList "},
 	} {
-		m := get(t, c, "v1", test.kind, test.namespace, test.name)
-		got := ""
-		if len(m) > 0 {
-			meta, _ := m["metadata"].(map[string]any)
-			name, _ := meta["name"].(string)
-			got = m["kind"].(string) + " " + name
-		}
-		if m == nil || got != test.want {
-			t.Errorf("%v: got %q", test, got)
-		}
+		t.Run(test.kind+" "+test.name, func(t *testing.T) {
+			m := get(t, c, "v1", test.kind, test.namespace, test.name)
+			got := ""
+			if len(m) > 0 {
+				meta, _ := m["metadata"].(map[string]any)
+				name, _ := meta["name"].(string)
+				got = m["kind"].(string) + " " + name
+			}
+			if m == nil || got != test.want {
+				t.Errorf("%v: got %q", test, got)
+			}
+		})
 	}
 	items := get(t, c, "v1", "ConfigMap", ns, "")["items"].([]any)
 	names := ""
