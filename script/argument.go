@@ -4,6 +4,7 @@ package script
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/moonhelm/moonhelm/engine/common"
 )
@@ -18,8 +19,7 @@ type arguments struct {
 
 // newArguments returns an error for an argument that scripts have no form of.
 func newArguments(args []any) (*arguments, error) {
-	a := &arguments{nodes: nodes{last: new(uint64), byID: map[uint64]*node{}}, values: make([]any, len(args)),
-		contents: []any{}}
+	a := &arguments{nodes: nodes{}, values: make([]any, len(args)), contents: []any{}}
 	for i, arg := range args {
 		v, err := a.value(arg)
 		if err != nil {
@@ -32,14 +32,13 @@ func newArguments(args []any) (*arguments, error) {
 }
 
 func (a *arguments) value(v any) (any, error) {
+	if values, ok := v.(common.Values); ok {
+		v = map[string]any(values)
+	}
 	switch v := v.(type) {
-	case common.Values:
-		if isRoot(v) {
-			return a.root(v, "$")
-		}
 	case map[string]any:
 		if isRoot(v) {
-			return a.root(v, "$")
+			return a.root(v)
 		}
 	case *common.Capabilities:
 		return capabilitiesOf(v), nil
@@ -54,31 +53,20 @@ func isRoot(m map[string]any) bool {
 }
 
 // root returns the Ref of a root context, and adds what is small of it to the contents.
-func (a *arguments) root(m map[string]any, title string) (any, error) {
-	n := a.rootNode(m, title)
+func (a *arguments) root(m map[string]any) (any, error) {
+	n := a.rootNode(m, "$")
 	ref := a.nodes.ref(n)
-	content, err := a.nodes.content(n)
-	if err != nil {
-		return nil, err
-	}
-	a.contents = append(append(a.contents, a.nodes.along(n, maxInline, true)...),
-		map[string]any{"ref": ref, "value": content})
-	return ref, nil
+	contents, err := a.nodes.contents(n, maxInline, true)
+	a.contents = append(a.contents, contents...)
+	return ref, err
 }
 
 func (a *arguments) rootNode(m map[string]any, title string) *node {
 	n := &node{title: title}
 	n.fetch = func() (any, error) {
-		out := make(map[string]any, len(m))
-		for k, v := range m {
-			switch v := v.(type) {
-			case *common.Capabilities:
-				out[k] = capabilitiesOf(v)
-			case common.Values:
-				out[k] = map[string]any(v)
-			default:
-				out[k] = v
-			}
+		out := maps.Clone(m)
+		if c, ok := m["Capabilities"].(*common.Capabilities); ok {
+			out["Capabilities"] = capabilitiesOf(c)
 		}
 		return out, nil
 	}

@@ -89,3 +89,33 @@ func TestArgumentsThatScriptsHaveNoFormOf(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+// A map that holds what scripts have no form of is an error where a script looks at it, also if
+// it was to be sent along: it is not empty.
+func TestValuesOfOtherTypes(t *testing.T) {
+	const want = "values: bad: a struct {} cannot be given to a script"
+	for _, code := range []string{`print(ctx.values.a)`, `ctx.values.a = "lost"`, `for k in pairs(ctx.values) do print(k) end`} {
+		t.Run(code, func(t *testing.T) {
+			c := lchart("web", `events.on("pre-render", function(ctx) `+code+` end)`)
+			e := &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{"a": "x", "bad": struct{}{}}}}
+			if err := emit(t, e); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+			if len(e.Values) != 2 || e.Values["a"] != "x" {
+				t.Errorf("values are %v now", e.Values)
+			}
+		})
+	}
+}
+
+// Templates may put anything into the values. These are too large to be a part of the root
+// context, and small enough to be sent along with it.
+func TestRootContextOfOtherTypes(t *testing.T) {
+	large := strings.Repeat("x", 64<<10-800)
+	got, err := rendered(t, `template.func("f", function(root) return root.Values.port end)`,
+		`{{ $_ := set .Values "ca" (genCA "ca" 1) }}{{ f $ }}`, map[string]any{"port": int64(80), "large": large})
+	if err == nil || !strings.Contains(err.Error(), "$.Values: ca: ") ||
+		!strings.Contains(err.Error(), "cannot be given to a script") {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

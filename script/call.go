@@ -16,74 +16,59 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// call runs a handler and applies what it changed.
-func (s *session) call(ctx context.Context, h handler, e event.Event) error {
-	_, err := s.callWith(ctx, h, e, map[string]any{"handler": h.id})
-	return err
-}
-
-// callWith is [session.call] with what more is said about the handler. It returns the answer.
-func (s *session) callWith(ctx context.Context, h handler, e event.Event,
-	body map[string]any) (done wire.Message, err error) {
-	s.mu.Lock()
+// call runs a handler and applies what it changed. which is what the request says about the
+// handler. It returns the answer.
+func (s *session) call(ctx context.Context, h handler, e event.Event, which map[string]any) (fields, error) {
+	s.conversation.Lock()
+	defer s.conversation.Unlock()
 	s.operation = e.Data().Operation
-	s.mu.Unlock()
-	snap := newSnapshot(e, &s.ids)
-	c := s.chartFor(e.Data().Chart, h.chart)
-	top := c != nil && c.IsRoot()
-	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, nodes: &snap.nodes}
-	var versions versions
+	snap := newSnapshot(e)
+	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, nodes: snap.nodes}
+	r.lint, _ = e.(*event.PreLint)
 	if e.Mutable().Has(event.Versions) && e.Data().Chart != nil {
-		r.assign = func(id int64, field string, value any) error {
-			return versions.assign(snap.byID[uint64(id)], snap.contexts[e.Data().Chart], field, value)
-		}
-	}
-	lint := false
-	if e, ok := e.(*event.PreLint); ok {
-		lint = true
-		r.lint = &lintSink{warn: e.Warn, fail: e.Fail}
+		r.assign = snap.assign
 	}
 	begin := time.Now()
-	maps.Copy(body, map[string]any{
-		"event": e.Name(), "chart": int64(h.chart), "context": snap.ref(snap.contextOf(c)),
-		"contents": snap.contents(c, e.Mutable()), "may": mutable(e.Mutable(), top), "lint": lint,
-	})
-	if err := r.chargeTime(time.Since(begin)); err != nil {
+	body := snap.message(s.chartFor(e.Data().Chart, h.chart), e.Mutable())
+	maps.Copy(body, which)
+	maps.Copy(body, map[string]any{"event": e.Name(), "chart": int64(h.chart.index), "lint": r.lint != nil})
+	if err := r.chargeTime(begin); err != nil {
+		return nil, err
+	}
+	done, err := r.run(ctx, wire.Message{Kind: wire.Call, Body: body})
+	if err != nil || done["gone"] == true {
 		return done, err
 	}
-	done, err = r.run(ctx, wire.Message{Kind: wire.Call, Body: body})
-	if err != nil {
-		return done, err
-	}
-	if gone, _ := done.Body["gone"].(bool); gone {
-		return done, nil
-	}
-	begin = time.Now()
-	if err := r.chargeMemory(wire.Size(done.Body["changes"], math.MaxInt/2, wire.MaxDepth)); err != nil {
-		return done, err
+	return done, r.carryOut(done, snap, e.Mutable())
+}
+
+// carryOut makes the payload what a handler has changed it to.
+func (r *request) carryOut(done fields, snap *snapshot, may event.Fields) error {
+	begin := time.Now()
+	if err := r.chargeMemory(wire.Size(done["changes"], math.MaxInt/2, wire.MaxDepth)); err != nil {
+		return err
 	}
 	ch := &changes{nodes: snap.nodes, left: maxCopies}
-	if err := ch.take(done.Body, e.Mutable()); err != nil {
-		var readOnly *readOnlyError
-		if errors.As(err, &readOnly) {
-			return done, r.changeError(err, nil)
+	if err := ch.take(done, may); err != nil {
+		if readOnly, ok := errors.AsType[*readOnlyError](err); ok {
+			return r.changeError(readOnly, nil)
 		}
-		return done, r.protocolError(err)
+		return r.protocolError(err)
 	}
-	apply, err := snap.commit(ch)
-	if err != nil {
-		items, _ := mapsOf(done.Body, "items")
-		return done, r.changeError(err, items)
+	if err := snap.commit(ch); err != nil {
+		items, _ := done.list("items")
+		return r.changeError(err, items)
 	}
 	if err := r.chargeMemory(maxCopies - ch.left); err != nil {
-		return done, err
+		return err
 	}
-	if err := r.chargeTime(time.Since(begin)); err != nil {
-		return done, err
+	if err := r.chargeTime(begin); err != nil {
+		return err
 	}
-	apply()
-	versions.commit(e.Data().Chart)
-	return done, nil
+	for _, step := range ch.steps {
+		step()
+	}
+	return nil
 }
 
 // chargeMemory counts the memory of what scripts made, over all handlers: each of them alone
@@ -91,8 +76,6 @@ func (s *session) callWith(ctx context.Context, h handler, e event.Event,
 // values take more memory here.
 func (r *request) chargeMemory(bytes int) error {
 	s := r.session
-	s.conversation.Lock()
-	defer s.conversation.Unlock()
 	most := s.limits.Memory / 2
 	if s.memory += int64(bytes); s.memory <= most {
 		return nil
@@ -101,36 +84,23 @@ func (r *request) chargeMemory(bytes int) error {
 		Message: fmt.Sprintf("what the scripts changed takes more memory than %d MiB", most>>20)})
 }
 
-// chargeTime counts the time that it takes to carry out what a handler changed as that of the
-// scripts.
-func (r *request) chargeTime(d time.Duration) error {
+// chargeTime counts the time that it takes to show a handler its context, and to carry out what
+// it changed, as that of the scripts.
+func (r *request) chargeTime(begin time.Time) error {
 	s := r.session
-	s.conversation.Lock()
-	defer s.conversation.Unlock()
-	if s.left -= d; s.left > 0 {
+	if s.left -= time.Since(begin); s.left > 0 {
 		return nil
 	}
 	return r.stop(&Error{Limit: "cpu", Message: "the scripts and what they changed took too long" + s.limitText("cpu")})
 }
 
-// protocolError is [request.protocolErrorLocked] for a caller outside of run.
-func (r *request) protocolError(err error) error {
-	r.session.conversation.Lock()
-	defer r.session.conversation.Unlock()
-	return r.protocolErrorLocked(err)
-}
-
-// chartFor returns the chart of an event's tree that is the loaded chart of that index, nil
-// where the event has no chart.
-func (s *session) chartFor(root *chart.Chart, at int) *chart.Chart {
-	if root == nil {
-		return nil
-	}
-	m := s.tree.charts[at]
-	if m.parent < 0 || m.chart.Root() == root {
-		if m.parent < 0 {
-			return root
-		}
+// chartFor returns the chart of an event's tree that is the loaded chart m, nil where the event
+// has no chart.
+func (s *session) chartFor(root *chart.Chart, m *treeChart) *chart.Chart {
+	switch {
+	case root == nil || m == s.tree.top():
+		return root
+	case m.chart.Root() == root:
 		return m.chart
 	}
 	found := m.chart
@@ -142,64 +112,37 @@ func (s *session) chartFor(root *chart.Chart, at int) *chart.Chart {
 	return found
 }
 
-// versions are the fields of its chart's metadata that a script has set.
-type versions struct{ version, appVersion *string }
-
-// assign sets a field of the context n. root is the context of the chart that is packed.
-func (v *versions) assign(n, root *node, field string, value any) error {
-	if n == nil || n != root {
-		return fmt.Errorf("chart.%s is read-only: it is the topmost chart that is packed", truncate.Bytes(field, 80, "…"))
+// assign sets a field of the metadata of the chart that is packed, for a script that does so in
+// the context with an ID.
+func (s *snapshot) assign(id int64, field string, value any) error {
+	name := "chart." + truncate.Bytes(field, 80, "…")
+	if n := s.nodes[uint64(id)]; n == nil || n != s.contexts[s.payload.Chart] {
+		return fmt.Errorf("%s is read-only: it is the topmost chart that is packed", name)
 	}
 	text, ok := value.(string)
 	if !ok {
-		return fmt.Errorf("chart.%s must be text", truncate.Bytes(field, 80, "…"))
+		return fmt.Errorf("%s must be text", name)
 	}
+	var err error
 	switch field {
 	case "version":
-		if err := chart.ValidateVersion(text); err != nil {
-			return fmt.Errorf("chart.version %w", err)
-		}
-		v.version = &text
+		err = chart.ValidateVersion(text)
 	case "appVersion":
-		if err := oneLine(text); err != nil {
-			return fmt.Errorf("chart.appVersion %w", err)
-		}
-		v.appVersion = &text
+		err = oneLine(text)
 	default:
-		return fmt.Errorf("chart.%s is read-only", truncate.Bytes(field, 80, "…"))
+		return fmt.Errorf("%s is read-only", name)
 	}
+	if err != nil {
+		return fmt.Errorf("%s %w", name, err)
+	}
+	s.versions[field] = text
 	return nil
-}
-
-func (v *versions) commit(c *chart.Chart) {
-	if c == nil || v.version == nil && v.appVersion == nil {
-		return
-	}
-	md := metadata(c)
-	if v.version != nil {
-		md.Version = *v.version
-	}
-	if v.appVersion != nil {
-		md.AppVersion = *v.appVersion
-	}
-	c.Metadata = &md
-}
-
-// metadata returns a copy of the chart's metadata.
-func metadata(c *chart.Chart) chart.Metadata {
-	if c.Metadata == nil {
-		return chart.Metadata{}
-	}
-	return *c.Metadata
 }
 
 // offerFunctions adds the scripts' functions for templates.
 func (s *session) offerFunctions(ctx context.Context, e *event.PreRender) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.functions {
-		m := s.tree.charts[f.chart]
-		e.Functions.Add(m.path, f.name, func(args ...any) (any, error) { return s.apply(ctx, f, args) })
+	for _, f := range s.registered.Load().functions {
+		e.Functions.Add(f.chart.path, f.name, func(args ...any) (any, error) { return s.apply(ctx, f, args) })
 	}
 }
 
@@ -210,14 +153,16 @@ func (s *session) apply(ctx context.Context, f function, args []any) (any, error
 	if err != nil {
 		return nil, err
 	}
-	r := &request{session: s, event: "template", chart: f.chart, nodes: &given.nodes}
+	s.conversation.Lock()
+	defer s.conversation.Unlock()
+	r := &request{session: s, event: "template", chart: f.chart, nodes: given.nodes}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Template, Body: map[string]any{
-		"chart": int64(f.chart), "name": f.name, "args": given.values, "contents": given.contents,
+		"chart": int64(f.chart.index), "name": f.name, "args": given.values, "contents": given.contents,
 	}})
 	if err != nil {
 		return nil, err
 	}
-	out, err := new(changes).place(&node{title: f.name, exact: true}, nil, nil, done.Body["result"], 0)
+	out, err := new(changes).place(&node{title: f.name, exact: true}, nil, nil, done["result"], 0)
 	if err != nil {
 		return nil, r.protocolError(err)
 	}

@@ -20,8 +20,11 @@ import (
 // would fill the memory.
 type changes struct {
 	nodes
-	left int // how much may still be copied, in bytes
+	left  int      // how much may still be copied, in bytes
+	steps []func() // that make the payload what it is to be, once all is known to be valid
 }
+
+func (c *changes) then(step func()) { c.steps = append(c.steps, step) }
 
 // maxCopies bounds what the changes of a handler may copy from one place to others.
 const maxCopies = 64 << 20
@@ -37,14 +40,14 @@ type readOnlyError struct{ name string }
 func (e *readOnlyError) Error() string { return e.name + " is read-only at this moment" }
 
 // take records the changes of a message at their nodes.
-func (c *changes) take(body map[string]any, may event.Fields) error {
-	all, err := mapsOf(body, "changes")
+func (c *changes) take(done fields, may event.Fields) error {
+	all, err := done.list("changes")
 	if err != nil {
 		return err
 	}
 	for _, change := range all {
 		id, ok := change["id"].(int64)
-		n := c.byID[uint64(id)]
+		n := c.nodes[uint64(id)]
 		switch {
 		case !ok || n == nil:
 			return fmt.Errorf("it changed unknown node %d", id)
@@ -161,34 +164,29 @@ func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {
 	if depth > wire.MaxDepth {
 		return nil, wire.ErrDepth
 	}
-	switch v := v.(type) {
-	case wire.Ref:
-		k := c.byID[v.ID]
+	if ref, ok := v.(wire.Ref); ok {
+		k := c.nodes[ref.ID]
 		switch {
 		case k == nil:
-			return nil, fmt.Errorf("it stored unknown node %d", v.ID)
-		case sent == any(v):
+			return nil, fmt.Errorf("it stored unknown node %d", ref.ID)
+		case sent == v:
 			return c.resolve(k, depth)
 		}
 		return c.copyOf(n, k, depth)
+	}
+	if sent != nil && identical(sent, v) {
+		return old, nil
+	}
+	switch v := v.(type) {
 	case map[string]any:
 		o, _ := old.(map[string]any)
 		s, _ := sent.(map[string]any)
-		if s != nil && identical(s, v) {
-			return old, nil
-		}
 		return c.placeMap(n, o, s, v, depth)
 	case []any:
 		o, _ := old.([]any)
 		s, _ := sent.([]any)
-		if s != nil && identical(s, v) {
-			return old, nil
-		}
 		return c.list(n, o, s, v, depth)
 	case float64:
-		if s, ok := sent.(float64); ok && math.Float64bits(s) == math.Float64bits(v) {
-			return old, nil
-		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("%s: %v is not a number that can be written down", n.name(), v)
 		}
@@ -203,18 +201,14 @@ func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {
 }
 
 func (c *changes) placeMap(n *node, old, sent, v map[string]any, depth int) (any, error) {
-	same := old != nil && len(old) == len(v)
 	out := make(map[string]any, len(v))
 	for k, e := range v {
-		was, had := old[k]
-		p, err := c.place(n, was, sent[k], e, depth+1)
-		if err != nil {
+		var err error
+		if out[k], err = c.place(n, old[k], sent[k], e, depth+1); err != nil {
 			return nil, err
 		}
-		out[k] = p
-		same = same && had && identical(p, was)
 	}
-	if same {
+	if old != nil && maps.EqualFunc(old, out, identical) {
 		return old, nil
 	}
 	return out, nil
@@ -223,7 +217,6 @@ func (c *changes) placeMap(n *node, old, sent, v map[string]any, depth int) (any
 // list is place for a list, whose elements may have moved.
 func (c *changes) list(n *node, old, sent, v []any, depth int) (any, error) {
 	was := match(sent, v)
-	same := old != nil && len(old) == len(v)
 	out := make([]any, len(v))
 	for i, e := range v {
 		var o, s any
@@ -233,14 +226,12 @@ func (c *changes) list(n *node, old, sent, v []any, depth int) (any, error) {
 				o = old[at]
 			}
 		}
-		p, err := c.place(n, o, s, e, depth+1)
-		if err != nil {
+		var err error
+		if out[i], err = c.place(n, o, s, e, depth+1); err != nil {
 			return nil, err
 		}
-		out[i] = p
-		same = same && was[i] == i && identical(p, o)
 	}
-	if same {
+	if old != nil && slices.EqualFunc(old, out, identical) {
 		return old, nil
 	}
 	return out, nil
@@ -309,9 +300,11 @@ func identical(a, b any) bool {
 	case []any:
 		b, ok := b.([]any)
 		return ok && len(a) == len(b) && (len(a) == 0 && (a == nil) == (b == nil) || len(a) > 0 && &a[0] == &b[0])
+	case float64:
+		b, ok := b.(float64)
+		return ok && math.Float64bits(a) == math.Float64bits(b) // NaN too
 	}
-	return a == nil && b == nil || a != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() &&
-		a == b
+	return (a == nil || reflect.TypeOf(a).Comparable()) && a == b
 }
 
 // An itemError is an error about an element of a list of files, templates, dependencies or
@@ -328,15 +321,10 @@ func (e *itemError) Error() string { return fmt.Sprintf("%s[%d]: %v", e.list.nam
 // Unwrap returns the error without its place.
 func (e *itemError) Unwrap() error { return e.err }
 
-// element is what stands in a list of files, templates, dependencies or objects.
-type element struct {
-	origin any            // what it was, nil for a new one
-	data   map[string]any // its new fields, nil where it did not change
-}
-
-// elements returns what stands in a list of items. An item that stands there twice, or comes
-// from elsewhere, is a copy.
-func (c *changes) elements(n *node) ([]element, error) {
+// readItems returns what a list of files, templates, dependencies or objects becomes. read
+// returns an element: was is what it was, nil for a new one, and data its new fields, nil
+// where it did not change.
+func readItems[T any](c *changes, n *node, read func(was T, data map[string]any) (T, error)) ([]T, error) {
 	now := n.now
 	if now == nil {
 		now = n.Content
@@ -345,25 +333,39 @@ func (c *changes) elements(n *node) ([]element, error) {
 	for _, ref := range n.value.([]any) {
 		own[ref] = true
 	}
-	out := make([]element, len(now.([]any)))
+	out := make([]T, len(now.([]any)))
 	for i, v := range now.([]any) {
-		var sent any
-		if ref, isRef := v.(wire.Ref); isRef && own[ref] {
-			own[ref] = false
-			k := c.byID[ref.ID]
-			out[i].origin, sent = k.origin, v
-			if !k.dirty {
-				continue
-			}
+		origin, data, err := c.item(n, own, v)
+		if err == nil {
+			was, _ := origin.(T)
+			out[i], err = read(was, data)
 		}
-		data, err := c.place(n, nil, sent, v, 1)
 		if err != nil {
 			return nil, &itemError{n, i, 0, err}
 		}
-		var isMap bool
-		if out[i].data, isMap = data.(map[string]any); !isMap {
-			return nil, &itemError{n, i, 0, errors.New("must be a map")}
-		}
 	}
 	return out, nil
+}
+
+// item returns what an element of a list was, and its new fields. own are the items that the
+// list had: one that stands there twice, or comes from elsewhere, is a copy.
+func (c *changes) item(n *node, own map[any]bool, v any) (origin any, data map[string]any, err error) {
+	var sent any
+	if ref, isRef := v.(wire.Ref); isRef && own[ref] {
+		own[ref] = false
+		k := c.nodes[ref.ID]
+		if !k.dirty {
+			return k.origin, nil, nil
+		}
+		origin, sent = k.origin, v
+	}
+	now, err := c.place(n, nil, sent, v, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, isMap := now.(map[string]any)
+	if !isMap {
+		return nil, nil, errors.New("must be a map")
+	}
+	return origin, data, nil
 }

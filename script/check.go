@@ -4,16 +4,13 @@ package script
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"path"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -31,51 +28,39 @@ type Checker struct {
 // process is started for a tree without a Lua file. The error is that of a check that could
 // not be done.
 func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
-	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
-	t.add(in.Chart)
-	t.connect()
+	t := treeOf(in.Chart)
 	in.Problems = append(in.Problems, slices.Concat(t.wrongPermissions(), t.wrongInterfaces())...)
-	if !t.hasFiles() {
-		return nil
-	}
-	h := &Host{Start: c.Start, Limits: c.Limits}
-	s, err := h.open(ctx, t, nil)
+	found, err := c.check(ctx, t, nil, map[string]any{"events": changeable(), "tests": testFiles(in.Chart)})
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	r := &request{session: s, chart: t.likelyOwner()}
-	done, err := r.run(ctx, wire.Message{Kind: wire.Check, Body: map[string]any{
-		"charts": t.checkMessage(), "limits": limitsBody(s.limits), "events": changeable(),
-		"tests": testFiles(in.Chart),
-	}})
-	if err != nil {
-		return err
-	}
-	return s.findings(done.Body, in)
+	return t.addFindings(in, found)
 }
 
 // CountLines calls count, a [Host.Coverage], with 0 for each line of the scripts of root's tree that
 // can be run, also in files that nothing requires. It runs nothing, and leaves out files that do not compile.
 func (c Checker) CountLines(ctx context.Context, root *chart.Chart,
 	count func(chart, file string, line int, hits int64)) error {
-	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
-	t.add(root)
-	t.connect()
+	_, err := c.check(ctx, treeOf(root), count, map[string]any{"cover": true})
+	return err
+}
+
+// check has a process check the scripts of a tree, if it has any, and returns its answer. body
+// says what is wanted.
+func (c Checker) check(ctx context.Context, t *tree, count func(chart, file string, line int, hits int64),
+	body map[string]any) (fields, error) {
 	if !t.hasFiles() {
-		return nil
+		return nil, nil
 	}
 	h := &Host{Start: c.Start, Limits: c.Limits, Coverage: count}
 	s, err := h.open(ctx, t, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.close()
+	body["charts"], body["limits"] = t.checkMessage(), limitsBody(s.limits)
 	r := &request{session: s, chart: t.likelyOwner()}
-	_, err = r.run(ctx, wire.Message{Kind: wire.Check, Body: map[string]any{
-		"charts": t.checkMessage(), "limits": limitsBody(s.limits), "cover": true,
-	}})
-	return err
+	return r.run(ctx, wire.Message{Kind: wire.Check, Body: body})
 }
 
 // hasFiles reports whether a chart of the tree has a Lua file.
@@ -119,66 +104,58 @@ func changeable() map[string]any {
 	return out
 }
 
-// findings adds the answer to a check to in.
-func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
-	each := func(key string, add func(m *treeChart, file string, line int, b map[string]any)) error {
-		all, err := mapsOf(body, key)
-		for _, b := range all {
-			at, ok := s.chartOf(b)
-			if !ok {
-				return fmt.Errorf("check scripts: the process's %s are of no chart", key)
-			}
-			line, _ := b["line"].(int64)
-			add(s.tree.charts[at], truncate.Bytes(textOf(b, "file"), maxSource, "…"), int(min(max(line, 0), 1<<30)), b)
-		}
+// addFindings adds the answer to a check to in.
+func (t *tree) addFindings(in *lint.ScriptInput, found fields) error {
+	problems, err := readList(found, "problems", t.readProblem)
+	if err != nil {
 		return err
 	}
-	use := func(to *[]lint.Use) func(m *treeChart, file string, line int, b map[string]any) {
-		return func(m *treeChart, file string, line int, b map[string]any) {
-			*to = append(*to, lint.Use{Chart: m.path, File: file, Line: line,
-				Name: truncate.Bytes(textOf(b, "name"), maxSource, "…")})
-		}
-	}
-	if err := each("problems", func(m *treeChart, file string, line int, b map[string]any) {
-		in.Problems = append(in.Problems,
-			lint.Problem{Severity: severity(textOf(b, "severity")), Chart: m.path, File: file, Line: line,
-				Message: truncate.Bytes(textOf(b, "message"), maxMessage, "…")})
-	}); err != nil {
+	events, err := readList(found, "events", t.readUse)
+	if err != nil {
 		return err
 	}
-	if err := each("events", use(&in.Events)); err != nil {
+	requires, err := readList(found, "requires", t.readUse)
+	if err != nil {
 		return err
 	}
-	return each("requires", use(&in.Requires))
+	in.Problems = append(in.Problems, problems...)
+	in.Events = append(in.Events, events...)
+	in.Requires = append(in.Requires, requires...)
+	return nil
 }
 
-func severity(text string) lint.Severity {
-	if text == "warning" {
-		return lint.Warning
+var errFindings = errors.New("check scripts: the process found something in an unknown chart")
+
+func (t *tree) readProblem(f fields) (lint.Problem, error) {
+	of := t.chartOf(f)
+	if of == nil {
+		return lint.Problem{}, errFindings
 	}
-	return lint.Error
+	severity := lint.Error
+	if f.text("severity") == "warning" {
+		severity = lint.Warning
+	}
+	return lint.Problem{Severity: severity, Chart: of.path, File: f.short("file", maxSource), Line: f.line(),
+		Message: f.short("message", maxMessage)}, nil
+}
+
+func (t *tree) readUse(f fields) (lint.Use, error) {
+	of := t.chartOf(f)
+	if of == nil {
+		return lint.Use{}, errFindings
+	}
+	return lint.Use{Chart: of.path, File: f.short("file", maxSource), Line: f.line(),
+		Name: f.short("name", maxSource)}, nil
 }
 
 // wrongPermissions returns a problem for each ext/permissions.yaml that is not valid.
 func (t *tree) wrongPermissions() []lint.Problem {
 	var out []lint.Problem
 	for _, m := range t.charts {
-		for _, f := range m.chart.Files {
-			if f.Name != filePermissions {
-				continue
-			}
-			_, err := parsePermissions(f.Data)
-			if err == nil {
-				continue
-			}
-			p := lint.Problem{Severity: lint.Error, Chart: m.path, File: f.Name, Message: strings.TrimPrefix(err.Error(), ": ")}
-			if place, ok := strings.CutPrefix(err.Error(), ":"); ok {
-				digits, rest, _ := strings.Cut(place, ": ")
-				if n, err := strconv.Atoi(digits); err == nil {
-					p.Line, p.Message = n, rest
-				}
-			}
-			out = append(out, p)
+		_, err := Permissions(m.chart)
+		if wrong, ok := errors.AsType[*permissionsError](err); ok {
+			out = append(out, lint.Problem{Severity: lint.Error, Chart: m.path, File: filePermissions, Line: wrong.line,
+				Message: wrong.problem})
 		}
 	}
 	return out

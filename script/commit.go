@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,62 +17,52 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// commit works out what the changes come to. Nothing has happened yet when it returns;
-// apply makes the payload what it is to be.
-func (s *snapshot) commit(c *changes) (apply func(), err error) {
-	root := s.payload.Chart
-	if root == nil {
-		return func() {}, nil
+// commit works out what the changes come to. Nothing has happened yet when it returns: the
+// steps of c make the payload what it is to be.
+func (s *snapshot) commit(c *changes) error {
+	if s.payload.Chart == nil {
+		return nil
 	}
-	var steps []func()
-	for _, of := range []func(*changes, *chart.Chart) ([]func(), error){
-		s.commitValues, s.commitFiles, s.commitDependencies, s.commitObjects,
+	for _, of := range []func(*changes) error{
+		s.commitValues, s.commitFiles, s.commitDependencies, s.commitObjects, s.commitVersions,
 	} {
-		more, err := of(c, root)
-		if err != nil {
-			return nil, err
+		if err := of(c); err != nil {
+			return err
 		}
-		steps = append(steps, more...)
 	}
-	return func() {
-		for _, step := range steps {
-			step()
-		}
-	}, nil
+	return nil
 }
 
 // commitValues makes the root's new values. Those of the charts below it are part of them,
 // and what is global is so everywhere.
-func (s *snapshot) commitValues(c *changes, root *chart.Chart) ([]func(), error) {
+func (s *snapshot) commitValues(c *changes) error {
+	root := s.payload.Chart
 	n := s.scopes[root]
 	if n == nil || !n.dirty {
-		return nil, nil
+		return nil
 	}
 	v, err := c.resolve(n, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	now, err := s.spreadGlobals(root, table(s.payload.Values), v.(map[string]any))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return []func(){func() { s.payload.Values = now }}, nil
+	c.then(func() { s.payload.Values = now })
+	return nil
 }
 
 // commitFiles makes the new files and templates of all charts.
-func (s *snapshot) commitFiles(c *changes, _ *chart.Chart) (steps []func(), err error) {
-	for _, at := range s.ordered() {
-		for _, field := range []string{"files", "templates"} {
-			n := s.lists[listKey{at, field}]
-			if n == nil || !n.dirty {
-				continue
-			}
+func (s *snapshot) commitFiles(c *changes) error {
+	for _, field := range []string{"files", "templates"} {
+		for _, at := range s.changed(field) {
 			list := fileList(at, field)
-			now, err := c.files(n, *list)
+			now, err := c.files(s.lists[listKey{at, field}], *list)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			steps = append(steps, func() {
+			c.then(func() {
 				*list = now
 				if s.written && field == "files" {
 					adoptSchema(at)
@@ -81,7 +70,7 @@ func (s *snapshot) commitFiles(c *changes, _ *chart.Chart) (steps []func(), err 
 			})
 		}
 	}
-	return steps, nil
+	return nil
 }
 
 // adoptSchema makes the chart's schema what its file values.schema.yaml says.
@@ -96,24 +85,20 @@ func adoptSchema(c *chart.Chart) {
 
 // files returns what the files full of a chart become.
 func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
-	els, err := c.elements(n)
-	if err != nil {
-		return nil, err
-	}
-	now := make([]*chart.File, len(els))
 	made := map[*chart.File]*chart.File{} // what others become, in their old place until all places are known
-	for i, el := range els {
-		was, _ := el.origin.(*chart.File)
-		f, err := newFile(was, el.data, n.title == "templates")
+	now, err := readItems(c, n, func(was *chart.File, data map[string]any) (*chart.File, error) {
+		f, err := newFile(was, data, n.title == "templates")
 		if err == nil && (was == nil || was.Name != f.Name) {
 			err = checkFileName(n.title, f.Name)
 		}
-		if err != nil {
-			return nil, &itemError{n, i, 0, err}
+		if was == nil || err != nil {
+			return f, err
 		}
-		if now[i] = f; was != nil {
-			now[i], made[was] = was, f
-		}
+		made[was] = f
+		return was, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	out := merge(full, offered[*chart.File](c, n), now)
 	seen := make(map[string]bool, len(out))
@@ -137,20 +122,20 @@ func (c *changes) files(n *node, full []*chart.File) ([]*chart.File, error) {
 func offered[T comparable](c *changes, n *node) map[T]bool {
 	out := map[T]bool{}
 	for _, ref := range n.value.([]any) {
-		out[c.byID[ref.(wire.Ref).ID].origin.(T)] = true
+		out[c.nodes[ref.(wire.Ref).ID].origin.(T)] = true
 	}
 	return out
 }
 
 // newFile returns the file with these fields: was, where it is the same. The name of a
 // template may lack its directory.
-func newFile(was *chart.File, fields map[string]any, template bool) (*chart.File, error) {
-	if fields == nil {
+func newFile(was *chart.File, item map[string]any, template bool) (*chart.File, error) {
+	if item == nil {
 		return was, nil
 	}
-	name, ok1 := fields["name"].(string)
-	data, ok2 := fields["data"].(string)
-	if !ok1 || !ok2 || len(fields) != 2 {
+	name, ok1 := item["name"].(string)
+	data, ok2 := item["data"].(string)
+	if !ok1 || !ok2 || len(item) != 2 {
 		return nil, errors.New("must be a map with name and data, both text, and nothing else")
 	}
 	if was != nil && was.Name == name && string(was.Data) == data {
@@ -168,17 +153,17 @@ func checkFileName(field, name string) error {
 	if err := oneLine(name); err != nil {
 		return fmt.Errorf("the name %w", err)
 	}
-	if name == "" || name == "." || strings.Contains(name, `\`) || path.IsAbs(name) || path.Clean(name) != name ||
-		name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, ":") {
+	if name == "." || !fs.ValidPath(name) || strings.ContainsAny(name, `\:`) {
 		return fmt.Errorf("the name %q must be a path inside the chart, such as %q",
 			truncate.Bytes(name, 80, "…"), "config/app.conf")
 	}
-	inTemplates := strings.HasPrefix(name, chart.DirTemplates+"/")
-	if inTemplates && field == "templates" {
+	if field == "templates" && strings.HasPrefix(name, chart.DirTemplates+"/") {
 		return nil
 	}
-	// Upper case does not help: there are systems to which it is the same file.
+	// Upper case does not help, nor do dots and spaces at the end: there are systems to which it is
+	// the same file.
 	first, _, _ := strings.Cut(name, "/")
+	first = strings.TrimRight(first, ". ")
 	for _, dir := range []string{chart.DirTemplates, chart.DirCharts, chart.DirLibrary, chart.DirExt} {
 		if strings.EqualFold(first, dir) {
 			return fmt.Errorf("the name %q is not for files: %s/ has a meaning of its own", truncate.Bytes(name, 80, "…"), dir)
@@ -202,39 +187,27 @@ func oneLine(text string) error {
 }
 
 // commitDependencies makes the new lists of dependencies of all charts.
-func (s *snapshot) commitDependencies(c *changes, _ *chart.Chart) (steps []func(), err error) {
-	for _, at := range s.ordered() {
+func (s *snapshot) commitDependencies(c *changes) error {
+	for _, at := range s.changed("dependencies") {
 		n := s.lists[listKey{at, "dependencies"}]
-		if n == nil || !n.dirty {
-			continue
+		now, err := readItems(c, n, func(was *chart.Dependency, data map[string]any) (*chart.Dependency, error) {
+			if data == nil {
+				return was, nil
+			}
+			return readDependency(data)
+		})
+		if err != nil {
+			return err
 		}
 		md := metadata(at)
-		if md.Dependencies, err = c.dependencies(n); err != nil {
-			return nil, err
-		}
+		md.Dependencies = now
 		if wrong := (&chart.Metadata{APIVersion: chart.APIVersionV2, Name: md.Name, Version: "0.0.0",
-			Dependencies: md.Dependencies}).Validate(); wrong != nil {
-			return nil, fmt.Errorf("dependencies: %w", wrong)
+			Dependencies: now}).Validate(); wrong != nil {
+			return fmt.Errorf("dependencies: %w", wrong)
 		}
-		steps = append(steps, func() { at.Metadata = &md })
+		c.then(func() { at.Metadata = &md })
 	}
-	return steps, nil
-}
-
-func (c *changes) dependencies(n *node) ([]*chart.Dependency, error) {
-	els, err := c.elements(n)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*chart.Dependency, len(els))
-	for i, el := range els {
-		if el.data == nil {
-			out[i] = el.origin.(*chart.Dependency)
-		} else if out[i], err = readDependency(el.data); err != nil {
-			return nil, &itemError{n, i, 0, err}
-		}
-	}
-	return out, nil
+	return nil
 }
 
 // readTexts returns a list that holds strings and nothing else.
@@ -299,37 +272,56 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 	return d, nil
 }
 
+// metadata returns a copy of the chart's metadata.
+func metadata(c *chart.Chart) chart.Metadata {
+	if c.Metadata == nil {
+		return chart.Metadata{}
+	}
+	return *c.Metadata
+}
+
+// commitVersions sets the versions of the chart that is packed. Its dependencies may be set
+// before.
+func (s *snapshot) commitVersions(c *changes) error {
+	if len(s.versions) == 0 {
+		return nil
+	}
+	c.then(func() {
+		md := metadata(s.payload.Chart)
+		if text, ok := s.versions["version"]; ok {
+			md.Version = text
+		}
+		if text, ok := s.versions["appVersion"]; ok {
+			md.AppVersion = text
+		}
+		s.payload.Chart.Metadata = &md
+	})
+	return nil
+}
+
 // commitObjects makes the new list of objects out of what the contexts of several charts
 // show of it.
-func (s *snapshot) commitObjects(c *changes, _ *chart.Chart) ([]func(), error) {
+func (s *snapshot) commitObjects(c *changes) error {
 	made, err := s.edited(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	full := s.payload.Objects
-	touched := len(made) > 0
-	for _, at := range s.ordered() {
+	for _, at := range s.changed("objects") {
 		n := s.lists[listKey{at, "objects"}]
-		if n == nil || n.now == nil {
+		if n.now == nil {
 			continue
 		}
-		touched = true
-		els, err := c.elements(n)
-		if err != nil {
-			return nil, err
-		}
-		now := make([]*manifest.Object, len(els))
-		for i, el := range els {
-			if el.origin != nil {
-				now[i] = el.origin.(*manifest.Object)
-			} else if now[i], err = newObject(at, el.data); err != nil {
-				return nil, &itemError{n, i, 0, err}
+		now, err := readItems(c, n, func(was *manifest.Object, data map[string]any) (*manifest.Object, error) {
+			if was != nil {
+				return was, nil
 			}
+			return newObject(at, data)
+		})
+		if err != nil {
+			return err
 		}
 		full = merge(full, offered[*manifest.Object](c, n), now)
-	}
-	if !touched {
-		return nil, nil
 	}
 	out := make([]*manifest.Object, len(full))
 	for i, o := range full {
@@ -337,7 +329,10 @@ func (s *snapshot) commitObjects(c *changes, _ *chart.Chart) ([]func(), error) {
 			out[i] = made[o]
 		}
 	}
-	return []func(){func() { s.payload.Objects = out }}, nil
+	if !slices.Equal(out, s.payload.Objects) {
+		c.then(func() { s.payload.Objects = out })
+	}
+	return nil
 }
 
 // edited returns what the objects become that a script has changed.
@@ -348,30 +343,37 @@ func (s *snapshot) edited(c *changes) (map[*manifest.Object]*manifest.Object, er
 		if n == nil || !n.dirty {
 			continue
 		}
-		v, err := c.resolve(n, 1)
+		now, err := c.object(n, o)
 		if err != nil {
 			return nil, &itemError{n.parent, n.index, n.ID, err}
 		}
-		m := v.(map[string]any)
-		was, _ := o.Map()
-		if identical(m, was) {
-			continue
-		}
-		if was["name"] == nil {
-			m = withName(m)
-		}
-		if err := checkObject(m); err != nil {
-			return nil, &itemError{n.parent, n.index, n.ID, err}
-		}
-		raw, err := manifest.Edit(o.Raw, m)
-		if err == nil && raw != o.Raw {
-			made[o], err = parseObject(o.Source, raw)
-		}
-		if err != nil {
-			return nil, &itemError{n.parent, n.index, n.ID, err}
-		}
+		made[o] = now
 	}
 	return made, nil
+}
+
+// object returns what the object of a node becomes: o itself where it is the same.
+func (c *changes) object(n *node, o *manifest.Object) (*manifest.Object, error) {
+	v, err := c.resolve(n, 1)
+	if err != nil {
+		return nil, err
+	}
+	m := v.(map[string]any)
+	was, _ := o.Map()
+	if identical(m, was) {
+		return o, nil
+	}
+	if was["name"] == nil {
+		m = withName(m)
+	}
+	if err := checkObject(m); err != nil {
+		return nil, err
+	}
+	raw, err := manifest.Edit(o.Raw, m)
+	if err != nil || raw == o.Raw {
+		return o, err
+	}
+	return parseObject(o.Source, raw)
 }
 
 // newObject returns an object that a script of chart c has made.
@@ -395,10 +397,7 @@ func withName(m map[string]any) map[string]any {
 	if _, named := metadata["name"]; !ok || named || !isMap && m["metadata"] != nil {
 		return m
 	}
-	out := maps.Clone(m)
-	if metadata = maps.Clone(metadata); metadata == nil {
-		metadata = map[string]any{}
-	}
+	out, metadata := maps.Clone(m), maps.Clone(table(metadata))
 	metadata["name"] = name
 	out["metadata"] = metadata
 	delete(out, "name")

@@ -3,14 +3,15 @@
 package script
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/truncate"
-	"github.com/moonhelm/moonhelm/script/wire"
 )
 
 // An Error is returned when a script fails.
@@ -35,6 +36,18 @@ type Error struct {
 	// foreign is set where the script is not of the chart whose handler ran.
 	foreign bool
 	err     error
+}
+
+// Hint says what a user of the command line can do about a limit that was reached, "" about
+// anything else.
+func (e *Error) Hint() string {
+	switch e.Limit {
+	case "cpu":
+		return "--script-timeout gives the scripts more time, if they need it"
+	case "memory":
+		return "HELM_SCRIPT_MEMORY=512Mi gives the scripts more memory, if they need it"
+	}
+	return ""
 }
 
 // Unwrap returns how the process ended, where that is the cause; nil otherwise.
@@ -86,38 +99,29 @@ const (
 	maxSource  = 400
 )
 
-// scriptError returns the error that the process reports. at is the index of the chart that
-// it was asked about, and where the position of the handler.
-func (s *session) scriptError(m wire.Message, event string, at int, where string) *Error {
-	text := func(key string) string { t, _ := m.Body[key].(string); return t }
-	number := func(key string) int64 { n, _ := m.Body[key].(int64); return n }
-	e := &Error{
-		Event: event, Message: truncate.Bytes(text("message"), maxMessage, "…"),
-		File: truncate.Bytes(text("file"), maxSource, "…"), Limit: truncate.Bytes(text("limit"), maxSource, "…"),
+// errorAt returns an error at a place in the scripts of a chart. of is nil where it is not
+// known whose they are.
+func (r *request) errorAt(of *treeChart, file string, line int, message string) *Error {
+	e := &Error{Event: r.event, File: file, Line: line, Message: message}
+	if of != nil {
+		e.Chart, e.foreign = of.name, of != r.chart
+		e.Source = truncate.Bytes(of.line(file, line), maxSource, "…")
 	}
-	if n := number("line"); n > 0 && n < 1<<31 {
-		e.Line = int(n)
+	return e
+}
+
+// scriptError returns the error that the process reports.
+func (r *request) scriptError(f fields) *Error {
+	file, line := f.short("file", maxSource), f.line()
+	if file == "" {
+		file, line = splitPosition(r.position())
 	}
-	if e.Message == "" {
-		e.Message = "it failed"
-	}
-	if e.Limit != "" {
-		e.Message += s.limitText(e.Limit)
-	}
-	if e.File == "" {
-		e.File, e.Line = splitPosition(where)
-	}
-	whose := at
-	if n, ok := m.Body["chart"].(int64); ok && n >= 0 && n < int64(len(s.tree.charts)) {
-		whose = int(n)
-	}
-	if whose >= 0 {
-		owner := s.tree.charts[whose]
-		e.Chart, e.foreign = owner.name, whose != at
-		e.Source = truncate.Bytes(owner.line(e.File, e.Line), maxSource, "…")
-	}
-	if s.debug {
-		e.Traceback = truncate.Bytes(text("traceback"), maxMessage, "…")
+	message := cmp.Or(f.short("message", maxMessage), "it failed")
+	e := r.errorAt(cmp.Or(r.session.tree.chartOf(f), r.chart), file, line, message)
+	e.Limit = f.short("limit", maxSource)
+	e.Message += r.session.limitText(e.Limit)
+	if r.session.host.Debug {
+		e.Traceback = f.short("traceback", maxMessage)
 	}
 	return e
 }
@@ -138,27 +142,20 @@ func (s *session) limitText(limit string) string {
 // changeError returns an error about what a handler has changed, at the statement that
 // changed it or, where that is not known, where the handler was registered. items is where
 // the process says that elements of lists were assigned.
-func (r *request) changeError(err error, items []map[string]any) *Error {
-	e := &Error{Event: r.event, Message: err.Error()}
-	whose, where := r.chart, r.where
+func (r *request) changeError(err error, items []fields) *Error {
+	of, where := r.chart, r.where
 	if wrong, ok := errors.AsType[*itemError](err); ok {
-		for _, b := range items {
-			id, _ := b["id"].(int64)
-			index, _ := b["index"].(int64)
-			item, _ := b["item"].(int64)
-			same := uint64(id) == wrong.list.ID && index == int64(wrong.index) || item > 0 && uint64(item) == wrong.item
-			if at, ok := r.session.chartOf(b); ok && same {
-				whose, where = at, truncate.Bytes(textOf(b, "where"), maxSource, "…")
+		for _, f := range items {
+			item := f.number("item")
+			same := uint64(f.number("id")) == wrong.list.ID && f.number("index") == int64(wrong.index) ||
+				item > 0 && uint64(item) == wrong.item
+			if at := r.session.tree.chartOf(f); at != nil && same {
+				of, where = at, f.short("where", maxSource)
 			}
 		}
 	}
-	e.File, e.Line = splitPosition(where)
-	if whose >= 0 {
-		owner := r.session.tree.charts[whose]
-		e.Chart, e.foreign = owner.name, whose != r.chart
-		e.Source = truncate.Bytes(owner.line(e.File, e.Line), maxSource, "…")
-	}
-	return e
+	file, line := splitPosition(where)
+	return r.errorAt(of, file, line, err.Error())
 }
 
 // splitPosition splits "ext/lua/chart.lua:12".
@@ -171,17 +168,17 @@ func splitPosition(where string) (file string, line int) {
 }
 
 // likelyOwner returns the chart to name where it is not known whose script it was: the only
-// one with a script, the top chart where there are several, -1 where there is none.
-func (t *tree) likelyOwner() int {
-	found := -1
+// one with a script, the top chart where there are several, nil where there is none.
+func (t *tree) likelyOwner() *treeChart {
+	var found *treeChart
 	for _, m := range t.charts {
-		if _, ok := m.files[strings.TrimPrefix(chart.FileScript, chart.DirScripts+"/")]; !ok {
+		if _, ok := m.files[path.Base(chart.FileScript)]; !ok {
 			continue
 		}
-		if found >= 0 {
-			return t.top().index
+		if found != nil {
+			return t.top()
 		}
-		found = m.index
+		found = m
 	}
 	return found
 }

@@ -22,19 +22,19 @@ const maxTyped = 64 << 10
 // to be shown: tables as YAML. What the line changes counts as what a handler of e changes.
 // Errors are those of a handler.
 func (h *Host) Evaluate(ctx context.Context, e event.Event, line string) ([]string, error) {
-	s := h.current()
+	s := h.session.Load()
 	if s == nil {
 		return nil, ErrNoScripts
 	}
 	if len(line) > maxTyped {
 		return nil, fmt.Errorf("the line is longer than %d KiB", maxTyped>>10)
 	}
-	top := s.tree.top()
-	done, err := s.callWith(ctx, handler{chart: top.index, where: "prompt:1"}, e, map[string]any{"source": line})
+	here := handler{chart: s.tree.top(), where: "prompt:1"}
+	done, err := s.call(ctx, here, e, map[string]any{"source": line})
 	if err != nil {
 		return nil, err
 	}
-	list, _ := done.Body["results"].([]any)
+	list, _ := done["results"].([]any)
 	var out []string
 	for _, v := range list {
 		if text, ok := v.(string); ok {

@@ -28,10 +28,7 @@ func (s *snapshot) collect(c *chart.Chart, old, now map[string]any, all *delta) 
 	if identical(old, now) {
 		return now, nil
 	}
-	out := maps.Clone(now)
-	if out == nil {
-		out = map[string]any{}
-	}
+	out := maps.Clone(table(now))
 	for _, d := range c.Subcharts() {
 		was, had := old[d.Name()].(map[string]any)
 		v, there := now[d.Name()]
@@ -97,7 +94,7 @@ func (d *delta) compare(old, now map[string]any) {
 		}
 		wasTable, ok1 := was.(map[string]any)
 		table, ok2 := v.(map[string]any)
-		if had && ok1 && ok2 {
+		if ok1 && ok2 {
 			d.at(k).compare(wasTable, table)
 			continue
 		}
@@ -112,10 +109,7 @@ func (d *delta) compare(old, now map[string]any) {
 
 // apply returns t with the changes made.
 func (d *delta) apply(t map[string]any) map[string]any {
-	out := maps.Clone(t)
-	if out == nil {
-		out = map[string]any{}
-	}
+	out := maps.Clone(table(t))
 	for k, e := range d.below {
 		switch {
 		case e.drop && e.below == nil:
@@ -140,12 +134,8 @@ func (d *delta) apply(t map[string]any) map[string]any {
 // charts below it.
 func spread(c *chart.Chart, vals map[string]any, d *delta) map[string]any {
 	out := maps.Clone(vals)
-	if v, there := vals[values.Global]; there || c.IsRoot() {
-		if t, ok := v.(map[string]any); ok || v == nil {
-			out[values.Global] = d.apply(t)
-		}
-	} else {
-		out[values.Global] = d.apply(nil)
+	if t, ok := vals[values.Global].(map[string]any); ok || vals[values.Global] == nil {
+		out[values.Global] = d.apply(t)
 	}
 	for _, sub := range c.Subcharts() {
 		if t, ok := vals[sub.Name()].(map[string]any); ok {

@@ -177,6 +177,8 @@ func TestHostileChangesAreRefused(t *testing.T) {
 		"chart.yaml":           {[]any{change(file, "name", "chart.yaml")}, "cannot be changed as a file"},
 		"below Chart.yaml":     {[]any{change(file, "name", "Chart.yaml/x")}, "cannot be changed as a file"},
 		"a SCRIPT":             {[]any{change(file, "name", "EXT/permissions.yaml")}, "meaning of its own"},
+		"a script with a dot":  {[]any{change(file, "name", "ext./permissions.yaml")}, "meaning of its own"},
+		"Chart.yaml, a space":  {[]any{change(file, "name", "Chart.yaml ")}, "cannot be changed as a file"},
 		"a name twice":         {[]any{change(file, "name", "b.txt")}, `two with the name "b.txt"`},
 		"a template elsewhere": {[]any{lst(tmpl, map[string]any{"name": "../x.yaml", "data": ""})}, `must be a path inside the chart`},
 		"a kindless object":    {[]any{lst(objs, ref(obj), map[string]any{"apiVersion": "v1"})}, "objects[2]: an object needs kind, as text"},
@@ -290,6 +292,38 @@ func TestWhatScriptsLeaveIsBounded(t *testing.T) {
 				}
 			}
 			t.Errorf("%d MiB were kept", n*step>>20)
+		})
+	}
+}
+
+// Findings are kept, and their paths are too: the limit of the output counts both.
+func TestFindingsAreBounded(t *testing.T) {
+	const limit = 16 << 10
+	for name, tc := range map[string]struct {
+		finding map[string]any
+		most    int // findings
+	}{
+		"of long paths": {map[string]any{"severity": "error", "path": strings.Repeat("p", 400)}, 2 * limit / 400},
+		"of nothing":    {map[string]any{"severity": "warning"}, 2 * limit / 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &script.Host{Limits: wire.Limits{Output: limit}, Start: scripts(handler{0, "pre-lint", 0.5, func(c *call) []any {
+				for c.Send(wire.Message{Kind: wire.Finding, Body: tc.finding}) == nil {
+				}
+				return nil
+			}})}
+			c := scripted("web")
+			bus := mustLoad(t, h, c)
+			found := 0
+			count := func(string, string) { found++ }
+			err := bus.Emit(t.Context(), &event.PreLint{Payload: event.Payload{Chart: c}, Warn: count, Fail: count})
+			var failed *script.Error
+			if !errors.As(err, &failed) || failed.Limit != "output" {
+				t.Errorf("got %v, want the limit output", err)
+			}
+			if found > tc.most {
+				t.Errorf("got %d findings, want %d at most", found, tc.most)
+			}
 		})
 	}
 }

@@ -21,19 +21,19 @@ const (
 	maxRedirects   = 10
 )
 
-// fetch makes the HTTP request that b describes.
-func (h *Host) fetch(ctx context.Context, b map[string]any) (map[string]any, error) {
+// fetch makes the HTTP request that a question describes.
+func (o Outside) fetch(ctx context.Context, question fields) (map[string]any, error) {
 	timeout := defaultTimeout
-	if ms, _ := b["timeout"].(int64); ms > 0 {
-		timeout = min(time.Duration(min(ms, maxTimeout.Milliseconds()))*time.Millisecond, maxTimeout)
+	if ms := question.number("timeout"); ms > 0 {
+		timeout = time.Duration(min(ms, maxTimeout.Milliseconds())) * time.Millisecond
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	req, err := newRequest(ctx, b)
+	req, err := newRequest(ctx, question)
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Transport: h.Transport, CheckRedirect: checkRedirect}
+	client := &http.Client{Transport: o.Transport, CheckRedirect: checkRedirect}
 	resp, err := client.Do(req)
 	if err != nil {
 		if ctx.Err() == context.DeadlineExceeded {
@@ -56,19 +56,16 @@ func (h *Host) fetch(ctx context.Context, b map[string]any) (map[string]any, err
 	return map[string]any{"status": int64(resp.StatusCode), "headers": headers, "body": string(body)}, nil
 }
 
-func newRequest(ctx context.Context, b map[string]any) (*http.Request, error) {
-	method := strings.ToUpper(textOf(b, "method"))
-	if method == "" {
-		method = http.MethodGet
-	}
-	req, err := http.NewRequestWithContext(ctx, method, textOf(b, "url"), strings.NewReader(textOf(b, "body")))
+func newRequest(ctx context.Context, question fields) (*http.Request, error) {
+	method := strings.ToUpper(question.text("method")) // "" is GET
+	req, err := http.NewRequestWithContext(ctx, method, question.text("url"), strings.NewReader(question.text("body")))
 	if err != nil {
 		return nil, err
 	}
 	if err := checkURL(req.URL); err != nil {
 		return nil, err
 	}
-	headers, _ := b["headers"].(map[string]any)
+	headers, _ := question["headers"].(map[string]any)
 	for name, v := range headers {
 		text, ok := v.(string)
 		if !ok {

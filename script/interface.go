@@ -54,25 +54,22 @@ func (e *InterfaceError) Hint() string {
 
 // checkInterface returns an [*InterfaceError] for a chart with scripts that this program
 // cannot run.
-func checkInterface(c *chart.Chart) error {
-	if c.Metadata == nil || !hasOwnScripts(c) {
+func (m *treeChart) checkInterface() error {
+	if m.chart.Metadata == nil || len(m.files) == 0 {
 		return nil
 	}
-	text, ok := c.Metadata.Annotations[InterfaceAnnotation]
+	text, ok := m.chart.Metadata.Annotations[InterfaceAnnotation]
 	if n, err := strconv.Atoi(text); !ok || err == nil && n >= 1 && n <= InterfaceVersion {
 		return nil
 	}
-	return &InterfaceError{Chart: c.Name(), Version: text}
+	return &InterfaceError{Chart: m.name, Version: text}
 }
 
 // wrongInterfaces returns a problem for each chart whose scripts this program cannot run.
 func (t *tree) wrongInterfaces() []lint.Problem {
 	var out []lint.Problem
 	for _, m := range t.charts {
-		if len(m.files) == 0 {
-			continue
-		}
-		if wrong, ok := checkInterface(m.chart).(*InterfaceError); ok {
+		if wrong, ok := m.checkInterface().(*InterfaceError); ok {
 			out = append(out, lint.Problem{Severity: lint.Error, Chart: m.path, File: chart.FileMetadata,
 				Message: "the scripts " + wrong.problem()})
 		}

@@ -97,18 +97,14 @@ func (n *node) markDirty() {
 	}
 }
 
-// nodes are the nodes of one request by their numbers.
-type nodes struct {
-	last *uint64 // the last number of the session: none is used twice
-	byID map[uint64]*node
-}
+// nodes are the nodes of one request by their numbers, from 1 on.
+type nodes map[uint64]*node
 
 // ref returns the node's Ref. The first call numbers it.
-func (s *nodes) ref(n *node) wire.Ref {
+func (s nodes) ref(n *node) wire.Ref {
 	if n.ID == 0 {
-		*s.last++
-		n.ID = *s.last
-		s.byID[n.ID] = n
+		n.ID = uint64(len(s)) + 1
+		s[n.ID] = n
 	}
 	return n.Ref
 }
@@ -123,7 +119,7 @@ const (
 )
 
 // content returns the node's content as it is sent.
-func (s *nodes) content(n *node) (any, error) {
+func (s nodes) content(n *node) (any, error) {
 	if n.Content != nil {
 		return n.Content, nil
 	}
@@ -132,44 +128,50 @@ func (s *nodes) content(n *node) (any, error) {
 		return nil, err
 	}
 	c := content{nodes: s, of: n, left: maxInline}
+	var sent any
 	switch v := v.(type) {
 	case map[string]any:
-		n.Content, err = c.table(v)
+		sent, err = c.table(v)
 	case []any:
-		n.Content, err = c.list(v)
+		sent, err = c.list(v)
 	default:
 		err = fmt.Errorf("a %T is neither a map nor a list", v)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.name(), err)
 	}
-	return n.Content, nil
+	n.Content = sent
+	return sent, nil
 }
 
 // manyKeys is how many keys a map has of which single ones are sent.
 const manyKeys = 2000
 
-// scalarOf returns what stands under a key of a map of many that was not sent, for a script
-// that reads a few of them. It is not ok for other nodes, and for what is not a scalar.
-func (n *node) scalarOf(key string) (v any, there, ok bool) {
+// scalarOf returns the answer to the question what stands under a key of a map of many that
+// was not sent, for a script that reads a few of them. It is not ok for other nodes, and for
+// what is not a scalar.
+func (n *node) scalarOf(key string) (answer map[string]any, ok bool) {
 	m, _ := n.value.(map[string]any)
-	v, there = m[key]
+	v, there := m[key]
 	if n.Content != nil || len(m) < manyKeys || !isScalar(v) ||
 		slices.ContainsFunc(n.added, func(k *node) bool { return k.key == key }) {
-		return nil, false, false
+		return nil, false
+	}
+	if !there {
+		return map[string]any{}, true
 	}
 	v, _ = scalar(v, n.exact)
-	return v, there, true
+	return map[string]any{"field": v}, true
 }
 
 // along returns the contents of the nodes that n's content leads to, up to a size in all. It
 // leaves out the contexts of charts, what would not be sent whole, what was sent before, and
 // objects if they are not wanted.
-func (s *nodes) along(n *node, left int, objects bool) []any {
+func (s nodes) along(n *node, left int, objects bool) []any {
 	out := []any{}
 	n.sent = true
 	var queue []*node
-	add := func(r wire.Ref) { queue = append(queue, s.byID[r.ID]) }
+	add := func(r wire.Ref) { queue = append(queue, s[r.ID]) }
 	wire.Refs(n.Content, add)
 	for i := 0; i < len(queue); i++ {
 		n := queue[i]
@@ -193,9 +195,18 @@ func (s *nodes) along(n *node, left int, objects bool) []any {
 	return out
 }
 
+// contents returns the content of n, and of what it leads to as along does.
+func (s nodes) contents(n *node, left int, objects bool) ([]any, error) {
+	v, err := s.content(n)
+	if err != nil {
+		return nil, err
+	}
+	return append(s.along(n, left, objects), map[string]any{"ref": s.ref(n), "value": v}), nil
+}
+
 // content is what a node is sent as.
 type content struct {
-	*nodes
+	nodes
 	of   *node
 	left int
 }
@@ -244,18 +255,17 @@ func (c *content) list(v []any) ([]any, error) {
 
 // item returns an element as it is sent: whole, or as a Ref.
 func (c *content) item(v any, key string, index int) (any, error) {
-	if s, err := scalar(v, c.of.exact); err == nil {
-		return s, nil
+	v = generic(v)
+	switch v.(type) {
+	case map[string]any, []any:
+	default:
+		return scalar(v, c.of.exact)
 	}
 	if size := wire.Size(v, c.left, maxInlineDepth); size <= c.left {
 		c.left -= size
 		return plain(v, c.of.exact, 0)
 	}
-	switch v.(type) {
-	case map[string]any, []any:
-		return c.ref(c.of.below(v, key, index)), nil
-	}
-	return plain(v, c.of.exact, 0)
+	return c.ref(c.of.below(v, key, index)), nil
 }
 
 func isScalar(v any) bool {
@@ -305,7 +315,7 @@ func plain(v any, exact bool, depth int) (any, error) {
 	if depth > wire.MaxDepth-2 {
 		return nil, wire.ErrDepth
 	}
-	switch v := v.(type) {
+	switch v := generic(v).(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
@@ -326,33 +336,44 @@ func plain(v any, exact bool, depth int) (any, error) {
 			out[i] = p
 		}
 		return out, nil
+	default:
+		return scalar(v, exact)
 	}
-	if s, err := scalar(v, exact); err == nil {
-		return s, nil
+}
+
+// generic returns a map with text as keys as a map[string]any, a list as []any, bytes as text
+// and a nil pointer as nil. Anything else is returned as it is.
+func generic(v any) any {
+	switch v := v.(type) {
+	case nil, bool, string, int64, float64, map[string]any, []any:
+		return v
+	case []byte:
+		return string(v)
 	}
 	rv := reflect.ValueOf(v)
 	switch rv.Kind() {
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
 		if rv.IsNil() {
-			return nil, nil
+			return nil
 		}
 	case reflect.Map:
-		if rv.Type().Key().Kind() == reflect.String {
-			out := make(map[string]any, rv.Len())
-			for it := rv.MapRange(); it.Next(); {
-				out[it.Key().String()] = it.Value().Interface()
-			}
-			return plain(out, exact, depth)
+		if same := reflect.TypeFor[map[string]any](); rv.CanConvert(same) {
+			return rv.Convert(same).Interface()
 		}
+		if rv.Type().Key().Kind() != reflect.String {
+			return v
+		}
+		out := make(map[string]any, rv.Len())
+		for it := rv.MapRange(); it.Next(); {
+			out[it.Key().String()] = it.Value().Interface()
+		}
+		return out
 	case reflect.Slice, reflect.Array:
-		if text, ok := v.([]byte); ok {
-			return string(text), nil
-		}
 		out := make([]any, rv.Len())
 		for i := range out {
 			out[i] = rv.Index(i).Interface()
 		}
-		return plain(out, exact, depth)
+		return out
 	}
-	return nil, fmt.Errorf("a %T cannot be given to a script", v)
+	return v
 }

@@ -5,6 +5,7 @@ package script
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/moonhelm/moonhelm/script/wire"
@@ -17,6 +18,8 @@ type Outside struct {
 	Transport http.RoundTripper
 	// Lookup reads from the cluster, as templates' lookup does; nil finds nothing.
 	Lookup func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error)
+
+	resolve func(ctx context.Context, name string) ([]string, error) // as in [Host]
 }
 
 // Answer returns the answer to a question, both as package wire describes them. kind is
@@ -24,28 +27,39 @@ type Outside struct {
 func (o Outside) Answer(ctx context.Context, kind wire.Kind, body map[string]any) (map[string]any, error) {
 	switch kind {
 	case wire.HTTP:
-		return (&Host{Transport: o.Transport}).fetch(ctx, body)
+		return o.fetch(ctx, body)
 	case wire.Host:
-		return (&Host{}).lookupHost(ctx, textOf(body, "name"))
+		return o.lookupHost(ctx, fields(body).text("name"))
 	case wire.Lookup:
 		return o.lookup(ctx, body)
 	}
 	return nil, fmt.Errorf("a %s message is not a question", kind)
 }
 
-func (o Outside) lookup(ctx context.Context, body map[string]any) (map[string]any, error) {
+func (o Outside) lookup(ctx context.Context, question fields) (map[string]any, error) {
 	var found map[string]any
 	if o.Lookup != nil {
 		var err error
-		found, err = o.Lookup(ctx, textOf(body, "apiVersion"), textOf(body, "kind"), textOf(body, "namespace"),
-			textOf(body, "name"))
+		found, err = o.Lookup(ctx, question.text("apiVersion"), question.text("kind"), question.text("namespace"),
+			question.text("name"))
 		if err != nil {
 			return nil, err
 		}
 	}
-	if found == nil {
-		found = map[string]any{}
-	}
-	v, err := plain(found, true, 0)
+	v, err := plain(table(found), true, 0)
 	return map[string]any{"value": v}, err
+}
+
+func (o Outside) lookupHost(ctx context.Context, name string) (map[string]any, error) {
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
+	defer cancel()
+	resolve := net.DefaultResolver.LookupHost
+	if o.resolve != nil {
+		resolve = o.resolve
+	}
+	addresses, err := resolve(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"addresses": texts(addresses)}, nil
 }

@@ -3,6 +3,7 @@
 package script
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -67,8 +68,12 @@ func (a Ask) String() string {
 	return b.String()
 }
 
-// maxPermissions bounds the size of ext/permissions.yaml.
-const maxPermissions = 64 << 10
+// filePermissions is the file with the permissions that a chart asks for, and maxPermissions
+// bounds its size.
+const (
+	filePermissions = chart.DirExt + "/permissions.yaml"
+	maxPermissions  = 64 << 10
+)
 
 // Permissions returns the permissions that the chart asks for in ext/permissions.yaml, in
 // that file's order: none where it has no such file. Those of the charts below it are not
@@ -80,29 +85,41 @@ func Permissions(c *chart.Chart) ([]string, error) {
 		}
 		names, err := parsePermissions(f.Data)
 		if err != nil {
-			return nil, fmt.Errorf("chart %s: %s%w", strconv.Quote(c.Name()), filePermissions, err)
+			return nil, fmt.Errorf("chart %s: %w", strconv.Quote(c.Name()), err)
 		}
 		return names, nil
 	}
 	return nil, nil
 }
 
-// parsePermissions reads the file. Its errors begin with ":" and the line, or
-// with ": ".
+// permissionsError is what is wrong with ext/permissions.yaml.
+type permissionsError struct {
+	line    int // 0 for the whole file
+	problem string
+}
+
+func (e *permissionsError) Error() string {
+	if e.line == 0 {
+		return filePermissions + ": " + e.problem
+	}
+	return fmt.Sprintf("%s:%d: %s", filePermissions, e.line, e.problem)
+}
+
+// parsePermissions reads the file. Its errors are [*permissionsError]s.
 func parsePermissions(data []byte) ([]string, error) {
 	if len(data) > maxPermissions {
-		return nil, fmt.Errorf(": is larger than %d KiB", maxPermissions>>10)
+		return nil, &permissionsError{0, fmt.Sprintf("is larger than %d KiB", maxPermissions>>10)}
 	}
-	dec := yaml.NewDecoderV3(strings.NewReader(string(data)))
+	dec := yaml.NewDecoderV3(bytes.NewReader(data))
 	var doc, more yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil, nil
 		}
-		return nil, fmt.Errorf(": %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, &permissionsError{0, strings.TrimPrefix(err.Error(), "yaml: ")}
 	}
 	if err := dec.Decode(&more); err == nil {
-		return nil, errors.New(": holds more than one document")
+		return nil, &permissionsError{0, "holds more than one document"}
 	}
 	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
 		return nil, nil
@@ -151,7 +168,7 @@ func permissionList(list *yaml.Node) ([]string, error) {
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 func yamlError(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf(":%d: %s", n.Line, fmt.Sprintf(format, args...))
+	return &permissionsError{n.Line, fmt.Sprintf(format, args...)}
 }
 
 // CheckPermissionNames returns an error for the first of names that is not a permission.

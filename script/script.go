@@ -27,9 +27,10 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"sync"
+	"sync/atomic"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
@@ -83,21 +84,20 @@ type Host struct {
 	// runTest runs a command for a test.
 	runTest func(ctx context.Context, name string, options map[string]any) (map[string]any, error)
 
-	mu      sync.Mutex
-	session *session
+	session atomic.Pointer[session]
 }
 
 // Functions adds the functions that scripts offer to templates to those of e. It
 // implements [event.Source], as do Handlers and Load: a bus calls them.
 func (h *Host) Functions(ctx context.Context, e *event.PreRender) {
-	if s := h.current(); s != nil {
+	if s := h.session.Load(); s != nil {
 		s.offerFunctions(ctx, e)
 	}
 }
 
 // Handlers implements [event.Source].
 func (h *Host) Handlers(name string) []event.Handler {
-	s := h.current()
+	s := h.session.Load()
 	if s == nil {
 		return nil
 	}
@@ -107,20 +107,10 @@ func (h *Host) Handlers(name string) []event.Handler {
 // Close ends the process, if there is one, and does not wait until it is gone: [Process]
 // has a Wait for those who must. It returns nil, and may be called again.
 func (h *Host) Close() error {
-	h.mu.Lock()
-	s := h.session
-	h.session = nil
-	h.mu.Unlock()
-	if s != nil {
+	if s := h.session.Swap(nil); s != nil {
 		s.close()
 	}
 	return nil
-}
-
-func (h *Host) current() *session {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.session
 }
 
 // Confirm asks for the permissions that the scripts of c and of the charts below it want,
@@ -167,30 +157,20 @@ func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	if err != nil {
 		return err
 	}
-	if err := s.start(ctx); err != nil {
+	if _, err := s.start(ctx, nil); err != nil {
 		s.close()
 		return err
 	}
-	h.mu.Lock()
-	h.session = s
-	h.mu.Unlock()
+	h.session.Store(s)
 	return nil
 }
 
 // limits returns h.Limits with the defaults.
 func (h *Host) limits() wire.Limits {
 	l, d := h.Limits, wire.DefaultLimits()
-	if l.CPU <= 0 {
-		l.CPU = d.CPU
+	return wire.Limits{
+		CPU:    cmp.Or(max(l.CPU, 0), d.CPU),
+		Memory: cmp.Or(max(l.Memory, 0), d.Memory),
+		Output: cmp.Or(max(l.Output, 0), d.Output),
 	}
-	if l.Memory <= 0 {
-		l.Memory = d.Memory
-	}
-	if l.Output <= 0 {
-		l.Output = d.Output
-	}
-	return l
 }
-
-// filePermissions is the file with the permissions that a chart asks for.
-const filePermissions = chart.DirExt + "/permissions.yaml"

@@ -29,6 +29,7 @@ type snapshot struct {
 	globals  map[uintptr]*node
 	lists    map[listKey]*node
 	objects  map[*manifest.Object]*node
+	versions map[string]string // that the script has set
 }
 
 // listKey names one of the lists of a chart's context.
@@ -37,15 +38,16 @@ type listKey struct {
 	field string
 }
 
-func newSnapshot(e event.Event, last *uint64) *snapshot {
+func newSnapshot(e event.Event) *snapshot {
 	s := &snapshot{
-		nodes:    nodes{last: last, byID: map[uint64]*node{}},
+		nodes:    nodes{},
 		payload:  e.Data(),
 		contexts: map[*chart.Chart]*node{},
 		scopes:   map[*chart.Chart]*node{},
 		globals:  map[uintptr]*node{},
 		lists:    map[listKey]*node{},
 		objects:  map[*manifest.Object]*node{},
+		versions: map[string]string{},
 	}
 	switch e := e.(type) {
 	case *event.PostTest:
@@ -58,33 +60,31 @@ func newSnapshot(e event.Event, last *uint64) *snapshot {
 	return s
 }
 
-// listFields returns the fields of a context that are lists.
-func listFields() []string { return []string{"dependencies", "files", "objects", "templates"} }
+// listField is a field of a context that is a list, and the field of the payload that it shows.
+type listField struct {
+	name  string
+	field event.Fields
+}
 
-// fieldOf returns the field of a payload that a field of a context shows.
-func fieldOf(name string) event.Fields {
-	switch name {
-	case "values":
-		return event.Values
-	case "dependencies":
-		return event.Dependencies
-	case "files":
-		return event.Files
-	case "objects":
-		return event.Objects
-	case "templates":
-		return event.Templates
+func listFields() []listField {
+	return []listField{
+		{"dependencies", event.Dependencies},
+		{"files", event.Files},
+		{"objects", event.Objects},
+		{"templates", event.Templates},
 	}
-	return 0
 }
 
 // mutable returns the names of the fields that may change, as [wire.Call] has them.
 func mutable(may event.Fields, top bool) []any {
 	out := []any{}
-	for _, name := range append(listFields(), "values") {
-		if may.Has(fieldOf(name)) {
-			out = append(out, name)
+	for _, l := range listFields() {
+		if may.Has(l.field) {
+			out = append(out, l.name)
 		}
+	}
+	if may.Has(event.Values) {
+		out = append(out, "values")
 	}
 	if top && may.Has(event.Versions) {
 		out = append(out, "version", "appVersion")
@@ -123,8 +123,8 @@ func (s *snapshot) contextFields(c *chart.Chart) map[string]any {
 	}
 	f["chart"] = chartFields(c)
 	f["values"] = s.ref(s.scope(c))
-	for _, field := range listFields() {
-		f[field] = s.ref(s.list(c, field))
+	for _, l := range listFields() {
+		f[l.name] = s.ref(s.list(c, l))
 	}
 	charts := map[string]any{}
 	for _, d := range c.Dependencies() {
@@ -208,36 +208,31 @@ func (s *snapshot) global(scope *node, t map[string]any) *node {
 }
 
 // list returns the node of one of the lists of a chart's context.
-func (s *snapshot) list(c *chart.Chart, field string) *node {
-	key := listKey{c, field}
+func (s *snapshot) list(c *chart.Chart, l listField) *node {
+	key := listKey{c, l.name}
 	n := s.lists[key]
 	if n == nil {
-		n = &node{Node: wire.Node{Ref: wire.Ref{List: true}}, items: true, title: field, field: fieldOf(field)}
-		n.fetch = func() (any, error) { return s.items(n, c, field), nil }
+		n = &node{Node: wire.Node{Ref: wire.Ref{List: true}}, items: true, title: l.name, field: l.field}
+		n.fetch = func() (any, error) { return s.items(n, s.origins(c, l.name)), nil }
 		s.lists[key] = n
 	}
 	return n
 }
 
-// items returns the Refs of the elements of one of a chart's lists.
-func (s *snapshot) items(n *node, c *chart.Chart, field string) []any {
-	els := []any{}
-	add := func(origin any, fields func() (any, error)) {
-		els = append(els, s.ref(s.item(n, len(els), origin, fields)))
-	}
+// origins returns what the elements of one of a chart's lists show: files, dependencies or
+// objects.
+func (s *snapshot) origins(c *chart.Chart, field string) (out []any) {
 	switch field {
 	case "files", "templates":
 		for _, f := range *fileList(c, field) {
 			if field == "templates" || !strings.HasPrefix(f.Name, chart.DirExt+"/") {
-				add(f, func() (any, error) { return map[string]any{"name": f.Name, "data": string(f.Data)}, nil })
+				out = append(out, f)
 			}
 		}
 	case "dependencies":
-		if c.Metadata != nil {
-			for _, d := range c.Metadata.Dependencies {
-				if d != nil {
-					add(d, func() (any, error) { return dependencyFields(d), nil })
-				}
+		for _, d := range metadata(c).Dependencies {
+			if d != nil {
+				out = append(out, d)
 			}
 		}
 	case "objects":
@@ -249,14 +244,11 @@ func (s *snapshot) items(n *node, c *chart.Chart, field string) []any {
 		}
 		for _, o := range s.payload.Objects {
 			if !o.Empty && strings.HasPrefix(o.Source, prefix) {
-				add(o, func() (any, error) {
-					m, err := o.Map()
-					return table(m), err
-				})
+				out = append(out, o)
 			}
 		}
 	}
-	return els
+	return out
 }
 
 // fileList returns the chart's files or templates.
@@ -267,16 +259,22 @@ func fileList(c *chart.Chart, field string) *[]*chart.File {
 	return &c.Files
 }
 
-// item returns the node of an element of list l. An object has one node in all lists.
-func (s *snapshot) item(l *node, index int, origin any, fields func() (any, error)) *node {
-	n := &node{parent: l, index: index, field: l.field, exact: true, origin: origin, fetch: fields}
-	if o, isObject := origin.(*manifest.Object); isObject {
-		if known := s.objects[o]; known != nil {
-			return known
+// items returns the Refs of the elements of list l. An object has one node in all lists.
+func (s *snapshot) items(l *node, origins []any) []any {
+	refs := make([]any, len(origins))
+	for i, origin := range origins {
+		object, _ := origin.(*manifest.Object)
+		n := s.objects[object]
+		if n == nil {
+			n = &node{parent: l, index: i, field: l.field, exact: true, origin: origin}
+			n.fetch = func() (any, error) { return itemFields(origin) }
 		}
-		s.objects[o] = n
+		if object != nil {
+			s.objects[object] = n
+		}
+		refs[i] = s.ref(n)
 	}
-	return n
+	return refs
 }
 
 const (
@@ -286,16 +284,17 @@ const (
 	maxObjects = 64 << 10
 )
 
-// contents returns what is sent along with a call of a handler of c: the content of its
-// context, and of what that leads to as long as it is small.
-func (s *snapshot) contents(c *chart.Chart, may event.Fields) []any {
+// message returns the fields of [wire.Call] that show a handler of c its context: that, and
+// what it leads to as long as it is small.
+func (s *snapshot) message(c *chart.Chart, may event.Fields) map[string]any {
 	n := s.contextOf(c)
-	v, err := s.content(n)
-	if err != nil {
-		return []any{} // the script asks for it, and gets the error
-	}
+	ref := s.ref(n)
 	withObjects := may.Has(event.Objects) && s.objectText() <= maxObjects
-	return append(s.along(n, maxAlong, withObjects), map[string]any{"ref": n.Ref, "value": v})
+	contents, err := s.contents(n, maxAlong, withObjects)
+	if err != nil {
+		contents = []any{} // the script asks for it, and gets the error
+	}
+	return map[string]any{"context": ref, "contents": contents, "may": mutable(may, c != nil && c.IsRoot())}
 }
 
 func (s *snapshot) objectText() (size int) {
@@ -305,12 +304,13 @@ func (s *snapshot) objectText() (size int) {
 	return size
 }
 
-// ordered returns the charts whose contexts were asked for, those above before those below.
-func (s *snapshot) ordered() []*chart.Chart {
+// changed returns the charts of which a list has changed, or an element of it: those above
+// before those below.
+func (s *snapshot) changed(field string) []*chart.Chart {
 	var out []*chart.Chart
-	for c := range s.contexts {
-		if c != nil {
-			out = append(out, c)
+	for key, n := range s.lists {
+		if key.field == field && n.dirty {
+			out = append(out, key.chart)
 		}
 	}
 	slices.SortFunc(out, func(a, b *chart.Chart) int {

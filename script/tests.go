@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
@@ -59,39 +58,33 @@ func (t *Tests) Load(ctx context.Context) ([]TestCase, error) {
 	if t.session, err = h.open(ctx, tree, nil); err != nil {
 		return nil, err
 	}
-	done, err := t.session.startWith(ctx, map[string]any{
+	done, err := t.session.start(ctx, map[string]any{
 		"test": map[string]any{"chart": int64(tree.top().index), "file": t.File, "text": t.Text},
 	})
-	if err != nil {
-		return nil, t.placed(err)
+	if bad, ok := errors.AsType[*Error](err); ok && bad.Limit != "" && bad.Line == 0 {
+		bad.File = t.File // a limit is reached at no place
 	}
-	list, err := mapsOf(done.Body, "tests")
+	if err != nil {
+		return nil, err
+	}
+	cases, err := readList(done, "tests", func(f fields) (TestCase, error) {
+		return TestCase{Name: f.short("name", maxMessage), Line: f.line()}, nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("load tests: %w", err)
 	}
-	out := make([]TestCase, len(list))
-	for i, m := range list {
-		line, _ := m["line"].(int64)
-		out[i] = TestCase{Name: truncate.Bytes(textOf(m, "name"), maxMessage, "…"), Line: int(min(max(line, 0), 1<<30))}
-	}
-	return out, nil
+	return cases, nil
 }
 
 // Do runs the test with an index in what Load returned. The error is an [*Error] of the test:
 // of an assertion, the first line of its message says which, and the others the values.
 func (t *Tests) Do(ctx context.Context, index int) error {
-	r := &request{session: t.session, chart: t.session.tree.top().index, where: t.File}
+	t.session.conversation.Lock()
+	defer t.session.conversation.Unlock()
+	r := &request{session: t.session, chart: t.session.tree.top(), where: t.File}
 	_, err := r.run(ctx, wire.Message{Kind: wire.Test, Body: map[string]any{"index": int64(index)}})
-	if bad := (*Error)(nil); errors.As(err, &bad) && bad.Event == "" {
+	if bad, ok := errors.AsType[*Error](err); ok && bad.Event == "" {
 		bad.Event = "test" // the scripts are loaded
-	}
-	return err
-}
-
-// placed returns an error of loading, with the file as its place where a limit was reached: that has no place.
-func (t *Tests) placed(err error) error {
-	if bad := (*Error)(nil); errors.As(err, &bad) && bad.Limit != "" && bad.Line == 0 {
-		bad.File = t.File
 	}
 	return err
 }
@@ -105,35 +98,28 @@ func (t *Tests) Close() {
 
 // runTest runs a command for a test. The time that it takes is not the test's own, but it is
 // limited too.
-func (r *request) runTest(ctx context.Context, m wire.Message) (*wire.Message, error) {
+func (r *request) runTest(ctx context.Context, question fields) (*wire.Message, error) {
 	s := r.session
 	if s.host.runTest == nil {
 		return nil, errors.New("it ran a command outside of a test")
 	}
 	if s.questions++; s.questions > maxQuestions {
-		return nil, &limitError{"time", fmt.Sprintf("the tests ran more than %d commands", maxQuestions)}
+		return nil, &Error{Limit: "time", Message: fmt.Sprintf("the tests ran more than %d commands", maxQuestions)}
 	}
 	limit := commandTime * s.limits.CPU
 	limited, cancel := context.WithTimeout(ctx, limit-s.waited)
 	defer cancel()
-	options, _ := m.Body["options"].(map[string]any)
+	options, _ := question["options"].(map[string]any)
 	begin := time.Now()
-	result, err := s.host.runTest(limited, textOf(m.Body, "name"), options)
+	result, err := s.host.runTest(limited, question.text("name"), options)
 	s.waited += time.Since(begin)
 	if ctx.Err() == nil && s.waited >= limit {
-		return nil, &limitError{"cpu", fmt.Sprintf("the commands that the tests ran took more than %s together (%d were run)",
-			limit, s.questions)}
+		return nil, &Error{Limit: "cpu", Message: fmt.Sprintf(
+			"the commands that the tests ran took more than %s together (%d were run)", limit, s.questions)}
 	}
 	if err != nil {
-		return refuse(err), nil
+		return reply(nil, err), nil
 	}
 	v, err := plain(result, false, 0)
-	if err != nil {
-		return refuse(err), nil
-	}
-	body := map[string]any{"value": v}
-	if err := fits(body); err != nil {
-		return refuse(err), nil
-	}
-	return &wire.Message{Kind: wire.Answer, Body: body}, nil
+	return reply(map[string]any{"value": v}, err), nil
 }

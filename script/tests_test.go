@@ -5,6 +5,7 @@ package script_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -197,5 +198,36 @@ func TestCountLines(t *testing.T) {
 	}
 	if err := (script.Checker{}).CountLines(t.Context(), newChart("web", nil), nil); err != nil {
 		t.Errorf("a chart without scripts: %v", err)
+	}
+}
+
+// TestCoverageIsOfScripts checks that a process cannot have lines counted that are not there.
+func TestCoverageIsOfScripts(t *testing.T) {
+	lines := []any{}
+	add := func(chart int64, file string, line, hits int64) {
+		lines = append(lines, map[string]any{"chart": chart, "file": file, "line": line, "hits": hits})
+	}
+	add(0, chart.FileScript, 2, 3)
+	for n := range int64(1000) {
+		add(0, chart.FileScript, 100+n, 1)
+		add(0, fmt.Sprintf("ext/lua/%d.lua", n), 1, 1)
+	}
+	add(0, chart.FileScript, 0, 1)
+	add(0, chart.FileScript, 1, -1)
+	add(0, "values.yaml", 1, 1)
+	add(1, chart.FileScript, 1, 1)
+	h := &script.Host{Start: starter(func(c *wire.Conn) error {
+		if _, err := c.Receive(); err != nil {
+			return err
+		}
+		return c.Send(wire.Message{Kind: wire.Done, Body: map[string]any{"coverage": lines}})
+	})}
+	var got []string
+	h.Coverage = func(of, file string, line int, hits int64) {
+		got = append(got, fmt.Sprintf("%s %s:%d %d", of, file, line, hits))
+	}
+	mustLoad(t, h, newChart("web", map[string]string{chart.FileScript: "local x = 1\nreturn x", "values.yaml": "a: b"}))
+	if want := []string{"web ext/lua/chart.lua:2 3"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

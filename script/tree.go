@@ -27,43 +27,32 @@ type treeChart struct {
 	chart  *chart.Chart
 	name   string
 	path   string
-	parent int // -1 for the top chart
 	grants []string
 	// files are the scripts by their names below ext/lua.
-	files    map[string]string
-	requires map[string]int
+	files map[string]string
+}
+
+// treeOf returns the tree of c, without permissions.
+func treeOf(c *chart.Chart) *tree {
+	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
+	t.add(c)
+	return t
 }
 
 // newTree returns the tree of c. The error is that of a chart's permissions, or an
 // [*InterfaceError].
 func newTree(c *chart.Chart) (*tree, error) {
-	t := &tree{byNode: map[*chart.Chart]*treeChart{}}
-	t.add(c)
+	t := treeOf(c)
 	var err error
 	c.Walk(func(c *chart.Chart) { // the top chart first: its errors come first
 		if err == nil {
-			err = checkInterface(c)
+			err = t.byNode[c].checkInterface()
 		}
 		if err == nil {
 			t.byNode[c].grants, err = Permissions(c)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	t.connect()
-	return t, nil
-}
-
-// connect sets the charts' parents and what they may require.
-func (t *tree) connect() {
-	for _, m := range t.charts {
-		m.parent = -1
-		if p := m.chart.Parent(); t.byNode[p] != nil {
-			m.parent = t.byNode[p].index
-		}
-		m.requires = t.requirable(m.chart)
-	}
+	return t, err
 }
 
 func (t *tree) add(c *chart.Chart) {
@@ -80,13 +69,6 @@ func (t *tree) add(c *chart.Chart) {
 	t.byNode[c] = m
 }
 
-// hasOwnScripts reports whether a chart itself has scripts.
-func hasOwnScripts(c *chart.Chart) bool {
-	return slices.ContainsFunc(c.Files, func(f *chart.File) bool {
-		return strings.HasPrefix(f.Name, chart.DirScripts+"/") && path.Ext(f.Name) == ".lua"
-	})
-}
-
 // digest returns a hash of the scripts of a chart.
 func (m *treeChart) digest() [sha256.Size]byte {
 	h := sha256.New()
@@ -99,6 +81,15 @@ func (m *treeChart) digest() [sha256.Size]byte {
 // top returns the top chart.
 func (t *tree) top() *treeChart { return t.charts[len(t.charts)-1] }
 
+// chartOf returns the chart of which the process speaks, nil for an index that is none.
+func (t *tree) chartOf(f fields) *treeChart {
+	at, ok := f["chart"].(int64)
+	if !ok || at < 0 || at >= int64(len(t.charts)) {
+		return nil
+	}
+	return t.charts[at]
+}
+
 // asks returns the permissions that the charts ask for, the top chart first.
 func (t *tree) asks() []Ask {
 	var out []Ask
@@ -110,50 +101,40 @@ func (t *tree) asks() []Ask {
 	return out
 }
 
-// requirable returns the charts whose files c may require, by name.
-func (t *tree) requirable(c *chart.Chart) map[string]int {
-	out := map[string]int{}
-	for name, of := range dependency.Named(c) {
-		if m := t.byNode[of]; m != nil {
-			out[name] = m.index
-		}
-	}
-	return out
-}
-
 // message returns the charts as [wire.Start] describes them.
 func (t *tree) message() []any {
 	out := make([]any, len(t.charts))
 	for i, m := range t.charts {
-		files := make(map[string]any, len(m.files))
-		for name, text := range m.files {
-			files[name] = text
+		parent := -1
+		if p := t.byNode[m.chart.Parent()]; p != nil {
+			parent = p.index
 		}
-		requires := make(map[string]any, len(m.requires))
-		for name, at := range m.requires {
-			requires[name] = int64(at)
+		requires := map[string]any{}
+		for name, of := range dependency.Named(m.chart) {
+			if r := t.byNode[of]; r != nil {
+				requires[name] = int64(r.index)
+			}
 		}
 		out[i] = map[string]any{
-			"name": m.name, "path": m.path, "parent": int64(m.parent), "library": m.chart.IsLibrary(),
-			"files": files, "requires": requires, "grants": texts(m.grants),
+			"name": m.name, "path": m.path, "parent": int64(parent), "library": m.chart.IsLibrary(),
+			"files": textMap(m.files), "requires": requires, "grants": texts(m.grants),
 		}
 	}
 	return out
 }
 
+// script returns the text of a file of the chart's scripts, "" where there is none.
+func (m *treeChart) script(file string) string {
+	name, _ := strings.CutPrefix(file, chart.DirScripts+"/")
+	return m.files[name]
+}
+
 // line returns a line of a chart's script, "" where there is none.
 func (m *treeChart) line(file string, n int) string {
-	text, ok := m.files[strings.TrimPrefix(file, chart.DirScripts+"/")]
-	if !ok || n < 1 {
-		return ""
-	}
-	for ; n > 1; n-- {
-		_, rest, found := strings.Cut(text, "\n")
-		if !found {
-			return ""
+	for line := range strings.Lines(m.script(file)) {
+		if n--; n == 0 {
+			return strings.TrimRight(line, "\r\n")
 		}
-		text = rest
 	}
-	line, _, _ := strings.Cut(text, "\n")
-	return strings.TrimSuffix(line, "\r")
+	return ""
 }

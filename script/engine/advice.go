@@ -4,11 +4,11 @@ package engine
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/arnodel/golua/ast"
-	"github.com/arnodel/golua/ops"
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/scriptapi"
@@ -23,12 +23,8 @@ import (
 // name the key that was looked for.
 func (e *engine) fieldless(meta *rt.Table, kind string) {
 	fail := func(name, text string) {
-		e.r.SetEnv(meta, name, e.value(fieldName, 3, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			key := rt.NilValue
-			if c.NArgs() > 1 {
-				key = c.Arg(1)
-			}
-			return nil, fmt.Errorf(text, kind, keyText(key))
+		e.r.SetEnv(meta, name, e.one(fieldName, 2, 2, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+			return rt.NilValue, fmt.Errorf(text, kind, keyText(c.Arg(1)))
 		}))
 	}
 	fail("__index", indexed+"%s value (key %s)")
@@ -38,7 +34,6 @@ func (e *engine) fieldless(meta *rt.Table, kind string) {
 const (
 	indexed  = "attempt to index a "
 	assigned = "attempt to set a field of a "
-	looped   = "(table expected, got "
 	// fieldName is what functions are called that no traceback shows.
 	fieldName = "(field)"
 )
@@ -53,20 +48,13 @@ func keyText(k rt.Value) string {
 
 // nameOperand adds to golua's error which operand of the line it is about, as far as that can
 // be told.
-func (e *engine) nameOperand(text string, at place, line int) string {
-	if at.chart < 0 || at.chart >= len(e.charts) || line < 1 {
+func (e *engine) nameOperand(text string, at position) string {
+	source, ok := e.texts[at.place]
+	if !ok || !strings.HasPrefix(text, "attempt to ") && !strings.HasPrefix(text, "bad argument #1 to '") {
 		return text
 	}
-	c := e.charts[at.chart]
-	source := c.files[strings.TrimPrefix(at.file, c.directory)]
-	if source == "" && !strings.HasPrefix(at.file, c.directory) {
-		source = e.testText
-	}
-	if source == "" || !strings.HasPrefix(text, "attempt to ") && !strings.HasPrefix(text, "bad argument #1 to '") {
-		return text
-	}
-	n := &naming{e: e, c: c, lineOperands: readOperands(source, line)}
-	for _, say := range []func(string) string{n.indexed, n.called, n.computed, n.joined, n.iteration} {
+	n := &naming{e: e, c: e.charts[at.chart], lineOperands: readOperands(source, at.line)}
+	for _, say := range []func(string) string{n.indexed, n.called, n.computed} {
 		if said := say(text); said != "" {
 			return said
 		}
@@ -86,16 +74,23 @@ func (n *naming) indexed(text string) string {
 	for start, format := range map[string]string{
 		indexed: "%s is %s, so it has no %s", assigned: "%s is %s, so it cannot have a %s",
 	} {
-		rest, ok := strings.CutPrefix(text, start)
-		kind, key, found := strings.Cut(strings.TrimSuffix(rest, ")"), " value (key ")
-		if !ok || !found {
+		found := submatches(start+`(.+?) value \(key (.*)\)`, text)
+		if found == nil {
 			continue
 		}
-		var holders []ast.ExpNode
-		for _, f := range n.fields {
-			if _, computed := keyOf(f.holder); f.key == strings.Trim(key, `"`) || f.key == "" && !computed {
-				holders = append(holders, f.holder)
+		kind, key := found[0], found[1]
+		var holders, computed []ast.ExpNode
+		for _, o := range n.list {
+			switch {
+			case o.role != indexRole:
+			case o.key == strings.Trim(key, `"`):
+				holders = append(holders, o.exp)
+			case o.key == "":
+				computed = append(computed, o.exp)
 			}
+		}
+		if holders == nil {
+			holders = computed
 		}
 		if holder := n.pick(holders, kind); holder != "" {
 			return fmt.Sprintf(format, holder, article(kind), key) + n.because(holder, kind)
@@ -106,14 +101,16 @@ func (n *naming) indexed(text string) string {
 
 // called describes a call of a value that is not a function.
 func (n *naming) called(text string) string {
-	if text == "attempt to call a table value" && n.iterated != "" {
-		return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", n.iterated)
+	for _, e := range n.of(forRole) {
+		if path := n.path(e); path != "" && text == "attempt to call a table value" {
+			return fmt.Sprintf("%[1]s is a table: write pairs(%[1]s), or ipairs(%[1]s) if it is a list", path)
+		}
 	}
-	kind, ok := strings.CutPrefix(text, "attempt to call a ")
-	kind, isValue := strings.CutSuffix(kind, " value")
-	if !ok || !isValue {
+	found := submatches("attempt to call a (.+) value", text)
+	if found == nil {
 		return ""
 	}
+	kind := found[0]
 	if said := n.textMethod(); said != "" {
 		return said
 	}
@@ -129,7 +126,7 @@ func (n *naming) called(text string) string {
 // notResults returns what the line calls, without what is called of a call of those: that fails
 // first.
 func (n *naming) notResults() []ast.ExpNode {
-	out := slices.DeleteFunc(slices.Clone(n.calls), func(e ast.ExpNode) bool {
+	return slices.DeleteFunc(n.of(callRole), func(e ast.ExpNode) bool {
 		call, ok := e.(ast.FunctionCall)
 		if !ok {
 			return false
@@ -137,20 +134,19 @@ func (n *naming) notResults() []ast.ExpNode {
 		v, known := n.value(call.Target)
 		return known && v.IsNil()
 	})
-	return out
 }
 
 // unnamedMethod returns the method that is called of what has no name, ("x"):upper(), "" for
 // none or several.
 func (n *naming) unnamedMethod() string {
 	method := ""
-	for _, e := range n.calls {
+	for _, e := range n.of(callRole) {
 		if v, known := n.value(e); known && !v.IsNil() {
 			continue
 		}
 		at, isIndex := e.(ast.IndexExp)
-		key, isName := keyOf(at.Idx)
-		if !isIndex || !isName || method != "" {
+		key := keyOf(at.Idx)
+		if !isIndex || key == "" || method != "" {
 			return ""
 		}
 		method = key
@@ -160,15 +156,15 @@ func (n *naming) unnamedMethod() string {
 
 // textMethod says which method a text does not have, "" if that is not known to be the mistake.
 func (n *naming) textMethod() string {
-	for _, e := range n.calls {
+	for _, e := range n.of(callRole) {
 		at, ok := e.(ast.IndexExp)
 		if !ok {
 			continue
 		}
 		of, known := n.value(at.Coll)
-		key, isName := keyOf(at.Idx)
+		key := keyOf(at.Idx)
 		functions, isTable := n.c.env.Get(rt.StringValue("string")).TryTable()
-		if _, isText := of.TryString(); !known || !isText || !isName || !isTable {
+		if _, isText := of.TryString(); !known || !isText || key == "" || !isTable {
 			continue
 		}
 		if functions.Get(rt.StringValue(key)).IsNil() {
@@ -179,131 +175,73 @@ func (n *naming) textMethod() string {
 	return ""
 }
 
-// computed names an operand of arithmetic, a comparison, or #.
+// operandError is an error of golua about operands of a line.
+type operandError struct {
+	pattern string // with the types of one operand or two
+	role    role
+	says    string
+}
+
+// operandErrors returns the errors about operands of operators, and about what pairs and ipairs
+// cannot go through.
+func operandErrors() []operandError {
+	const operator, missing = "(?:add|sub|mul|div|idiv|mod|pow)", "nil|null"
+	return []operandError{
+		{`attempt to get length of a (.+) value`, lengthRole, "%s is %s, so it has no length"},
+		{`attempt to unm a '(.+)'`, minusRole, "%s is %s, and - needs a number"},
+		{`attempt to perform arithmetic on a (.+) value`, arithmeticRole, "%s is %s, and arithmetic needs numbers"},
+		{`attempt to perform bitwise \w+ on a (.+) value`, bitRole,
+			"%s is %s, and bitwise operators need whole numbers"},
+		{`attempt to compare a (.+) value with a (.+) value`, compareRole, "%s is %s, and cannot be compared with %s"},
+		{`attempt to add a (.+?) value and a (.+?) value.*`, arithmeticRole,
+			"%s is %s, and cannot be added to %s: + joins two strings, .. joins strings and numbers"},
+		{`attempt to ` + operator + ` a '(` + missing + `)' with a '(?:` + missing + `)'`, arithmeticRole,
+			"%s is %s, and arithmetic needs numbers"},
+		{`attempt to ` + operator + ` a '(.+)' with a '(.+)'`, arithmeticRole,
+			"%s is %s, and arithmetic with %s needs numbers"},
+		{`attempt to concatenate a (.+?) value.*`, joinRole, "%s is %s, which cannot be joined to text"},
+		{`bad argument #1 to 'pairs' \(table expected, got (.+)\)`, pairsRole, "%s is %s, but pairs needs a table"},
+		{`bad argument #1 to 'ipairs' \(table expected, got (.+)\)`, ipairsRole, "%s is %s, but ipairs needs a table"},
+	}
+}
+
+// submatches returns what the groups of a pattern match, nil if it does not match all of text.
+func submatches(pattern, text string) []string {
+	found := regexp.MustCompile(`(?s)^` + pattern + `$`).FindStringSubmatch(text)
+	return found[min(1, len(found)):]
+}
+
+// computed names an operand. Of two it is the one that is nil or null, else the first that has
+// a name.
 func (n *naming) computed(text string) string {
-	if kind, ok := strings.CutPrefix(text, "attempt to get length of a "); ok {
-		kind = strings.TrimSuffix(kind, " value")
-		return n.say(n.measured, kind, "%s is %s, so it has no length")
-	}
-	if kind, ok := strings.CutPrefix(text, "attempt to unm a '"); ok {
-		return n.say(n.negated, strings.TrimSuffix(kind, "'"), "%s is %s, and - needs a number")
-	}
-	if kind, ok := strings.CutPrefix(text, "attempt to perform arithmetic on a "); ok {
-		kind = strings.TrimSuffix(kind, " value")
-		return n.say(n.operands(kind, arithmetical), kind, "%s is %s, and arithmetic needs numbers")
-	}
-	if rest, ok := strings.CutPrefix(text, "attempt to perform bitwise "); ok {
-		_, kind, _ := strings.Cut(rest, " on a ")
-		kind = strings.TrimSuffix(kind, " value")
-		return n.say(n.operands(kind, bitwise), kind, "%s is %s, and bitwise operators need whole numbers")
-	}
-	if x, y, ok := operandKinds(text, "attempt to compare a ", " value with a "); ok {
-		return n.pair(x, y, comparing, "%s is %s, and cannot be compared with %s")
-	}
-	if x, y, ok := operandKinds(text, "attempt to add a ", " value and a "); ok {
-		y, _, _ = strings.Cut(y, " value")
-		return n.pair(x, y, arithmetical, "%s is %s, and cannot be added to %s: + joins two strings, .. joins strings "+
-			"and numbers")
-	}
-	for _, op := range arithmeticNames() {
-		if x, y, ok := operandKinds(text, "attempt to "+op+" a '", "' with a '"); ok {
-			y = strings.TrimSuffix(y, "'")
-			if missing(x) && missing(y) {
-				return n.say(n.operands(x, arithmetical), x, "%s is %s, and arithmetic needs numbers")
+	for _, wrong := range operandErrors() {
+		kinds := submatches(wrong.pattern, text)
+		if len(kinds) == 2 && missing(kinds[1]) && !missing(kinds[0]) {
+			slices.Reverse(kinds)
+		}
+		for i, kind := range kinds {
+			name := n.pick(n.operands(wrong.role, kind), kind)
+			if name == "" {
+				if missing(kind) {
+					return ""
+				}
+				continue
 			}
-			return n.pair(x, y, arithmetical, "%s is %s, and arithmetic with %s needs numbers")
+			args := []any{name, article(kind), article(kinds[len(kinds)-1-i])}
+			return fmt.Sprintf(wrong.says, args[:1+len(kinds)]...) + n.because(name, kind)
 		}
 	}
 	return ""
-}
-
-// arithmeticNames returns golua's names of operators.
-func arithmeticNames() []string { return []string{"add", "sub", "mul", "div", "idiv", "mod", "pow"} }
-
-// joined names what cannot be joined to text.
-func (n *naming) joined(text string) string {
-	rest, ok := strings.CutPrefix(text, "attempt to concatenate a ")
-	if !ok {
-		return ""
-	}
-	kind, _, _ := strings.Cut(rest, " value")
-	return n.say(n.operands(kind, joining), kind, "%s is %s, which cannot be joined to text")
-}
-
-// iteration names what pairs and ipairs cannot go through.
-func (n *naming) iteration(text string) string {
-	for _, name := range []string{"pairs", "ipairs"} {
-		if kind, ok := strings.CutPrefix(text, "bad argument #1 to '"+name+"' "+looped); ok {
-			kind = strings.TrimSuffix(kind, ")")
-			return n.say(n.argument[name], kind, "%s is %s, but "+name+" needs a table")
-		}
-	}
-	return ""
-}
-
-// operandKinds returns the types of the two operands that an error names.
-func operandKinds(text, before, between string) (x, y string, ok bool) {
-	rest, ok := strings.CutPrefix(text, before)
-	x, y, both := strings.Cut(rest, between)
-	return x, strings.TrimSuffix(y, " value"), ok && both
-}
-
-func (n *naming) say(operands []ast.ExpNode, kind, format string) string {
-	name := n.pick(operands, kind)
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(format, name, article(kind)) + n.because(name, kind)
-}
-
-// pair names the operand of two that is wrong: the one that is nil or null, else the first
-// that has a name.
-func (n *naming) pair(x, y string, is func(ops.Op) bool, format string) string {
-	if missing(y) && !missing(x) {
-		x, y = y, x
-	}
-	name := n.pick(n.operands(x, is), x)
-	if name == "" && !missing(x) {
-		x, y = y, x
-		name = n.pick(n.operands(x, is), x)
-	}
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(format, name, article(x), article(y)) + n.because(name, x)
 }
 
 func missing(kind string) bool { return kind == "nil" || kind == "null" }
 
-// operands returns the operands of some operators that can be of a type.
-func (n *naming) operands(kind string, is func(ops.Op) bool) []ast.ExpNode {
-	var out []ast.ExpNode
-	for _, b := range n.binary {
-		if !is(b.op) {
-			continue
-		}
-		for _, e := range []ast.ExpNode{b.left, b.right} {
-			if of := literalKind(e); of == "" || of == kind {
-				out = append(out, e)
-			}
-		}
-	}
-	return out
-}
-
-func arithmetical(op ops.Op) bool {
-	return op == ops.OpAdd || op == ops.OpSub || op == ops.OpMul || op == ops.OpDiv || op == ops.OpFloorDiv ||
-		op == ops.OpMod || op == ops.OpPow
-}
-
-func comparing(op ops.Op) bool {
-	return op == ops.OpLt || op == ops.OpLeq || op == ops.OpGt || op == ops.OpGeq
-}
-
-func joining(op ops.Op) bool { return op == ops.OpConcat }
-
-func bitwise(op ops.Op) bool {
-	return op == ops.OpBitAnd || op == ops.OpBitOr || op == ops.OpBitXor || op == ops.OpShiftL || op == ops.OpShiftR
+// operands returns the operands of a role that can be of a type.
+func (n *naming) operands(r role, kind string) []ast.ExpNode {
+	return slices.DeleteFunc(n.of(r), func(e ast.ExpNode) bool {
+		of := literalKind(e)
+		return of != "" && of != kind
+	})
 }
 
 // mostOperands is how many operands an error names where any of them can be meant.
@@ -316,7 +254,7 @@ func (n *naming) pick(operands []ast.ExpNode, kind string) string {
 	for _, e := range operands {
 		name := n.described(e)
 		switch v, known := n.value(e); {
-		case known && typeName(v) == kind:
+		case known && v.CustomTypeName() == kind:
 			are = append(are, name)
 		case !known:
 			may = append(may, name)
@@ -335,8 +273,6 @@ func (n *naming) pick(operands []ast.ExpNode, kind string) string {
 	}
 	return strings.Join(all, " or ")
 }
-
-func typeName(v rt.Value) string { return v.CustomTypeName() }
 
 // value returns what an expression is, where it is a path from a global or from the context
 // of the handler that runs.
@@ -399,15 +335,17 @@ func (n *naming) because(name, kind string) string {
 
 // nameOperator writes an operator as Lua does: golua's "attempt to sub a 'nil' with a 'nil'".
 func nameOperator(text string) string {
-	op, operands, _ := strings.Cut(strings.TrimPrefix(text, "attempt to "), " a '")
-	x, y, both := strings.Cut(strings.TrimSuffix(operands, "'"), "' with a '")
-	sign, ok := map[string]string{
-		"add": "+", "sub": "-", "mul": "*", "div": "/", "idiv": "//", "mod": "%", "pow": "^",
-	}[op]
-	if !ok || !both {
+	found := submatches(`attempt to (\w+) a '(.+)' with a '(.+)'`, text)
+	if found == nil {
 		return text
 	}
-	return fmt.Sprintf("attempt to compute %s %s %s", x, sign, y)
+	sign, ok := map[string]string{
+		"add": "+", "sub": "-", "mul": "*", "div": "/", "idiv": "//", "mod": "%", "pow": "^",
+	}[found[0]]
+	if !ok {
+		return text
+	}
+	return fmt.Sprintf("attempt to compute %s %s %s", found[1], sign, found[2])
 }
 
 func article(kind string) string {
@@ -500,10 +438,9 @@ func (e *engine) nameFunction(text string) string {
 	if info == nil || info.Source != "[Go]" || slices.Contains([]string{"error", "assert", "helm.fail"}, info.Name) {
 		return text
 	}
-	number, rest, ok := strings.Cut(strings.TrimPrefix(text, "bad argument "), " ")
-	if digits, isNumber := strings.CutPrefix(number, "#"); !ok || !isNumber || len(digits) != 1 ||
-		strings.HasPrefix(rest, "to ") {
+	found := submatches(`(?:bad argument )?(#\d) (.*)`, text)
+	if found == nil || strings.HasPrefix(found[1], "to ") {
 		return text
 	}
-	return fmt.Sprintf("bad argument %s to '%s' (%s)", number, info.Name, strings.Trim(rest, "()"))
+	return fmt.Sprintf("bad argument %s to '%s' (%s)", found[0], info.Name, strings.Trim(found[1], "()"))
 }

@@ -14,18 +14,23 @@ import (
 func (e *engine) hardenBase(l *library) {
 	for name, f := range map[string]struct {
 		args int
-		more bool
-		do   goFunc
+		do   oneFunc
 	}{
-		"pcall": {1, true, e.pcall}, "xpcall": {2, true, e.xpcall},
-		"type": {1, false, typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
-		"rawget": {2, false, e.rawGet}, "rawset": {3, false, e.rawSet}, "rawlen": {1, false, e.rawLen},
-		"setmetatable": {2, false, e.setMetatable}, "getmetatable": {1, false, e.getMetatable},
-		"tostring": {1, false, e.toText}, "next": {2, false, e.next}, "pairs": {1, false, e.pairs},
-		"ipairs": {1, false, ipairs(e.value("ipairsiterator", 2, false, nextItem))},
+		"rawget": {2, e.rawGet}, "rawset": {3, e.rawSet}, "rawlen": {1, e.rawLen}, "tostring": {1, e.toText},
+		"setmetatable": {2, e.setMetatable},
+		"getmetatable": {1, func(t *rt.Thread, c *rt.GoCont) (rt.Value, error) { return t.Metatable(c.Arg(0)), nil }},
+		"type": {1, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+			return rt.StringValue(c.Arg(0).TypeName()), nil
+		}},
 	} {
-		l.base[name] = e.value(name, f.args, f.more, f.do)
+		l.base[name] = e.one(name, f.args, f.args, f.do)
 	}
+	l.base["pcall"] = e.value("pcall", 1, true, e.pcall)
+	l.base["xpcall"] = e.value("xpcall", 2, true, e.xpcall)
+	l.base["tonumber"] = e.value("tonumber", 2, false, toNumber(l.base["tonumber"]))
+	l.base["next"] = e.value("next", 2, false, e.next)
+	l.base["pairs"] = e.value("pairs", 1, false, e.pairs)
+	l.base["ipairs"] = e.value("ipairs", 1, false, ipairs(e.value("ipairsiterator", 2, false, nextItem)))
 }
 
 // pcall is Lua's, but it does not catch an exceeded limit.
@@ -71,25 +76,16 @@ func (e *engine) protected(t *rt.Thread, c *rt.GoCont, handler rt.Callable) (rt.
 	return next, nil
 }
 
-func typeOf(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if err := c.Check1Arg(); err != nil {
-		return nil, errors.New("bad argument #1 to 'type' (value expected)")
-	}
-	return c.PushingNext1(t.Runtime, rt.StringValue(c.Arg(0).TypeName())), nil
-}
-
 func toNumber(golua rt.Value) goFunc {
 	f, _ := golua.TryCallable()
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		if err := c.Check1Arg(); err != nil {
 			return nil, errors.New("bad argument #1 to 'tonumber' (value expected)")
 		}
-		if s, ok := c.Arg(0).TryString(); ok && len(s) > longNumber {
+		if tooLong(c.Arg(0)) {
 			return c.PushingNext1(t.Runtime, rt.NilValue), nil
 		}
-		next := f.Continuation(t, c.Next())
-		t.Push(next, c.Args()...)
-		return next, nil
+		return callInstead(t, c, f, c.Args()), nil
 	}
 }
 
@@ -97,129 +93,100 @@ func toNumber(golua rt.Value) goFunc {
 // string by mistake would look like an empty one.
 func ipairs(step rt.Value) goFunc {
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		got := "no value"
-		if c.NArgs() > 0 {
-			if c.Arg(0).Type() == rt.TableType {
-				return c.PushingNext(t.Runtime, step, c.Arg(0), rt.IntValue(0)), nil
-			}
-			got = c.Arg(0).CustomTypeName()
+		if arg(c, 0).Type() != rt.TableType {
+			return nil, errNoTable(c, 0, "ipairs")
 		}
-		return nil, fmt.Errorf("bad argument #1 to 'ipairs' (table expected, got %s)", got)
+		return c.PushingNext(t.Runtime, step, c.Arg(0), rt.IntValue(0)), nil
 	}
 }
 
 // tableArg returns an argument that is a table, filled. An error is returned for a view that
 // cannot be filled.
 func (e *engine) tableArg(c *rt.GoCont, n int, function string) (*rt.Table, error) {
-	if n < c.NArgs() {
-		v, _ := e.viewOf(c.Arg(n))
-		if n, isNode := v.(*node); isNode {
-			if _, err := n.data(); err != nil {
-				return nil, err
-			}
-		} else if v != nil {
-			return nil, v.set(rt.NilValue, rt.NilValue)
-		}
-		if t, ok := c.Arg(n).TryTable(); ok {
-			return t, nil
-		}
+	t, ok := arg(c, n).TryTable()
+	if !ok {
+		return nil, errNoTable(c, n, function)
 	}
+	if err := e.checkWritable(c.Arg(n)); err != nil {
+		return nil, err
+	}
+	_, err := e.load(t)
+	return t, err
+}
+
+// errNoTable returns the error of an argument that is not a table.
+func errNoTable(c *rt.GoCont, n int, function string) error {
 	got := "no value"
 	if n < c.NArgs() {
 		got = c.Arg(n).CustomTypeName()
 	}
-	return nil, fmt.Errorf("bad argument #%d to '%s' (table expected, got %s)", n+1, function, got)
+	return fmt.Errorf("bad argument #%d to '%s' (table expected, got %s)", n+1, function, got)
 }
 
-func (e *engine) rawGet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if err := c.CheckNArgs(2); err != nil {
-		return nil, err
-	}
+func (e *engine) rawGet(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	if v, ok := e.viewOf(c.Arg(0)); ok {
 		got, err := v.get(c.Arg(1))
-		if _, unknown := errors.AsType[*unknownError](err); err != nil && !unknown {
-			return nil, err
+		if _, unknown := errors.AsType[*unknownError](err); unknown {
+			err = nil
 		}
-		return c.PushingNext1(t.Runtime, got), nil
+		return got, err
 	}
-	tab, err := e.tableArg(c, 0, "rawget")
-	if err != nil {
-		return nil, err
+	if tab, ok := c.Arg(0).TryTable(); ok {
+		return tab.Get(c.Arg(1)), nil
 	}
-	return c.PushingNext1(t.Runtime, tab.Get(c.Arg(1))), nil
+	return rt.NilValue, errNoTable(c, 0, "rawget")
 }
 
-func (e *engine) rawSet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if err := c.CheckNArgs(3); err != nil {
-		return nil, err
-	}
+func (e *engine) rawSet(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+	var err error
 	if v, ok := e.viewOf(c.Arg(0)); ok {
-		if err := v.set(c.Arg(1), c.Arg(2)); err != nil {
-			return nil, err
-		}
-		e.rawWrote(c)
-		return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+		err = v.set(c.Arg(1), c.Arg(2))
+	} else if tab, ok := c.Arg(0).TryTable(); ok {
+		err = t.SetTableCheck(tab, c.Arg(1), c.Arg(2))
+	} else {
+		err = errNoTable(c, 0, "rawset")
 	}
-	tab, err := e.tableArg(c, 0, "rawset")
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
-	if err := t.SetTableCheck(tab, c.Arg(1), c.Arg(2)); err != nil {
-		return nil, err
+	if tab, ok := e.kept(c.Arg(0)); ok {
+		e.wrote(c, tab, c.Arg(1), c.Arg(2))
 	}
-	e.rawWrote(c)
-	return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+	return c.Arg(0), nil
 }
 
-func (e *engine) rawLen(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if err := c.Check1Arg(); err != nil {
-		return nil, err
-	}
+func (e *engine) rawLen(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	if s, ok := c.Arg(0).TryString(); ok {
-		return c.PushingNext1(t.Runtime, rt.IntValue(int64(len(s)))), nil
+		return rt.IntValue(int64(len(s))), nil
 	}
 	if v, ok := e.viewOf(c.Arg(0)); ok {
 		n, err := v.length()
-		if err != nil {
-			return nil, err
-		}
-		return c.PushingNext1(t.Runtime, rt.IntValue(n)), nil
+		return rt.IntValue(n), err
 	}
-	tab, err := e.tableArg(c, 0, "rawlen")
-	if err != nil {
-		return nil, err
+	if tab, ok := c.Arg(0).TryTable(); ok {
+		return rt.IntValue(tab.Len()), nil
 	}
-	return c.PushingNext1(t.Runtime, rt.IntValue(tab.Len())), nil
-}
-
-func (e *engine) getMetatable(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if err := c.Check1Arg(); err != nil {
-		return nil, err
-	}
-	return c.PushingNext1(t.Runtime, t.Metatable(c.Arg(0))), nil
+	return rt.NilValue, errNoTable(c, 0, "rawlen")
 }
 
 // setMetatable is Lua's without __gc: finalizers would run at any time, and differently in
 // every run.
-func (e *engine) setMetatable(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if err := c.CheckNArgs(2); err != nil {
-		return nil, err
-	}
+func (e *engine) setMetatable(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	tab, err := e.tableArg(c, 0, "setmetatable")
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	if !rt.RawGet(tab.Metatable(), rt.StringValue("__metatable")).IsNil() {
-		return nil, errors.New("cannot change a protected metatable")
+		return rt.NilValue, errors.New("cannot change a protected metatable")
 	}
 	if c.Arg(1).IsNil() {
 		tab.SetMetatable(nil)
-		return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+		return c.Arg(0), nil
 	}
 	meta, err := e.tableArg(c, 1, "setmetatable")
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	tab.SetMetatable(meta)
-	return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+	return c.Arg(0), nil
 }

@@ -45,8 +45,8 @@ func newBlame() *blame {
 // newHook makes the function that scripts call behind an assignment, see [rewriter].
 func (e *engine) newHook() rt.Value {
 	return e.value("wrote", 2, false, func(_ *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if e.request != nil && e.request.blame != nil && c.NArgs() == 2 {
-			if t, ok := c.Arg(0).TryTable(); ok && e.kept(t) {
+		if c.NArgs() == 2 {
+			if t, ok := e.kept(c.Arg(0)); ok {
 				e.wrote(c, t, c.Arg(1), e.rawField(t, c.Arg(1)))
 			}
 		}
@@ -54,33 +54,30 @@ func (e *engine) newHook() rt.Value {
 	})
 }
 
-// rawWrote records what the caller of c gives to rawset.
-func (e *engine) rawWrote(c *rt.GoCont) {
+// kept returns a table that is part of what the host gave, or was put there; ok is false for
+// others, and where nothing is recorded.
+func (e *engine) kept(v rt.Value) (t *rt.Table, ok bool) {
 	if e.request == nil || e.request.blame == nil {
-		return
+		return nil, false
 	}
-	if t, ok := c.Arg(0).TryTable(); ok && e.kept(t) {
-		e.wrote(c, t, c.Arg(1), c.Arg(2))
+	if t, ok = v.TryTable(); !ok {
+		return nil, false
 	}
-}
-
-// kept reports whether a table is part of what the host gave, or was put there.
-func (e *engine) kept(t *rt.Table) bool {
 	if m := t.Metatable(); m != nil {
 		if _, marked := e.bridge.IsList(t); marked || m == e.views {
-			return true
+			return t, true
 		}
 	}
-	return len(e.request.blame.owned) > 0 && e.request.blame.owned[t]
+	return t, e.request.blame.owned[t]
 }
 
 // inserted records what the caller of c gives to table.insert.
 func (e *engine) inserted(c *rt.GoCont, args []rt.Value) error {
-	if e.request == nil || e.request.blame == nil || len(args) < 2 {
+	if len(args) < 2 {
 		return nil
 	}
-	t, ok := args[0].TryTable()
-	if !ok || !e.kept(t) {
+	t, ok := e.kept(args[0])
+	if !ok {
 		return nil
 	}
 	if _, err := e.load(t); err != nil {
@@ -97,17 +94,12 @@ func (e *engine) inserted(c *rt.GoCont, args []rt.Value) error {
 // wrote records that the caller of c has assigned a field of t.
 func (e *engine) wrote(c *rt.GoCont, t *rt.Table, k, v rt.Value) {
 	b := e.request.blame
-	info := c.Next().DebugInfo()
-	if info == nil || len(b.at) >= maxSlots {
-		return
-	}
-	at, ok := e.sources[info.Source]
-	if !ok {
+	at, ok := e.positionOf(c.Next())
+	if !ok || len(b.at) >= maxSlots {
 		return
 	}
 	e.r.RequireMem(150)
-	pos := position{at, max(int(info.CurrentLine), 0)}
-	b.at[slot{t, k}], b.last[t] = pos, pos
+	b.at[slot{t, k}], b.last[t] = at, at
 	if in, ok := v.TryTable(); ok && in.Metatable() == nil {
 		e.own(in)
 	}
@@ -176,13 +168,7 @@ type step struct {
 // find returns where the script last assigned on the way down from t, the deepest such place.
 func (q *request) find(t *rt.Table, keys []any) (found position, ok bool) {
 	for _, key := range keys {
-		k := rt.NilValue
-		switch key := key.(type) {
-		case string:
-			k = rt.StringValue(key)
-		case int64:
-			k = rt.IntValue(key)
-		}
+		k := keyValue(key)
 		if at, here := q.blame.at[slot{t, k}]; here {
 			found, ok = at, true
 		}
@@ -194,18 +180,22 @@ func (q *request) find(t *rt.Table, keys []any) (found position, ok bool) {
 	return found, ok
 }
 
+// keyValue returns a key that is a text or an int64.
+func keyValue(key any) rt.Value {
+	if i, ok := key.(int64); ok {
+		return rt.IntValue(i)
+	}
+	s, _ := key.(string)
+	return rt.StringValue(s)
+}
+
 // culprit returns the keys that lead to what is wrong: for a hole in a list the item that was
 // taken away, or the one that was put behind it.
 func (q *request) culprit(t *rt.Table, wrong *bridge.Error) []any {
 	keys := wrong.Keys
 	for _, key := range keys {
-		k, isText := key.(string)
-		v := t.Get(rt.StringValue(k))
-		if i, isInt := key.(int64); isInt && !isText {
-			v = t.Get(rt.IntValue(i))
-		}
 		var ok bool
-		if t, ok = v.TryTable(); !ok {
+		if t, ok = t.Get(keyValue(key)).TryTable(); !ok {
 			return keys
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
 
@@ -15,13 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-var errNotStarted = errors.New("the scripts were not started")
-
 // call runs a handler.
 func (e *engine) call(body map[string]any) (map[string]any, error) {
-	if e.r == nil {
-		return nil, errNotStarted
-	}
 	h, err := e.called(body)
 	if err != nil {
 		return nil, err
@@ -35,21 +29,14 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	}
 	q := e.newRequest()
 	q.event, _ = body["event"].(string)
-	q.chart = h.chart.index
 	q.lint, _ = body["lint"].(bool)
 	q.blame = newBlame()
 	q.may = map[string]bool{}
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
 	}
-	if err := q.receive(body["contents"]); err != nil {
-		return nil, err
-	}
-	e.request = q
-	defer q.end()
-	defer e.flush()
 	var out, items, results []any
-	err = e.inLua(h.chart.index, func(t *rt.Thread) error {
+	err = q.run(body["contents"], h.chart, func(t *rt.Thread) error {
 		ctx := q.context(ref, "ctx").self
 		given := rt.NewTerminationWith(nil, 0, true)
 		if err := rt.Call(t, h.fn, []rt.Value{ctx}, given); err != nil {
@@ -75,6 +62,26 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	return e.withRegistry(map[string]any{"changes": out, "items": items, "results": results}), nil
 }
 
+// chartOf returns the chart that a request names.
+func (e *engine) chartOf(body map[string]any) (*chart, error) {
+	index, ok := body["chart"].(int64)
+	if !ok || index < 0 || index >= int64(len(e.charts)) {
+		return nil, errors.New("the request names no chart")
+	}
+	return e.charts[index], nil
+}
+
+// run runs a function of a chart's scripts for the request, with the contents that came along.
+func (q *request) run(contents any, c *chart, work func(t *rt.Thread) error) error {
+	if err := q.receive(contents); err != nil {
+		return err
+	}
+	q.e.request = q
+	defer q.end()
+	defer q.e.flush()
+	return q.e.inLua(c.index, work)
+}
+
 // unfinished ends the error of a line in which a block or a bracket is open.
 const unfinished = " (the line ends too early)"
 
@@ -93,39 +100,25 @@ func (e *engine) called(body map[string]any) (*handler, error) {
 		}
 		return e.handlers[i], nil
 	}
-	index, ok := body["chart"].(int64)
-	if !ok || index < 0 || index >= int64(len(e.charts)) {
-		return nil, errors.New("the request names no chart")
+	c, err := e.chartOf(body)
+	if err != nil {
+		return nil, err
 	}
-	c := e.charts[index]
-	h := &handler{chart: c, where: promptFile + ":1", typed: true}
-	at := place{chart: c.index, file: promptFile}
-	e.sources[c.path+"/"+promptFile] = at
+	h := &handler{chart: c, at: position{place{c.index, promptFile}, 1}, typed: true}
 	return h, e.inLua(c.index, func(t *rt.Thread) (err error) {
 		// A line is an expression or, if it is none, statements.
-		if h.fn, err = e.compileLine(t, at, "local ctx = ... return "+line); err != nil {
-			h.fn, err = e.compileLine(t, at, "local ctx = ... "+line)
+		if h.fn, err = e.compileLine(t, c, "local ctx = ... return "+line); err != nil {
+			h.fn, err = e.compileLine(t, c, "local ctx = ... "+line)
 		}
 		return err
 	})
 }
 
 // compileLine returns the text of a line as a function.
-func (e *engine) compileLine(t *rt.Thread, at place, text string) (rt.Value, error) {
-	c := e.charts[at.chart]
-	b, err := readBlocks(text)
+func (e *engine) compileLine(t *rt.Thread, c *chart, text string) (rt.Value, error) {
+	chunk, err := e.compileText(c, promptFile, text)
 	if err != nil {
-		return rt.NilValue, newSyntaxError(at, text, err)
-	}
-	e.r.RequireCPU(uint64(len(text)) * 20)
-	e.r.RequireMem(uint64(len(text)) * 20)
-	chunk, err := e.compileText(c.path+"/"+promptFile, text, b, c.namesOf(promptFile), rt.TableValue(c.env))
-	if err != nil {
-		wrong := newSyntaxError(at, text, err)
-		if len(b.open) > 0 {
-			wrong.text += unfinished
-		}
-		return rt.NilValue, wrong
+		return rt.NilValue, err
 	}
 	return rt.Call1(t, rt.FunctionValue(chunk), e.hook)
 }
@@ -154,34 +147,25 @@ func (e *engine) warnReturned(h *handler, v rt.Value) {
 	}
 	h.warned = true
 	e.printLine(h.chart, fmt.Sprintf("warning: %s: the %s handler returns a %s, which is ignored: what it changes in "+
-		"its context takes effect", h.where, h.event, v.CustomTypeName()))
+		"its context takes effect", h.at, h.event, v.CustomTypeName()))
 }
 
 // handlerError returns an error about the changes of a handler, at the position of the
 // statement that made it or, where that is not known, of the handler.
 func (e *engine) handlerError(h *handler, err error) error {
+	f := &scriptError{text: truncate.Bytes(err.Error(), maxMessage, "…"), position: h.at}
 	if wrong, ok := errors.AsType[*blamedError](err); ok {
-		return &scriptError{text: truncate.Bytes(err.Error(), maxMessage, "…"), chart: wrong.at.chart, file: wrong.at.file,
-			line: wrong.at.line}
-	}
-	f := &scriptError{text: truncate.Bytes(err.Error(), maxMessage, "…"), chart: h.chart.index, file: h.where}
-	if i := strings.LastIndexByte(h.where, ':'); i >= 0 {
-		f.file = h.where[:i]
-		f.line, _ = strconv.Atoi(h.where[i+1:])
+		f.position = wrong.at
 	}
 	return f
 }
 
 // template runs a function that a script gave to templates.
 func (e *engine) template(body map[string]any) (map[string]any, error) {
-	if e.r == nil {
-		return nil, errNotStarted
+	c, err := e.chartOf(body)
+	if err != nil {
+		return nil, err
 	}
-	index, ok := body["chart"].(int64)
-	if !ok || index < 0 || index >= int64(len(e.charts)) {
-		return nil, errors.New("the request names no chart")
-	}
-	c := e.charts[index]
 	name, _ := body["name"].(string)
 	fn, ok := c.function(name)
 	if !ok {
@@ -189,14 +173,8 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	}
 	args, _ := body["args"].([]any)
 	q := e.newRequest()
-	if err := q.receive(body["contents"]); err != nil {
-		return nil, err
-	}
-	e.request = q
-	defer q.end()
-	defer e.flush()
 	var result any
-	err := e.inLua(c.index, func(t *rt.Thread) error {
+	err = q.run(body["contents"], c, func(t *rt.Thread) error {
 		values := make([]rt.Value, len(args))
 		for i, a := range args {
 			if ref, isRoot := a.(wire.Ref); isRoot {

@@ -46,7 +46,8 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 	var files []*chart
 	for _, file := range slices.Sorted(maps.Keys(tests)) {
 		text, _ := tests[file].(string)
-		f := &chart{index: len(charts) - 1, files: map[string]string{file: text}, env: rt.NewTable()}
+		f := newChart(len(charts)-1, "", "")
+		f.files[file], f.env = text, rt.NewTable()
 		if err := c.file(f, file); err != nil {
 			e.dead = c.e.dead
 			return nil, err
@@ -91,8 +92,8 @@ func (c *checker) analyze(charts, tests []*chart, body map[string]any) map[strin
 		at[analyzed[i]] = int64(i)
 	}
 	for i, ch := range charts {
-		for name, n := range ch.requires {
-			analyzed[i].Requires[name] = analyzed[n]
+		for name, of := range ch.requires {
+			analyzed[i].Requires[name] = analyzed[of.index]
 		}
 	}
 	for _, f := range tests {

@@ -3,7 +3,7 @@
 package engine
 
 import (
-	"fmt"
+	"cmp"
 	"strconv"
 
 	rt "github.com/arnodel/golua/runtime"
@@ -17,26 +17,23 @@ import (
 func (e *engine) makeClasses() {
 	e.classes = map[string]*rt.Table{}
 	for _, class := range []string{"File", "Template", "Dependency", "Object"} {
-		meta := rt.NewTable()
-		e.r.SetEnv(meta, "__metatable", rt.BoolValue(false))
-		e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false,
-			func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-				if err := c.CheckNArgs(2); err != nil {
-					return nil, err
-				}
-				v, err := e.lacking(class, c.Arg(0), c.Arg(1))
+		meta := e.metatable(map[string]rt.Value{
+			"__index": e.one(fieldName, 2, 2, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+				item, err := c.TableArg(0)
 				if err != nil {
-					return nil, err
+					return rt.NilValue, err
 				}
-				return c.PushingNext1(t.Runtime, v), nil
-			}))
-		e.r.SetEnv(meta, "__newindex", e.value(fieldName, 3, false,
-			func(_ *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-				if err := c.CheckNArgs(3); err != nil {
-					return nil, err
+				get := func(k rt.Value) (rt.Value, error) { return item.Get(k), nil }
+				return e.lacking(class, e.pathOf(item), c.Arg(1), get)
+			}),
+			"__newindex": e.one(fieldName, 3, 3, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
+				item, err := c.TableArg(0)
+				if err != nil {
+					return rt.NilValue, err
 				}
-				return c.Next(), e.addField(class, c.Arg(0), c.Arg(1), c.Arg(2))
-			}))
+				return rt.NilValue, e.addField(class, item, c.Arg(1), c.Arg(2))
+			}),
+		})
 		e.bridge.MapsOf(meta)
 		e.classes[class] = meta
 	}
@@ -63,76 +60,68 @@ func (n *node) classify(list []any) error {
 	return nil
 }
 
-// lacks returns what a node of a class gives for a field that it does not have.
-func (n *node) lacks(k rt.Value) (rt.Value, error) {
-	return n.request.e.lacking(n.class, rt.TableValue(n.shown()), k)
-}
-
-// lacking returns what an element gives for a field that it does not have.
-func (e *engine) lacking(class string, item, k rt.Value) (rt.Value, error) {
-	if class != "Object" {
-		return rt.NilValue, e.unknownOf(class, item, k)
+// lacking returns what a map of a class gives for a field that it does not have: for an
+// object's name that in its metadata. get reads its fields; path is what it is called in
+// errors, "" for the class.
+func (e *engine) lacking(class, path string, k rt.Value, get func(rt.Value) (rt.Value, error)) (rt.Value, error) {
+	if name, _ := k.TryString(); class != "Object" || name != "name" {
+		return rt.NilValue, unknownOf(class, path, k)
 	}
-	if name, _ := k.TryString(); name != "name" {
-		return rt.NilValue, nil
-	}
-	metadata, err := e.metadata(item)
-	if err != nil || metadata == nil {
+	metadata, err := get(rt.StringValue("metadata"))
+	if err != nil {
 		return rt.NilValue, err
 	}
-	return metadata.Get(rt.StringValue("name")), nil
+	return e.field(metadata, "name")
 }
 
-// metadata returns the metadata of an object, nil where it has none.
-func (e *engine) metadata(object rt.Value) (*rt.Table, error) {
-	v := rt.NilValue
-	if shown, ok := e.viewOf(object); ok {
-		var err error
-		if v, err = shown.get(rt.StringValue("metadata")); err != nil {
-			return nil, err
-		}
-	} else if t, ok := object.TryTable(); ok {
-		v = t.Get(rt.StringValue("metadata"))
+// field returns what stands under a name in a table, also one that shows a view; nil where v
+// is not a table.
+func (e *engine) field(v rt.Value, name string) (rt.Value, error) {
+	k := rt.StringValue(name)
+	if shown, ok := e.viewOf(v); ok {
+		return shown.get(k)
 	}
 	t, ok := v.TryTable()
 	if !ok {
-		return nil, nil
+		return rt.NilValue, nil
 	}
-	_, err := e.load(t)
-	return t, err
+	return t.Get(k), nil
 }
 
 // unknownOf returns an error for a field that a class does not have.
-func (e *engine) unknownOf(class string, item, k rt.Value) error {
-	c, _ := scriptapi.ClassOf(class)
+func unknownOf(class, path string, k rt.Value) error {
+	c, ok := scriptapi.ClassOf(class)
 	name, isText := k.TryString()
-	if _, known := c.Field(name); isText && known {
+	if _, known := c.Field(name); !ok || c.Open || isText && known {
 		return nil
 	}
-	path := c.Text
-	if t, ok := item.TryTable(); ok && e.request != nil && e.request.tables[t] != nil {
-		path = e.request.tables[t].path
+	return unknownField(cmp.Or(path, c.Text), k, c.Names())
+}
+
+// pathOf returns what an element is called in errors, "" for one that a script has made.
+func (e *engine) pathOf(item *rt.Table) string {
+	if e.request == nil || e.request.tables[item] == nil {
+		return ""
 	}
-	return unknownField(path, k, c.Names())
+	return e.request.tables[item].path
 }
 
 // addField sets a field that an element does not have yet.
-func (e *engine) addField(class string, item, k, v rt.Value) error {
-	t, ok := item.TryTable()
-	if !ok {
-		return fmt.Errorf("table expected")
+func (e *engine) addField(class string, item *rt.Table, k, v rt.Value) error {
+	if err := unknownOf(class, e.pathOf(item), k); err != nil {
+		return err
 	}
-	if class != "Object" {
-		if err := e.unknownOf(class, item, k); err != nil {
+	if name, _ := k.TryString(); class == "Object" && name == "name" {
+		metadata, err := e.field(rt.TableValue(item), "metadata")
+		if err != nil {
 			return err
 		}
-	} else if name, _ := k.TryString(); name == "name" {
-		if metadata, err := e.metadata(item); err != nil || metadata != nil {
-			if err == nil {
-				err = e.r.SetTableCheck(metadata, k, v)
+		if in, ok := metadata.TryTable(); ok {
+			if _, err := e.load(in); err != nil {
+				return err
 			}
-			return err
+			return e.r.SetTableCheck(in, k, v)
 		}
 	}
-	return e.r.SetTableCheck(t, k, v)
+	return e.r.SetTableCheck(item, k, v)
 }

@@ -24,16 +24,16 @@ type handlerContext struct {
 	self    rt.Value
 }
 
-// constant returns the fields of a context that are read-only at every event.
-func constant() []string { return []string{"chart", "release", "capabilities"} }
-
 // changeable returns the fields that may change at some event.
 func changeable() []string {
 	return []string{"values", "templates", "files", "objects", "dependencies"}
 }
 
 // contextFields returns the names of all fields.
-func contextFields() []string { return classNames("Context") }
+func contextFields() []string {
+	c, _ := scriptapi.ClassOf("Context")
+	return c.Names()
+}
 
 // context returns the context of a Ref.
 func (q *request) context(ref wire.Ref, path string) *handlerContext {
@@ -84,7 +84,8 @@ func (s *handlerContext) get(k rt.Value) (rt.Value, error) {
 func (s *handlerContext) field(name string) (rt.Value, error) {
 	q, e := s.request, s.request.e
 	v, there := s.fields[name]
-	f := &frozen{request: q, path: s.path + "." + name, from: v, within: "Context", field: name}
+	f := &frozen{request: q, path: s.path + "." + name, from: v}
+	f.class, f.items = fieldClass("Context", name)
 	switch {
 	case q.ended() && there && !isScalar(v):
 		return rt.NilValue, errEnded
@@ -99,7 +100,7 @@ func (s *handlerContext) field(name string) (rt.Value, error) {
 		return rt.NilValue, unknownField(s.path, rt.StringValue(name), contextFields())
 	case !there:
 		return rt.NilValue, nil
-	case slices.Contains(constant(), name):
+	case name == "chart", name == "release", name == "capabilities":
 		return e.wrap(s.constant(name, f)), nil
 	case slices.Contains(changeable(), name) && q.may[name]:
 		ref, isRef := v.(wire.Ref)
@@ -107,10 +108,7 @@ func (s *handlerContext) field(name string) (rt.Value, error) {
 			return rt.NilValue, fmt.Errorf("the host's %s is not a reference", name)
 		}
 		if n, err := q.node(ref); err == nil && ref.List {
-			c, _ := scriptapi.ClassOf("Context")
-			of, _ := c.Field(name)
-			n.items, _ = of.Element()
-			n.path = s.path + "." + name
+			n.items, n.path = f.items, f.path
 		}
 		return e.bridge.FromGo(v)
 	case isScalar(v):
@@ -146,7 +144,7 @@ func (s *handlerContext) constant(name string, f *frozen) *frozen {
 		}
 		f.assign = func(field string, v rt.Value) (bool, error) { return s.assignVersion(f, field, v) }
 	case "capabilities":
-		has := s.request.e.value("has", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) { return s.has(f, t, c) })
+		has := s.request.e.one("has", 0, 2, func(t *rt.Thread, c *rt.GoCont) (rt.Value, error) { return s.has(f, t, c) })
 		f.more = func(field string) (rt.Value, bool) { return has, field == "has" }
 	}
 	return f
@@ -174,7 +172,7 @@ func (s *handlerContext) assignVersion(f *frozen, field string, v rt.Value) (boo
 }
 
 // has is capabilities.has("batch/v1"), also written with a colon.
-func (s *handlerContext) has(f *frozen, t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func (s *handlerContext) has(f *frozen, t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	n := 0
 	if c.NArgs() > 1 {
 		if v, ok := s.request.e.viewOf(c.Arg(0)); ok && v == view(f) {
@@ -183,23 +181,23 @@ func (s *handlerContext) has(f *frozen, t *rt.Thread, c *rt.GoCont) (rt.Cont, er
 	}
 	want, err := textArg(c, n)
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	list, err := f.get(rt.StringValue("apiVersions"))
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	found := false
 	if v, ok := s.request.e.viewOf(list); ok {
 		versions, err := v.(*frozen).content()
 		if err != nil {
-			return nil, err
+			return rt.NilValue, err
 		}
 		all, _ := versions.([]any)
 		t.RequireCPU(uint64(len(all)))
 		found = slices.Contains(all, any(want))
 	}
-	return c.PushingNext1(t.Runtime, rt.BoolValue(found)), nil
+	return rt.BoolValue(found), nil
 }
 
 func (s *handlerContext) set(k, v rt.Value) error {

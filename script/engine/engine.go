@@ -144,22 +144,26 @@ func (e *engine) close() {
 
 // answer carries out a request. An error means that it cannot be answered.
 func (e *engine) answer(m wire.Message) (wire.Message, error) {
-	var work func() (map[string]any, error)
+	work := (*engine).start
 	switch m.Kind {
 	case wire.Start:
-		work = func() (map[string]any, error) { return e.start(m.Body) }
-	case wire.Call:
-		work = func() (map[string]any, error) { return e.call(m.Body) }
-	case wire.Template:
-		work = func() (map[string]any, error) { return e.template(m.Body) }
-	case wire.Test:
-		work = func() (map[string]any, error) { return e.runTest(m.Body) }
 	case wire.Check:
-		return e.guarded(func() (map[string]any, error) { return e.check(m.Body) })
+		work = (*engine).check
+	case wire.Call:
+		work = (*engine).call
+	case wire.Template:
+		work = (*engine).template
+	case wire.Test:
+		work = (*engine).runTest
 	default:
 		return wire.Message{}, fmt.Errorf("a %s message is not a request", m.Kind)
 	}
-	answer, err := e.guarded(work)
+	answer, err := e.guarded(func() (map[string]any, error) {
+		if e.r == nil && m.Kind != wire.Start && m.Kind != wire.Check {
+			return nil, errors.New("the scripts were not started")
+		}
+		return work(e, m.Body)
+	})
 	e.addCoverage(answer)
 	return answer, err
 }

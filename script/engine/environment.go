@@ -31,17 +31,10 @@ func (e *engine) newEnvironment(c *chart) {
 
 // language adds what every script has.
 func (e *engine) language(c *chart) {
-	env := rt.NewTable()
+	env := e.tableOf(e.lib.base).AsTable()
 	c.env = env
-	for name, v := range e.lib.base {
-		e.r.SetEnv(env, name, v)
-	}
 	for name, functions := range e.lib.tables {
-		t := rt.NewTable()
-		for name, f := range functions {
-			e.r.SetEnv(t, name, f)
-		}
-		e.r.SetEnv(env, name, rt.TableValue(t))
+		e.r.SetEnv(env, name, e.tableOf(functions))
 	}
 	e.r.SetEnv(env, "_G", rt.TableValue(env))
 	e.r.SetEnv(env, "print",
@@ -62,13 +55,20 @@ func (e *engine) install(c *chart, o modules.Options) {
 	e.strictTables(c)
 }
 
-// tableOf makes a table of functions.
+// tableOf makes a table.
 func (e *engine) tableOf(fields map[string]rt.Value) rt.Value {
 	t := rt.NewTable()
 	for name, v := range fields {
 		e.r.SetEnv(t, name, v)
 	}
 	return rt.TableValue(t)
+}
+
+// metatable makes a metatable that scripts cannot get hold of.
+func (e *engine) metatable(fields map[string]rt.Value) *rt.Table {
+	meta := e.tableOf(fields).AsTable()
+	e.r.SetEnv(meta, "__metatable", rt.BoolValue(false))
+	return meta
 }
 
 func (e *engine) luaPrint(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
@@ -131,8 +131,8 @@ func (e *engine) lookup(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	body := map[string]any{}
 	for i, name := range []string{"apiVersion", "kind", "namespace", "name"} {
 		body[name] = ""
-		if i < gc.NArgs() && !gc.Arg(i).IsNil() {
-			s, ok := gc.Arg(i).TryString()
+		if v := arg(gc, i); !v.IsNil() {
+			s, ok := v.TryString()
 			if !ok {
 				return nil, fmt.Errorf("bad argument #%d to 'lookup' (%s is text)", i+1, name)
 			}

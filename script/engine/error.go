@@ -21,12 +21,23 @@ const (
 
 // scriptError is an error of a script, as [wire.Fail] describes it.
 type scriptError struct {
-	text      string
-	chart     int
-	file      string
-	line      int
+	text string
+	position
 	traceback string
 	limit     string
+}
+
+// errorOf returns an error of a chart's scripts that has no place in them; chart is -1 where
+// it is not known.
+func errorOf(chart int, text string) *scriptError {
+	return &scriptError{text: text, position: position{place: place{chart: chart}}}
+}
+
+// exceededError returns the error of scripts that a limit has ended.
+func exceededError(chart int, limit string) *scriptError {
+	f := errorOf(chart, limitError(limit).Error())
+	f.limit = limit
+	return f
 }
 
 func (f *scriptError) Error() string { return f.text }
@@ -71,11 +82,7 @@ func (e *engine) newTraceback() *rt.GoFunction {
 			}
 			e.lastTrace.frames = append(e.lastTrace.frames, frame{at: at, line: int(info.CurrentLine)})
 		}
-		var v rt.Value
-		if c.NArgs() > 0 {
-			v = c.Arg(0)
-		}
-		return c.PushingNext1(t.Runtime, v), nil
+		return c.PushingNext1(t.Runtime, arg(c, 0)), nil
 	})
 }
 
@@ -86,30 +93,24 @@ func (e *engine) explain(t *rt.Thread, err error, chart int) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	f = &scriptError{chart: chart}
 	text, isText := e.errorText(t, rt.ErrorValue(err))
-	if rest, at, line, ok := e.splitPlace(text); ok && isText {
-		f.text, f.chart, f.file, f.line = rest, at.chart, at.file, line
-	} else {
-		f.text = text
+	f = errorOf(chart, text)
+	if rest, at, ok := e.splitPlace(text); ok && isText {
+		f.text, f.position = rest, at
 	}
 	for _, fr := range e.lastTrace.frames {
-		info := fr.at.DebugInfo()
-		if info == nil {
-			continue
-		}
-		at, known := e.sources[info.Source]
+		at, known := e.positionOf(fr.at)
 		if !known {
 			continue
 		}
 		// golua reports the caller's line for what fails while a field is read or set.
 		_, operation := fr.at.(*rt.Termination)
-		if operation || f.file == "" || f.chart == at.chart && f.file == at.file && f.line == fr.line {
-			f.chart, f.file, f.line = at.chart, at.file, max(int(info.CurrentLine), 0)
+		if operation || f.file == "" || f.position == (position{at.place, fr.line}) {
+			f.position = at
 		}
 		break
 	}
-	f.text = e.nameFunction(e.nameOperand(truncate.Bytes(f.text, maxMessage, "…"), place{f.chart, f.file}, f.line))
+	f.text = e.nameFunction(e.nameOperand(truncate.Bytes(f.text, maxMessage, "…"), f.position))
 	f.traceback = e.lastTrace.String()
 	return f
 }
@@ -136,31 +137,26 @@ func (e *engine) errorText(t *rt.Thread, v rt.Value) (text string, isText bool) 
 	return fmt.Sprintf("(the error is a %s value)", v.TypeName()), false
 }
 
-// splitPlace cuts "source:12: " off a message, where the source is a chart's.
-func (e *engine) splitPlace(text string) (rest string, at place, line int, ok bool) {
-	source, tail, found := cutPlace(text)
-	if !found {
-		return text, place{}, 0, false
+// positionOf returns where a call is in the scripts; ok is false for functions of Go.
+func (e *engine) positionOf(call rt.Cont) (at position, ok bool) {
+	info := call.DebugInfo()
+	if info == nil {
+		return position{}, false
 	}
-	at, ok = e.sources[source]
-	if !ok {
-		return text, place{}, 0, false
-	}
-	number, rest, _ := strings.Cut(tail, ":")
-	line, err := strconv.Atoi(number)
-	if err != nil {
-		return text, place{}, 0, false
-	}
-	return strings.TrimPrefix(rest, " "), at, line, true
+	in, ok := e.sources[info.Source]
+	return position{in, int(max(info.CurrentLine, 0))}, ok
 }
 
-// cutPlace cuts behind the first ".lua:".
-func cutPlace(text string) (source, tail string, ok bool) {
+// splitPlace cuts "source:12: " off a message, where the source is a chart's.
+func (e *engine) splitPlace(text string) (rest string, at position, ok bool) {
 	i := strings.Index(text, ".lua:")
 	if i < 0 {
-		return "", "", false
+		return text, position{}, false
 	}
-	return text[:i+4], text[i+5:], true
+	in, ok := e.sources[text[:i+4]]
+	number, rest, _ := strings.Cut(text[i+5:], ":")
+	line, err := strconv.Atoi(number)
+	return strings.TrimPrefix(rest, " "), position{in, line}, ok && err == nil
 }
 
 func (t trace) String() string {
@@ -175,7 +171,8 @@ func (t trace) String() string {
 		}
 		switch {
 		case info.Source == "[Go]":
-			fmt.Fprintf(&b, "[helm]: in function '%s'", truncate.Bytes(info.Name, 100, "…"))
+			name := strings.TrimPrefix(info.Name, "__") // of golua's operators
+			fmt.Fprintf(&b, "[helm]: in function '%s'", truncate.Bytes(name, 100, "…"))
 		case info.CurrentLine > 0:
 			fmt.Fprintf(&b, "%s:%d: in %s", info.Source, info.CurrentLine, functionName(info.Name))
 		default:

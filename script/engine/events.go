@@ -26,7 +26,7 @@ type handler struct {
 	chart    *chart
 	event    string
 	priority float64
-	where    string
+	at       position // of the call of events.on
 	fn       rt.Value
 	warned   bool // that what it returns is ignored
 	typed    bool // it is a line of a prompt
@@ -81,15 +81,12 @@ func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if len(e.handlers) >= maxHandlers {
 		return nil, fmt.Errorf("more than %d handlers", maxHandlers)
 	}
-	where := ""
-	if info := gc.Next().DebugInfo(); info != nil {
-		if at, ok := e.sources[info.Source]; ok {
-			where = fmt.Sprintf("%s:%d", at.file, max(info.CurrentLine, 0))
-		}
+	at, ok := e.positionOf(gc.Next())
+	if !ok {
+		at.chart = c.index
 	}
 	e.nextID++
-	e.handlers = append(e.handlers,
-		&handler{id: e.nextID, chart: c, event: name, priority: priority, where: where, fn: fn})
+	e.handlers = append(e.handlers, &handler{id: e.nextID, chart: c, event: name, priority: priority, at: at, fn: fn})
 	e.changed = true
 	t.RequireMem(200)
 	return gc.Next(), nil
@@ -117,7 +114,7 @@ func (e *engine) eventName(name string) (string, error) {
 // off is events.off{chart=, event=}: it removes handlers of the chart and of its subcharts.
 func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	of, event := c, ""
-	if gc.NArgs() > 0 && !gc.Arg(0).IsNil() {
+	if !arg(gc, 0).IsNil() {
 		options, err := e.tableArg(gc, 0, "off")
 		if err != nil {
 			return nil, errors.New(`events.off takes a table: events.off{chart="mysql", event="pre-render"}`)
@@ -131,7 +128,7 @@ func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 			case !ok:
 				return nil, fmt.Errorf("events.off: %s is a name", key)
 			case key == "chart":
-				if of, err = e.findChart(c, v); err != nil {
+				if of, err = c.find(v); err != nil {
 					return nil, fmt.Errorf("events.off: %w", err)
 				}
 			default:
@@ -143,31 +140,28 @@ func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	}
 	t.RequireCPU(uint64(len(e.handlers)))
 	e.handlers = slices.DeleteFunc(e.handlers, func(h *handler) bool {
-		return (event == "" || h.event == event) && (h.chart == of || of.isAncestorOf(h.chart, e.charts))
+		return (event == "" || h.event == event) && (h.chart == of || of.isAncestorOf(h.chart))
 	})
 	e.changed = true
 	return gc.Next(), nil
 }
 
 // isAncestorOf reports whether d is a subchart of c, at any depth.
-func (c *chart) isAncestorOf(d *chart, all []*chart) bool {
-	for d.parent >= 0 {
-		if d = all[d.parent]; d == c {
-			return true
-		}
+func (c *chart) isAncestorOf(d *chart) bool {
+	for d = d.parent; d != nil && d != c; d = d.parent {
 	}
-	return false
+	return d == c
 }
 
-// findChart returns a chart by its name relative to c: c itself, a subchart, or a subchart of
+// find returns a chart by its name relative to c: c itself, a subchart, or a subchart of
 // that as "web/mysql".
-func (e *engine) findChart(c *chart, name string) (*chart, error) {
+func (c *chart) find(name string) (*chart, error) {
 	if name == c.name {
 		return c, nil
 	}
 	at := c
 	for _, part := range strings.Split(name, "/") {
-		next, err := e.child(at, part)
+		next, err := at.child(part)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +171,7 @@ func (e *engine) findChart(c *chart, name string) (*chart, error) {
 }
 
 // child returns a subchart of c, or a library that c may require.
-func (e *engine) child(c *chart, name string) (*chart, error) {
+func (c *chart) child(name string) (*chart, error) {
 	var names []string
 	for _, k := range c.children {
 		if k.name == name {
@@ -185,8 +179,8 @@ func (e *engine) child(c *chart, name string) (*chart, error) {
 		}
 		names = append(names, k.name)
 	}
-	if i, ok := c.requires[name]; ok && e.charts[i].library {
-		return e.charts[i], nil
+	if of := c.requires[name]; of != nil && of.library {
+		return of, nil
 	}
 	have := "none with scripts"
 	if len(names) > 0 {
@@ -197,14 +191,11 @@ func (e *engine) child(c *chart, name string) (*chart, error) {
 
 // childEnv is subcharts.get.
 func (e *engine) childEnv(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-	if err := gc.Check1Arg(); err != nil {
-		return nil, errors.New("subcharts.get(name) needs a name")
-	}
-	name, ok := gc.Arg(0).TryString()
+	name, ok := arg(gc, 0).TryString()
 	if !ok {
 		return nil, errors.New("subcharts.get(name) needs a name")
 	}
-	child, err := e.findChart(c, name)
+	child, err := c.find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -213,14 +204,13 @@ func (e *engine) childEnv(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error
 
 // initChildren is subcharts.init(events[, names]).
 func (e *engine) initChildren(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-	events := rt.NilValue
-	if gc.NArgs() > 0 && !gc.Arg(0).Equals(c.events) {
-		events = gc.Arg(0)
+	events, children := arg(gc, 0), c.children
+	if events.Equals(c.events) {
+		events = rt.NilValue
 	}
-	children := c.children
-	if gc.NArgs() > 1 && !gc.Arg(1).IsNil() {
+	if names := arg(gc, 1); !names.IsNil() {
 		var err error
-		if children, err = e.childrenNamed(c, gc.Arg(1)); err != nil {
+		if children, err = e.childrenNamed(c, names); err != nil {
 			return nil, err
 		}
 	}
@@ -234,20 +224,13 @@ func (e *engine) initChildren(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, e
 
 // childrenNamed returns the subcharts of a name or a list of names.
 func (e *engine) childrenNamed(c *chart, names rt.Value) ([]*chart, error) {
-	list := []any{names}
-	if s, ok := names.TryString(); ok {
-		list[0] = s
-	} else {
-		v, err := e.bridge.ToGo(names)
-		if err != nil {
-			return nil, err
-		}
-		var ok bool
-		if list, ok = v.([]any); !ok {
-			if m, isMap := v.(map[string]any); !isMap || len(m) > 0 {
-				return nil, errors.New("subcharts.init(events, names) takes a list of names")
-			}
-		}
+	v, err := e.bridge.ToGo(names)
+	if err != nil {
+		return nil, err
+	}
+	list, isList := v.([]any)
+	if m, isMap := v.(map[string]any); !isList && (!isMap || len(m) > 0) {
+		list = []any{v}
 	}
 	var out []*chart
 	for _, n := range list {
@@ -255,7 +238,7 @@ func (e *engine) childrenNamed(c *chart, names rt.Value) ([]*chart, error) {
 		if !ok {
 			return nil, errors.New("subcharts.init(events, names) takes a list of names")
 		}
-		k, err := e.child(c, name)
+		k, err := c.child(name)
 		if err != nil {
 			return nil, err
 		}
@@ -287,12 +270,12 @@ func (c *chart) checkInit() error {
 	if _, ok := v.TryCallable(); ok || v.IsNil() || v.Type() == rt.TableType {
 		return nil
 	}
-	f := &scriptError{text: "init is " + article(v.CustomTypeName()) + "; it must be a function: it runs when all " +
-		"scripts are loaded", chart: c.index, file: c.directory + "chart.lua"}
-	if at, ok := c.names.assigned["init"]; ok {
-		f.file, f.line = at.file, at.line
+	at, ok := c.names.assigned["init"]
+	if !ok {
+		at.place = place{c.index, c.directory + "chart.lua"}
 	}
-	return f
+	return &scriptError{text: "init is " + article(v.CustomTypeName()) + "; it must be a function: it runs when all " +
+		"scripts are loaded", position: at}
 }
 
 // initAll runs every init below c and then its own.

@@ -8,204 +8,146 @@ import (
 
 	"github.com/arnodel/golua/ast"
 	"github.com/arnodel/golua/ops"
-	"github.com/arnodel/golua/parsing"
-	"github.com/arnodel/golua/scanner"
 
 	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
-// lineOperands are what a line of a script computes with, to name one of them in an error.
-// golua places an operation at the line at which it begins.
+// role is what a line of a script does with an operand.
+type role int
+
+const (
+	otherRole      role = iota
+	indexRole           // x.key and x:key()
+	callRole            // x(); a method that is called is an IndexExp
+	forRole             // for ... in x do
+	lengthRole          // #x
+	minusRole           // -x
+	arithmeticRole      // x + y
+	bitRole             // x & y, ~x
+	compareRole         // x < y
+	joinRole            // x .. y
+	pairsRole           // pairs(x)
+	ipairsRole          // ipairs(x)
+)
+
+// roleOf returns the role of the operands of an operator.
+func roleOf(op ops.Op) role {
+	switch op {
+	case ops.OpLen:
+		return lengthRole
+	case ops.OpNeg:
+		return minusRole
+	case ops.OpAdd, ops.OpSub, ops.OpMul, ops.OpDiv, ops.OpFloorDiv, ops.OpMod, ops.OpPow:
+		return arithmeticRole
+	case ops.OpBitAnd, ops.OpBitOr, ops.OpBitXor, ops.OpShiftL, ops.OpShiftR, ops.OpBitNot:
+		return bitRole
+	case ops.OpLt, ops.OpLeq, ops.OpGt, ops.OpGeq:
+		return compareRole
+	case ops.OpConcat:
+		return joinRole
+	}
+	return otherRole
+}
+
+// operand is what a line computes with. exp is nil where it is the result of another operation.
+type operand struct {
+	role role
+	exp  ast.ExpNode
+	key  string // of an indexRole; "" for one that is computed
+}
+
+// lineOperands are the operands of a line of a script, to name one of them in an error. golua
+// places an operation at the line at which it begins.
 type lineOperands struct {
-	text     string // of the script
-	fields   []lineField
-	calls    []ast.ExpNode // what is called; a method is an IndexExp
-	measured []ast.ExpNode // behind #
-	binary   []lineBinary
-	negated  []ast.ExpNode // behind - and ~
-	iterated string        // behind the in of a for
-	argument map[string][]ast.ExpNode
-}
-
-// lineField is a field that a line asks for, or sets.
-type lineField struct {
-	holder ast.ExpNode
-	key    string
-}
-
-// lineBinary is an operation of two values. The left one is nil where it is the result of
-// another operation.
-type lineBinary struct {
-	op          ops.Op
-	left, right ast.ExpNode
+	text string // of the script
+	line int
+	list []operand
 }
 
 // readOperands returns the operands of a line. A script that has an error has none.
 func readOperands(text string, line int) *lineOperands {
-	w := &operandWalk{line: line, found: &lineOperands{text: text, argument: map[string][]ast.ExpNode{}}}
-	defer func() {
-		_ = recover() // golua's parser may panic
-	}()
-	if _, err := readBlocks(text); err != nil {
-		return w.found
+	s := &lineOperands{text: text, line: line}
+	if b, err := parse(text); err == nil {
+		walkBlock(&b, s)
 	}
-	if b, err := parsing.ParseChunk(scanner.New("script", []byte(text))); err == nil {
-		w.block(b)
-	}
-	return w.found
+	return s
 }
 
-// operandWalk looks for operands.
-type operandWalk struct {
-	line  int
-	found *lineOperands
+// of returns the operands of a role.
+func (s *lineOperands) of(r role) []ast.ExpNode {
+	var out []ast.ExpNode
+	for _, o := range s.list {
+		if o.role == r {
+			out = append(out, o.exp)
+		}
+	}
+	return out
 }
 
-func (w *operandWalk) here(n ast.Locator) bool {
+func (s *lineOperands) add(r role, e ast.ExpNode) { s.list = append(s.list, operand{role: r, exp: e}) }
+
+func (s *lineOperands) here(n ast.Locator) bool {
 	p := n.Locate().StartPos()
-	return p != nil && p.Line == w.line
+	return p != nil && p.Line == s.line
 }
 
-func (w *operandWalk) block(b ast.BlockStat) {
-	for _, s := range b.Stats {
-		w.stat(s)
+// stat implements [visitor]. It changes nothing.
+func (s *lineOperands) stat(stat ast.Stat) ast.Stat {
+	if loop, ok := stat.(*ast.ForInStat); ok && len(loop.Params) == 1 && s.here(loop.Params[0]) {
+		s.add(forRole, loop.Params[0])
 	}
-	w.exps(b.Return)
+	return stat
 }
 
-func (w *operandWalk) stat(s ast.Stat) {
-	switch s := s.(type) {
-	case ast.AssignStat:
-		for _, d := range s.Dest {
-			w.exp(d)
-		}
-		w.exps(s.Src)
-	case ast.BlockStat:
-		w.block(s)
-	case ast.FunctionCall:
-		w.exp(s)
-	case ast.LocalStat:
-		w.exps(s.Values)
-	case ast.LocalFunctionStat:
-		w.block(s.Body)
-	case ast.IfStat:
-		w.cond(s.If)
-		for _, c := range s.ElseIfs {
-			w.cond(c)
-		}
-		if s.Else != nil {
-			w.block(*s.Else)
-		}
-	default:
-		w.loop(s)
+// exp implements [visitor]. It changes nothing.
+func (s *lineOperands) exp(e ast.ExpNode) ast.ExpNode {
+	if at, ok := e.(ast.Locator); !ok || !s.here(at) {
+		return e
 	}
-}
-
-func (w *operandWalk) loop(s ast.Stat) {
-	switch s := s.(type) {
-	case ast.WhileStat:
-		w.cond(s.CondStat)
-	case ast.RepeatStat:
-		w.cond(s.CondStat)
-	case *ast.ForInStat:
-		if len(s.Params) == 1 && w.here(s.Params[0]) {
-			w.found.iterated = w.found.path(s.Params[0])
-		}
-		w.exps(s.Params)
-		w.block(s.Body)
-	case *ast.ForStat:
-		w.exps([]ast.ExpNode{s.Start, s.Stop, s.Step})
-		w.block(s.Body)
-	}
-}
-
-func (w *operandWalk) cond(c ast.CondStat) {
-	w.exp(c.Cond)
-	w.block(c.Body)
-}
-
-func (w *operandWalk) exps(list []ast.ExpNode) {
-	for _, e := range list {
-		w.exp(e)
-	}
-}
-
-func (w *operandWalk) exp(e ast.ExpNode) {
 	switch e := e.(type) {
-	case ast.Function:
-		w.block(e.Body)
-	case ast.FunctionCall:
-		w.call(e.BFunctionCall)
-	case *ast.BFunctionCall:
-		w.call(e)
 	case ast.IndexExp:
-		w.exp(e.Coll)
-		w.exp(e.Idx)
-		if key, ok := keyOf(e.Idx); ok && w.here(e) {
-			w.found.fields = append(w.found.fields, lineField{e.Coll, key})
-		}
-	case ast.TableConstructor:
-		for _, f := range e.Fields {
-			w.exp(f.Key)
-			w.exp(f.Value)
-		}
+		s.list = append(s.list, operand{indexRole, e.Coll, keyOf(e.Idx)})
 	case *ast.BinOp:
-		w.binary(e)
+		left := e.Left
+		for _, r := range e.Right {
+			s.add(roleOf(r.Op), left)
+			s.add(roleOf(r.Op), r.Operand)
+			left = nil
+		}
 	case *ast.UnOp:
-		w.exp(e.Operand)
-		switch {
-		case !w.here(e):
-		case e.Op == ops.OpLen:
-			w.found.measured = append(w.found.measured, e.Operand)
-		case e.Op == ops.OpNeg, e.Op == ops.OpBitNot:
-			w.found.negated = append(w.found.negated, e.Operand)
-		}
+		s.add(roleOf(e.Op), e.Operand)
+	case ast.FunctionCall:
+		s.call(e.BFunctionCall)
+	case *ast.BFunctionCall:
+		s.call(e)
 	}
+	return e
 }
 
-func (w *operandWalk) binary(b *ast.BinOp) {
-	w.exp(b.Left)
-	left := b.Left
-	for _, r := range b.Right {
-		w.exp(r.Operand)
-		if w.here(b) {
-			w.found.binary = append(w.found.binary, lineBinary{r.Op, left, r.Operand})
-		}
-		left = nil
-	}
-}
-
-func (w *operandWalk) call(c *ast.BFunctionCall) {
-	w.exp(c.Target)
-	w.exps(c.Args)
+func (s *lineOperands) call(c *ast.BFunctionCall) {
 	target := c.Target
 	if c.Method.Val != "" {
-		if w.here(c.Target) {
-			w.found.fields = append(w.found.fields, lineField{c.Target, c.Method.Val})
+		if s.here(c.Target) {
+			s.list = append(s.list, operand{indexRole, c.Target, c.Method.Val})
 		}
 		target = ast.IndexExp{Location: c.Location, Coll: c.Target, Idx: c.Method.AstString()}
 	}
-	if !w.here(c) {
-		return
-	}
-	w.found.calls = append(w.found.calls, target)
-	if name := w.found.path(target); name != "" && len(c.Args) > 0 {
-		w.found.argument[name] = append(w.found.argument[name], c.Args[0])
+	s.add(callRole, target)
+	if of, ok := map[string]role{"pairs": pairsRole, "ipairs": ipairsRole}[s.path(target)]; ok && len(c.Args) > 0 {
+		s.add(of, c.Args[0])
 	}
 }
 
-// keyOf returns a key as errors have it, which know no more than its text; ok is false for
-// one that is computed.
-func keyOf(e ast.ExpNode) (key string, ok bool) {
+// keyOf returns a key as errors have it, which know no more than its text; "" for one that is
+// computed.
+func keyOf(e ast.ExpNode) string {
 	switch e := e.(type) {
 	case ast.String:
-		return string(e.Val), true
+		return string(e.Val)
 	case ast.Int:
-		return strconv.FormatUint(e.Val, 10), true
-	case ast.Name:
-		return e.Val, true
+		return strconv.FormatUint(e.Val, 10)
 	}
-	return "", false
+	return ""
 }
 
 // path returns an expression as a script writes it, list[i].name; "" for one that is more

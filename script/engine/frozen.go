@@ -22,9 +22,9 @@ type frozen struct {
 	always  bool // it is read-only at every event
 	from    any  // a map, a list, or the Ref of one
 	seen    map[rt.Value]rt.Value
-	// It stands in a field of a class of package scriptapi, or in the list there; "" is none.
-	within, field string
-	listed        bool
+	// class is the class of package scriptapi that a map is of, items that of a list's
+	// elements; "" is none.
+	class, items string
 
 	// more returns fields that the content lacks, assign takes what can be assigned after
 	// all; both report whether they did. inner makes the value of a field. All may be nil.
@@ -57,12 +57,10 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 	if isText {
 		v, there, err := f.lookUp(name)
 		switch {
-		case err == nil && !there && name == "name" && f.class() == "Object":
-			return f.metadataName()
-		case err == nil && !there:
-			return rt.NilValue, f.unknown(name)
 		case err != nil:
 			return rt.NilValue, err
+		case !there:
+			return f.request.e.lacking(f.class, f.path, k, f.get)
 		case f.inner != nil:
 			return f.inner(name, v)
 		}
@@ -77,36 +75,16 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 	return rt.NilValue, err
 }
 
-// unknown returns an error for a field that the class does not have, nil where the content
-// lacks it at this moment.
-func (f *frozen) unknown(name string) error {
-	c, ok := scriptapi.ClassOf(f.class())
-	if _, known := c.Field(name); !ok || known || c.Open {
-		return nil
+// fieldClass returns the class of what stands in a field of a class, or that of the items of a
+// list there.
+func fieldClass(class, field string) (of, items string) {
+	c, _ := scriptapi.ClassOf(class)
+	in, _ := c.Field(field)
+	name, list := in.Element()
+	if list {
+		return "", name
 	}
-	return unknownField(f.path, rt.StringValue(name), c.Names())
-}
-
-// metadataName returns the name of an object.
-func (f *frozen) metadataName() (rt.Value, error) {
-	metadata, err := f.get(rt.StringValue("metadata"))
-	if v, ok := f.request.e.viewOf(metadata); ok && err == nil {
-		return v.get(rt.StringValue("name"))
-	}
-	return rt.NilValue, err
-}
-
-// class returns the name of the class that the map is of, "" for none.
-func (f *frozen) class() string {
-	if f.within == "" {
-		return ""
-	}
-	c, _ := scriptapi.ClassOf(f.within)
-	in, _ := c.Field(f.field)
-	if name, list := in.Element(); list == f.listed {
-		return name
-	}
-	return ""
+	return name, ""
 }
 
 func (f *frozen) lookUp(name string) (v any, there bool, err error) {
@@ -124,10 +102,10 @@ func (f *frozen) value(k rt.Value, v any, path string) (rt.Value, error) {
 		return f.request.e.bridge.FromGo(v)
 	}
 	inner := &frozen{request: f.request, path: truncate.Bytes(path, 200, "…"), always: f.always, from: v}
-	if name, isText := k.TryString(); isText {
-		inner.within, inner.field = f.class(), name
-	} else {
-		inner.within, inner.field, inner.listed = f.within, f.field, true
+	if name, isText := k.TryString(); !isText {
+		inner.class = f.items
+	} else if f.class != "" {
+		inner.class, inner.items = fieldClass(f.class, name)
 	}
 	in := f.request.e.wrap(inner)
 	f.keep(k, in)
@@ -223,22 +201,20 @@ func (q *request) plain(v any, depth int) (any, error) {
 		q.e.r.RequireMem(uint64(64 + 16*len(v)))
 		out := make([]any, len(v))
 		for i, x := range v {
-			p, err := q.plain(x, depth+1)
-			if err != nil {
+			var err error
+			if out[i], err = q.plain(x, depth+1); err != nil {
 				return nil, err
 			}
-			out[i] = p
 		}
 		return out, nil
 	case map[string]any:
 		q.e.r.RequireMem(uint64(64 + 64*len(v)))
 		out := make(map[string]any, len(v))
 		for k, x := range v {
-			p, err := q.plain(x, depth+1)
-			if err != nil {
+			var err error
+			if out[k], err = q.plain(x, depth+1); err != nil {
 				return nil, err
 			}
-			out[k] = p
 		}
 		return out, nil
 	}

@@ -62,11 +62,6 @@ func (l *hostConn) next() (wire.Message, error) {
 	select {
 	case m := <-l.in:
 		return m, nil
-	default:
-	}
-	select {
-	case m := <-l.in:
-		return m, nil
 	case <-l.ended:
 		return wire.Message{}, l.err
 	case <-l.gone:

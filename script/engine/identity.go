@@ -55,15 +55,9 @@ func (e *engine) text(t *rt.Thread, v rt.Value) (string, error) {
 	return fmt.Sprintf("%s: 0x%08x", name, 0x10000+16*n), nil
 }
 
-func (e *engine) toText(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if err := c.Check1Arg(); err != nil {
-		return nil, errors.New("bad argument #1 to 'tostring' (value expected)")
-	}
+func (e *engine) toText(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	s, err := e.text(t, c.Arg(0))
-	if err != nil {
-		return nil, err
-	}
-	return c.PushingNext1(t.Runtime, rt.StringValue(s)), nil
+	return rt.StringValue(s), err
 }
 
 // notJoined matches golua's error of table.concat, which contains the item.

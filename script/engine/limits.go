@@ -196,17 +196,11 @@ func (e *engine) abort(limit string, why error) {
 type limitError string
 
 func (l limitError) Error() string {
-	switch string(l) {
-	case limitCPU:
-		return "the scripts ran longer than they may"
-	case limitMemory:
-		return "the scripts used more memory than they may"
-	case limitOutput:
-		return "the scripts printed more than they may"
-	case limitStack:
-		return "the scripts called too deep"
-	}
-	return "the scripts were stopped"
+	return map[string]string{
+		"": "the scripts were stopped", limitCPU: "the scripts ran longer than they may",
+		limitMemory: "the scripts used more memory than they may", limitOutput: "the scripts printed more than they may",
+		limitStack: "the scripts called too deep",
+	}[string(l)]
 }
 
 // stop ends the script at once, past every pcall.

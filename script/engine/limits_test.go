@@ -206,3 +206,11 @@ func TestAnswersThatCannotBeAreErrors(t *testing.T) {
 		}
 	}
 }
+
+// golua's jumps have 16 bits: a longer one would lead anywhere.
+func TestFunctionsThatAreTooLongForJumps(t *testing.T) {
+	long := strings.Repeat("n = n + 1\n", 20_000)
+	err := newHost(t, alone("local n = 0\nif n == 1 then\n"+long+"end")).start()
+	says(t, err, "the script is too long in one piece")
+	started(t, alone("local n = 0\n"+long+"assert(n == 20000)"))
+}

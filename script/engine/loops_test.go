@@ -63,3 +63,17 @@ func TestErrorsInLoopsKeepTheirLines(t *testing.T) {
 		}
 	}
 }
+
+// golua gives the errors of escape sequences no line.
+func TestErrorsOfEscapeSequencesHaveLines(t *testing.T) {
+	for script, want := range map[string]string{
+		"local x = 1\nlocal y =\n  'a\\273'\n": `decimal escape sequence out of range near '\273'`,
+		"local x = 1\n\nprint 'a\\999' ":       `decimal escape sequence out of range near '\999'`,
+	} {
+		err := newHost(t, alone(script)).start()
+		f, ok := err.(*failure)
+		if !ok || f.m["line"] != int64(3) || f.Error() != want {
+			t.Errorf("%q: %v (%v)", script, err, f.m["line"])
+		}
+	}
+}

@@ -17,7 +17,6 @@ import (
 type request struct {
 	e     *engine
 	event string
-	chart int
 	may   map[string]bool
 	lint  bool
 
@@ -75,7 +74,7 @@ func (e *engine) toRef(t *rt.Table) (wire.Ref, bool) {
 }
 
 func (e *engine) newRequest() *request {
-	return &request{e: e, chart: -1, nodes: map[uint64]*node{}, tables: map[*rt.Table]*node{},
+	return &request{e: e, nodes: map[uint64]*node{}, tables: map[*rt.Table]*node{},
 		contexts: map[uint64]*handlerContext{}}
 }
 
@@ -241,7 +240,7 @@ func (n *node) get(k rt.Value) (rt.Value, error) {
 		v, there, err := n.request.field(n.Ref, name)
 		switch {
 		case err == nil && !there && n.class != "":
-			return n.lacks(k)
+			return n.request.e.lacking(n.class, n.path, k, n.get)
 		case err != nil || !there:
 			return rt.NilValue, err
 		case isScalar(v):
@@ -257,7 +256,7 @@ func (n *node) get(k rt.Value) (rt.Value, error) {
 		}
 		return v, nil
 	}
-	return n.lacks(k)
+	return n.request.e.lacking(n.class, n.path, k, n.get)
 }
 
 func (n *node) set(k, v rt.Value) error {
@@ -265,7 +264,7 @@ func (n *node) set(k, v rt.Value) error {
 		return err
 	}
 	if n.class != "" && n.table.Get(k).IsNil() {
-		return n.request.e.addField(n.class, rt.TableValue(n.table), k, v)
+		return n.request.e.addField(n.class, n.table, k, v)
 	}
 	return n.request.e.r.SetTableCheck(n.table, k, v)
 }

@@ -5,7 +5,6 @@ package engine
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	rt "github.com/arnodel/golua/runtime"
@@ -35,49 +34,42 @@ func sortedKeys(t *rt.Thread, tab *rt.Table) []rt.Value {
 }
 
 func compareKeys(a, b rt.Value) int {
-	rank := func(v rt.Value) int {
-		switch v.Type() {
-		case rt.IntType, rt.FloatType:
-			return 0
-		case rt.StringType:
-			return 1
-		case rt.BoolType:
-			return 2
-		}
-		return 3
-	}
-	ra, rb := rank(a), rank(b)
-	if ra != rb {
-		return ra - rb
-	}
-	switch ra {
-	case 0:
-		if a.Type() == rt.IntType && b.Type() == rt.IntType {
-			return cmp.Compare(a.AsInt(), b.AsInt())
-		}
+	rank := keyRank(a)
+	switch {
+	case rank != keyRank(b):
+		return cmp.Compare(rank, keyRank(b))
+	case rank == 0 && a.Type() == rt.IntType && b.Type() == rt.IntType:
+		return cmp.Compare(a.AsInt(), b.AsInt())
+	case rank == 0:
 		x, _ := rt.ToFloat(a)
 		y, _ := rt.ToFloat(b)
 		return cmp.Compare(x, y)
-	case 1:
+	case rank == 1:
 		return cmp.Compare(a.AsString(), b.AsString())
-	case 2:
-		if a.AsBool() != b.AsBool() {
-			if b.AsBool() {
-				return -1
-			}
-			return 1
-		}
 	}
 	return 0
+}
+
+// keyRank orders the kinds of keys: numbers, strings, false, true, others.
+func keyRank(v rt.Value) int {
+	switch v.Type() {
+	case rt.IntType, rt.FloatType:
+		return 0
+	case rt.StringType:
+		return 1
+	case rt.BoolType:
+		if v.AsBool() {
+			return 3
+		}
+		return 2
+	}
+	return 4
 }
 
 // sorted returns the keys of a table that is an argument of a function, in order, and how to
 // get what stands under them.
 func (e *engine) sorted(t *rt.Thread, c *rt.GoCont, function string) (order, error) {
-	if c.NArgs() == 0 {
-		return order{}, fmt.Errorf("bad argument #1 to '%s' (table expected, got no value)", function)
-	}
-	if view, ok := e.viewOf(c.Arg(0)); ok {
+	if view, ok := e.viewOf(arg(c, 0)); ok {
 		keys, err := view.keys()
 		return order{table: c.Arg(0).AsTable(), keys: keys, get: view.get, at: -1}, err
 	}
@@ -107,14 +99,12 @@ func (o *order) advance(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 // pairs iterates over a table in the order of the keys that it has at the start, without
 // those that are removed meanwhile.
 func (e *engine) pairs(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	if c.NArgs() > 0 {
-		res := rt.NewTerminationWith(c, 3, false)
-		if err, ok := rt.Metacall(t, c.Arg(0), "__pairs", []rt.Value{c.Arg(0)}, res); ok {
-			if err != nil {
-				return nil, err
-			}
-			return c.PushingNext(t.Runtime, res.Get(0), res.Get(1), res.Get(2)), nil
+	res := rt.NewTerminationWith(c, 3, false)
+	if err, ok := rt.Metacall(t, arg(c, 0), "__pairs", []rt.Value{arg(c, 0)}, res); ok {
+		if err != nil {
+			return nil, err
 		}
+		return c.PushingNext(t.Runtime, res.Get(0), res.Get(1), res.Get(2)), nil
 	}
 	o, err := e.sorted(t, c, "pairs")
 	if err != nil {
@@ -127,15 +117,8 @@ func (e *engine) pairs(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 
 // next is Lua's, in sorted order.
 func (e *engine) next(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-	after := rt.NilValue
-	if c.NArgs() > 1 {
-		after = c.Arg(1)
-	}
-	o := &e.order
-	var tab *rt.Table
-	if c.NArgs() > 0 {
-		tab, _ = c.Arg(0).TryTable()
-	}
+	o, after := &e.order, arg(c, 1)
+	tab, _ := arg(c, 0).TryTable()
 	cached := tab != nil && o.table == tab && o.at >= 0 && o.at < len(o.keys) && o.keys[o.at].Equals(after)
 	if after.IsNil() || !cached {
 		var err error

@@ -12,48 +12,6 @@ import (
 	rt "github.com/arnodel/golua/runtime"
 )
 
-// match is string.match. golua's fails for a start behind the end and for one that is nil.
-func match(golua rt.Value) goFunc {
-	m, _ := golua.TryCallable()
-	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		s, err := textArg(c, 0)
-		if err != nil {
-			return nil, err
-		}
-		args, err := startingAt(c, s)
-		if err != nil {
-			return nil, err
-		}
-		if args == nil {
-			return c.PushingNext1(t.Runtime, rt.NilValue), nil
-		}
-		next := m.Continuation(t, c.Next())
-		t.Push(next, args...)
-		return next, nil
-	}
-}
-
-// startingAt returns the arguments of find and match with a start that is a number, nil for a
-// start behind the end.
-func startingAt(c *rt.GoCont, s string) ([]rt.Value, error) {
-	args := append([]rt.Value{rt.StringValue(s)}, c.Args()[1:]...)
-	if len(args) < 3 {
-		return args, nil
-	}
-	if args[2].IsNil() {
-		args[2] = rt.IntValue(1)
-		return args, nil
-	}
-	from, err := c.IntArg(2)
-	if err != nil {
-		return nil, err
-	}
-	if from > int64(len(s))+1 {
-		return nil, nil
-	}
-	return args, nil
-}
-
 // gsub is string.gsub. golua's ignores the anchor after the first match, returns the text
 // unchanged where only its end is left, and counts empty matches that it does not replace.
 func gsub(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
@@ -70,7 +28,7 @@ func gsub(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		return nil, err
 	}
 	most := int64(len(s)) + 1
-	if c.NArgs() > 3 && !c.Arg(3).IsNil() {
+	if !arg(c, 3).IsNil() {
 		n, err := c.IntArg(3)
 		if err != nil {
 			return nil, err
@@ -148,10 +106,7 @@ func captured(t *rt.Thread, s string, found []pattern.Capture) []rt.Value {
 // is a capture, a table with the replacements, or a function. The last two keep the match
 // where they give nil or false.
 func replacement(t *rt.Thread, c *rt.GoCont) (func(string, []rt.Value) (string, error), error) {
-	with := rt.NilValue
-	if c.NArgs() > 2 {
-		with = c.Arg(2)
-	}
+	with := arg(c, 2)
 	var ask func([]rt.Value) (rt.Value, error)
 	if text, ok := with.ToString(); ok {
 		return func(whole string, captures []rt.Value) (string, error) {

@@ -52,6 +52,15 @@ func TestPatternsAreLuas(t *testing.T) {
 		{`("abc"):match(".", -1)`, "c"},
 		{`("abc"):match("()b()")`, "2|3"},
 		{`("abc"):match("x")`, "nil"},
+		{`("abc"):match("b", math.mininteger)`, "b"},
+		{`("abc"):match("b", math.maxinteger)`, "nil"},
+		{`("abc"):find("b", -99)`, "2|2"},
+		{`("a.b.c"):find(".", 3, true)`, "4|4"},
+		{`("a.b.c"):find(".", -3, true)`, "4|4"},
+		{`("abc"):find("", 4)`, "4|3"},
+		{`("abc"):find("", 5)`, "nil"},
+		{`("a1"):find(1) `, "2|2"},
+		{`("a1"):match(1)`, "1"},
 	} {
 		started(t, alone(fmt.Sprintf(`
 local got = table.pack(%s)

@@ -5,6 +5,7 @@ package engine
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -97,32 +98,18 @@ type exited int
 
 // Run runs the program and returns its exit code. An error is a [*ProgramError].
 func (p Program) Run() (code int, err error) {
-	if p.Main == "" {
-		p.Main = "main.lua"
-	}
-	if p.Memory <= 0 {
-		p.Memory = DefaultMemory
-	}
-	if p.In == nil {
-		p.In = bytes.NewReader(nil)
-	}
-	if p.Out == nil {
-		p.Out = io.Discard
-	}
-	if p.Err == nil {
-		p.Err = io.Discard
-	}
+	p.Main, p.Memory = cmp.Or(p.Main, "main.lua"), cmp.Or(max(p.Memory, 0), DefaultMemory)
+	p.In = cmp.Or(p.In, io.Reader(bytes.NewReader(nil)))
+	p.Out, p.Err = cmp.Or(p.Out, io.Discard), cmp.Or(p.Err, io.Discard)
 	pr := &program{Program: p, out: bufio.NewWriterSize(p.Out, outBuffer)}
 	e := &engine{
 		program: pr, exit: p.End, failed: make(chan error, 1),
 		limits: wire.Limits{CPU: forever, Memory: p.Memory, Output: forever}, clock: clock{limit: forever},
 		environ: p.Environ,
 	}
-	e.charts = []*chart{{
-		parent: -1, name: p.Name, path: p.Name, files: map[string]string{}, open: p.open,
-		requires: map[string]int{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
-		grants: []string{modules.Network, modules.IO, modules.OS},
-	}}
+	c := newChart(0, p.Name, "")
+	c.open, c.grants = p.open, []string{modules.Network, modules.IO, modules.OS}
+	e.charts = []*chart{c}
 	if p.End != nil {
 		debug.SetMaxStack(maxStack)
 		e.prepareMemory()

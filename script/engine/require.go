@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arnodel/golua/ast"
 	"github.com/arnodel/golua/astcomp"
 	"github.com/arnodel/golua/code"
 	"github.com/arnodel/golua/ir"
 	"github.com/arnodel/golua/ircomp"
-	"github.com/arnodel/golua/parsing"
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
@@ -41,9 +41,9 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 	if !ok {
 		return nil, fmt.Errorf("require needs a name, not a %s value", gc.Arg(0).TypeName())
 	}
-	owner, file, ok := e.resolve(c, name)
+	owner, file, ok := c.resolve(name)
 	if !ok {
-		return nil, e.moduleNotFound(c, name)
+		return nil, c.moduleNotFound(name)
 	}
 	if owner.library && owner != c && !slices.Contains(c.libraries, owner) {
 		c.libraries, e.changed = append(c.libraries, owner), true
@@ -62,14 +62,12 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 }
 
 // resolve returns the file that a name refers to.
-func (e *engine) resolve(c *chart, name string) (*chart, string, bool) {
+func (c *chart) resolve(name string) (*chart, string, bool) {
 	owner, rest := c, name
 	if dep, r, ok := strings.Cut(name, "/"); ok {
-		i, known := c.requires[dep]
-		if !known {
+		if owner, rest = c.requires[dep], r; owner == nil {
 			return nil, "", false
 		}
-		owner, rest = e.charts[i], r
 	}
 	file := strings.ReplaceAll(rest, ".", "/") + ".lua"
 	return owner, file, owner.has(file)
@@ -96,7 +94,7 @@ func (c *chart) noun() string {
 }
 
 // moduleNotFound returns an error that says what can be required.
-func (e *engine) moduleNotFound(c *chart, name string) error {
+func (c *chart) moduleNotFound(name string) error {
 	var can []string
 	add := func(prefix string, of *chart) {
 		for file := range of.files {
@@ -106,14 +104,14 @@ func (e *engine) moduleNotFound(c *chart, name string) error {
 		}
 	}
 	add("", c)
-	for dep, i := range c.requires {
-		add(dep+"/", e.charts[i])
+	for dep, of := range c.requires {
+		add(dep+"/", of)
 	}
 	slices.Sort(can)
 	dep, rest, foreign := strings.Cut(name, "/")
 	missing := ""
-	if i, known := c.requires[dep]; foreign && known {
-		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, c.directory, strings.ReplaceAll(rest, ".", "/"))
+	if of := c.requires[dep]; foreign && of != nil {
+		missing = fmt.Sprintf("chart %q has no %s%s.lua", of.name, c.directory, strings.ReplaceAll(rest, ".", "/"))
 	} else if foreign && c.directory == "" {
 		missing = "files of directories are required with a dot, as in " +
 			fmt.Sprintf("%q", truncate.Bytes(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100, "…"))
@@ -187,56 +185,67 @@ func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 // compile returns a function that makes the file's function: its argument is the hook of
 // assignments.
 func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
-	source := c.source(file)
-	at := place{chart: c.index, file: c.directory + file}
-	e.sources[source] = at
-	text := c.files[file]
-	blocks, err := readBlocks(text)
-	if err != nil {
-		return nil, newSyntaxError(at, text, err)
-	}
-	e.r.RequireCPU(uint64(len(text)) * 20)
-	e.r.RequireMem(uint64(len(text)) * 20)
-	chunk, err := e.compileText(source, text, blocks, c.namesOf(file), rt.TableValue(c.env))
-	if err != nil {
-		return nil, newSyntaxError(at, text, err)
-	}
-	return chunk, nil
+	return e.compileText(c, c.directory+file, c.files[file])
 }
 
-// compileText compiles a script. It recovers from golua's panics.
-func (e *engine) compileText(source, text string, b *blocks, names *rewriter, env rt.Value) (chunk *rt.Closure,
-	err error) {
+// compileText is compile for the text of a file, "ext/lua/chart.lua". An error is a
+// [*scriptError].
+func (e *engine) compileText(c *chart, file, text string) (*rt.Closure, error) {
+	at, source := place{chart: c.index, file: file}, c.path+"/"+file
+	e.sources[source], e.texts[at] = at, text
+	size := uint64(min(len(text), maxSource))
+	e.r.RequireCPU(size * 20)
+	e.r.RequireMem(size * 20)
+	block, err := parse(text)
+	if err != nil {
+		return nil, newSyntaxError(at, err)
+	}
+	unit, err := compileUnit(source, c.namesOf(at).hooked(block))
+	if err != nil {
+		return nil, newSyntaxError(at, err)
+	}
+	e.covered.add(source, unit)
+	return e.r.LoadLuaUnit(unit, rt.TableValue(c.env)), nil
+}
+
+// compileUnit compiles a syntax tree. It recovers from golua's panics.
+func compileUnit(source string, chunk ast.BlockStat) (unit *code.Unit, err error) {
 	defer func() {
-		p := recover()
-		if ended, ok := p.(rt.ContextTerminationError); ok {
-			panic(ended)
-		}
-		if p != nil {
-			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " +
+		if p := recover(); p != nil {
+			unit, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " +
 				truncate.Bytes(fmt.Sprint(p), 200, "…")}
 		}
 	}()
-	block, err := parsing.ParseChunk(newLoopScanner(source, text, b))
-	if err != nil {
-		return nil, err
-	}
-	index, constants, err := astcomp.CompileLuaChunk(source, names.hooked(block))
+	index, constants, err := astcomp.CompileLuaChunk(source, chunk)
 	if err != nil {
 		return nil, err
 	}
 	widen(constants)
 	compiler := ircomp.NewConstantCompiler(constants, code.NewBuilder(source))
 	compiler.QueueConstant(index)
-	unit, err := compiler.CompileQueue()
-	if err == nil {
-		err = jumpsFit(unit)
-	}
-	if err != nil {
+	if unit, err = compiler.CompileQueue(); err != nil {
 		return nil, err
 	}
-	e.covered.add(source, unit)
-	return e.r.LoadLuaUnit(unit, env), nil
+	return unit, jumpsFit(unit)
+}
+
+// newSyntaxError returns the error of a script that cannot be compiled.
+func newSyntaxError(at place, err error) *scriptError {
+	f := &scriptError{position: position{place: at}}
+	text := err.Error()
+	if ours, ok := errors.AsType[*syntaxError](err); ok {
+		f.line = ours.line
+		if ours.unfinished && at.file == promptFile {
+			text += unfinished
+		}
+	} else if golua, ok := errors.AsType[astcomp.Error](err); ok {
+		text = golua.Message
+		if p := golua.Where.Locate().StartPos(); p != nil {
+			f.line = p.Line
+		}
+	}
+	f.text = truncate.Bytes(text, maxMessage, "…")
+	return f
 }
 
 // wide is an integer that golua must not shorten.

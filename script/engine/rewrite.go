@@ -12,110 +12,95 @@ import (
 // write it.
 const hookName = "(wrote)"
 
-// rewriter has a script call [engine.wrote] behind every assignment to a field, so that a
-// value that cannot be kept is blamed on the assignment. golua has no hook for it.
+// rewriter changes the syntax tree of a script where golua cannot do what is needed.
+//
+// The script calls [engine.wrote] behind every assignment to a field, so that a value that
+// cannot be kept is blamed on the assignment. golua has no hook for it.
 //
 //	t[k] = v   is   do local v, t, k = v, t, k; t[k] = v; wrote(t, k) end
+//
+// Every iteration of a for-in loop gets variables of its own, as in Lua. With golua all
+// iterations share them, and they are nil after the loop, so that functions that are made in
+// the loop, such as handlers, would find nil. A body that makes functions begins with
+// "local k, v = k, v".
 //
 // The rewriter also notes the names that the script assigns or declares.
 type rewriter struct {
 	at       place               // of the script
 	assigned map[string]position // names without local in front of them, where that was last
 	declared []string            // local variables, parameters
+	function int                 // the offset of the function that begins last of those in the script so far
 }
 
 // hooked returns a chunk that returns the script as a function. The chunk's argument is the
 // hook.
 func (r *rewriter) hooked(b ast.BlockStat) ast.BlockStat {
+	r.read(b)
 	local := ast.NewLocalStat([]ast.NameAttrib{{Name: ast.Name{Val: hookName}}}, []ast.ExpNode{ast.Etc{}})
-	main := ast.Function{ParList: ast.NewParList(nil, true), Body: r.block(b), Name: "<main chunk>"}
+	main := ast.Function{ParList: ast.NewParList(nil, true), Body: b, Name: "<main chunk>"}
 	return ast.NewBlockStat([]ast.Stat{local}, []ast.ExpNode{main})
 }
 
-func (r *rewriter) block(b ast.BlockStat) ast.BlockStat {
-	out := b
-	out.Stats = make([]ast.Stat, 0, len(b.Stats))
-	for _, s := range b.Stats {
-		out.Stats = append(out.Stats, r.stat(s))
-	}
-	out.Return = r.exps(b.Return)
-	return out
+// read rewrites a script in its place.
+func (r *rewriter) read(b ast.BlockStat) {
+	r.function = -1
+	walkBlock(&b, r)
 }
 
-// stat returns a statement with those in it rewritten.
+// stat implements [visitor].
 func (r *rewriter) stat(s ast.Stat) ast.Stat {
 	switch s := s.(type) {
 	case ast.AssignStat:
 		return r.assignment(s)
-	case ast.BlockStat:
-		return r.block(s)
-	case ast.FunctionCall:
-		return ast.FunctionCall{BFunctionCall: r.call(s.BFunctionCall)}
 	case ast.LocalStat:
 		for _, n := range s.NameAttribs {
-			r.declared = append(r.declared, n.Name.Val)
+			r.declare(n.Name)
 		}
-		s.Values = r.exps(s.Values)
-		return s
 	case ast.LocalFunctionStat:
-		r.declared = append(r.declared, s.Name.Val)
-		s.Function = r.function(s.Function)
-		return s
-	case ast.IfStat:
-		return r.branch(s)
-	}
-	return r.loop(s)
-}
-
-func (r *rewriter) branch(s ast.IfStat) ast.Stat {
-	s.If = r.cond(s.If)
-	s.ElseIfs = slices.Clone(s.ElseIfs)
-	for i, c := range s.ElseIfs {
-		s.ElseIfs[i] = r.cond(c)
-	}
-	if s.Else != nil {
-		b := r.block(*s.Else)
-		s.Else = &b
-	}
-	return s
-}
-
-func (r *rewriter) cond(c ast.CondStat) ast.CondStat {
-	return ast.CondStat{Cond: r.exp(c.Cond), Body: r.block(c.Body)}
-}
-
-// loop returns a loop with the statements in it rewritten, and other statements as they are.
-func (r *rewriter) loop(s ast.Stat) ast.Stat {
-	switch s := s.(type) {
-	case *ast.ForInStat:
-		l := *s
-		for _, n := range s.Vars {
-			r.declared = append(r.declared, n.Val)
-		}
-		l.Params, l.Body = r.exps(s.Params), r.block(s.Body)
-		return &l
+		r.declare(s.Name)
 	case *ast.ForStat:
-		l := *s
-		r.declared = append(r.declared, s.Var.Val)
-		l.Start, l.Stop, l.Step, l.Body = r.exp(s.Start), r.exp(s.Stop), r.exp(s.Step), r.block(s.Body)
-		return &l
-	case ast.WhileStat:
-		s.CondStat = r.cond(s.CondStat)
-		return s
-	case ast.RepeatStat:
-		s.CondStat = r.cond(s.CondStat)
-		return s
+		r.declare(s.Var)
+	case *ast.ForInStat:
+		r.declare(s.Vars...)
+		if p := s.StartPos(); p != nil && r.function > p.Offset {
+			s.Body.Stats = slices.Insert(s.Body.Stats, 0, ownVariables(s))
+		}
 	}
 	return s
+}
+
+// exp implements [visitor].
+func (r *rewriter) exp(e ast.ExpNode) ast.ExpNode {
+	if f, ok := e.(ast.Function); ok {
+		r.declare(f.Params...)
+		if p := f.StartPos(); p != nil {
+			r.function = max(r.function, p.Offset)
+		}
+	}
+	return e
+}
+
+func (r *rewriter) declare(names ...ast.Name) {
+	for _, n := range names {
+		r.declared = append(r.declared, n.Val)
+	}
+}
+
+// ownVariables returns "local k, v = k, v" for the variables of a loop.
+func ownVariables(s *ast.ForInStat) ast.Stat {
+	own := ast.LocalStat{Location: s.Location}
+	for _, n := range s.Vars {
+		own.NameAttribs = append(own.NameAttribs, ast.NameAttrib{Name: n})
+		own.Values = append(own.Values, n)
+	}
+	return own
 }
 
 // assignment returns an assignment that calls the hook. Of several assignments in one
 // statement those to fields of a variable do.
 func (r *rewriter) assignment(s ast.AssignStat) ast.Stat {
-	s.Src = r.exps(s.Src)
-	s.Dest = slices.Clone(s.Dest)
 	var hooks []ast.Stat
-	for i, dest := range s.Dest {
+	for _, dest := range s.Dest {
 		switch dest := dest.(type) {
 		case ast.Name:
 			at := position{place: r.at}
@@ -124,8 +109,6 @@ func (r *rewriter) assignment(s ast.AssignStat) ast.Stat {
 			}
 			r.assigned[dest.Val] = at
 		case ast.IndexExp:
-			dest.Coll, dest.Idx = r.exp(dest.Coll), r.exp(dest.Idx)
-			s.Dest[i] = dest
 			if len(s.Dest) == 1 && len(s.Src) == 1 {
 				return oneField(s, dest)
 			}
@@ -152,7 +135,10 @@ func oneField(s ast.AssignStat, dest ast.IndexExp) ast.Stat {
 			Values: []ast.ExpNode{e}})
 		return held
 	}
-	v := hold("(v)", s.Src[0])
+	v := s.Src[0]
+	if _, isFunction := v.(ast.Function); !isFunction { // to make one has no effect on t and k
+		v = hold("(v)", v)
+	}
 	coll, idx := hold("(t)", dest.Coll), hold("(k)", dest.Idx)
 	to := ast.IndexExp{Location: dest.Location, Coll: coll, Idx: idx}
 	return ast.NewBlockStat(append(stats,
@@ -173,64 +159,4 @@ func simple(e ast.ExpNode) bool {
 		return true
 	}
 	return false
-}
-
-func (r *rewriter) exps(list []ast.ExpNode) []ast.ExpNode {
-	if list == nil {
-		return nil
-	}
-	out := make([]ast.ExpNode, len(list))
-	for i, e := range list {
-		out[i] = r.exp(e)
-	}
-	return out
-}
-
-// exp returns an expression with the functions in it rewritten.
-func (r *rewriter) exp(e ast.ExpNode) ast.ExpNode {
-	switch e := e.(type) {
-	case ast.Function:
-		return r.function(e)
-	case ast.FunctionCall:
-		return ast.FunctionCall{BFunctionCall: r.call(e.BFunctionCall)}
-	case *ast.BFunctionCall:
-		return r.call(e)
-	case ast.IndexExp:
-		e.Coll, e.Idx = r.exp(e.Coll), r.exp(e.Idx)
-		return e
-	case ast.TableConstructor:
-		fields := make([]ast.TableField, len(e.Fields))
-		for i, f := range e.Fields {
-			f.Key, f.Value = r.exp(f.Key), r.exp(f.Value)
-			fields[i] = f
-		}
-		e.Fields = fields
-		return e
-	case *ast.BinOp:
-		op := *e
-		op.Left, op.Right = r.exp(e.Left), slices.Clone(e.Right)
-		for i := range op.Right {
-			op.Right[i].Operand = r.exp(op.Right[i].Operand)
-		}
-		return &op
-	case *ast.UnOp:
-		op := *e
-		op.Operand = r.exp(e.Operand)
-		return &op
-	}
-	return e
-}
-
-func (r *rewriter) call(c *ast.BFunctionCall) *ast.BFunctionCall {
-	out := *c
-	out.Target, out.Args = r.exp(c.Target), r.exps(c.Args)
-	return &out
-}
-
-func (r *rewriter) function(f ast.Function) ast.Function {
-	for _, n := range f.Params {
-		r.declared = append(r.declared, n.Val)
-	}
-	f.Body = r.block(f.Body)
-	return f
 }

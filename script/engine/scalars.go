@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	rt "github.com/arnodel/golua/runtime"
 )
@@ -13,85 +14,65 @@ import (
 // those that the running chart added to its copy of it; + joins strings that are not both
 // numbers.
 func (e *engine) stringMeta(call rt.Value) *rt.Table {
-	methods := rt.NewTable()
-	for name, f := range e.lib.tables["string"] {
-		e.r.SetEnv(methods, name, f)
-	}
-	own := rt.NewTable()
-	e.r.SetEnv(own, "__index", e.value("index", 2, false, e.ownMethod))
-	methods.SetMetatable(own)
-
-	m := rt.NewTable()
-	e.r.SetEnv(m, "__index", rt.TableValue(methods))
-	e.r.SetEnv(m, "__metatable", rt.BoolValue(false))
-	e.r.SetEnv(m, "__call", call)
-	e.r.SetEnv(m, "__add", e.value("add", 2, false, add))
-	for name, f := range map[string]func(x, y rt.Value) (rt.Value, bool, error){
-		"sub": always(rt.Sub), "mul": always(rt.Mul), "div": always(rt.Div), "pow": always(rt.Pow), "idiv": rt.Idiv,
-		"mod": rt.Mod,
-	} {
+	methods := e.tableOf(e.lib.tables["string"])
+	own := map[string]rt.Value{"__index": e.one("index", 2, 2, e.ownMethod)}
+	methods.AsTable().SetMetatable(e.tableOf(own).AsTable())
+	m := e.metatable(map[string]rt.Value{
+		"__index": methods, "__call": call, "__add": e.value("add", 2, false, add),
+	})
+	golua := e.r.RawMetatable(rt.StringValue(""))
+	for _, name := range []string{"sub", "mul", "div", "pow", "idiv", "mod", "unm"} {
+		f, _ := golua.Get(rt.StringValue("__" + name)).TryCallable()
 		e.r.SetEnv(m, "__"+name, e.value(name, 2, false, arithmetic(name, f)))
 	}
-	e.r.SetEnv(m, "__unm", e.value("unm", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if err := c.Check1Arg(); err != nil {
-			return nil, err
-		}
-		if n, ok := number(c.Arg(0)); ok {
-			v, _ := rt.Unm(n)
-			return c.PushingNext1(t.Runtime, v), nil
-		}
-		return nil, rt.UnaryArithmeticError("unm", c.Arg(0))
-	}))
 	return m
 }
 
 // ownMethod returns a method that the running chart added to its string table.
-func (e *engine) ownMethod(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func (e *engine) ownMethod(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	v := rt.NilValue
-	if info := c.Next().DebugInfo(); info != nil && c.NArgs() > 1 {
-		if at, ok := e.sources[info.Source]; ok {
-			if own, ok := e.charts[at.chart].env.Get(rt.StringValue("string")).TryTable(); ok {
-				v = own.Get(c.Arg(1))
-			}
+	if at, ok := e.positionOf(c.Next()); ok {
+		if own, ok := e.charts[at.chart].env.Get(rt.StringValue("string")).TryTable(); ok {
+			v = own.Get(c.Arg(1))
 		}
 	}
-	return c.PushingNext1(t.Runtime, v), nil
+	return v, nil
+}
+
+// longNumber is the longest string that is read as a number: golua does not charge the time
+// for longer ones.
+const longNumber = 400
+
+// tooLong reports whether v is a string that is too long for a number.
+func tooLong(v rt.Value) bool {
+	s, _ := v.TryString()
+	return len(s) > longNumber
 }
 
 // number returns a number, also that of a string that is not too long.
 func number(v rt.Value) (rt.Value, bool) {
-	if s, ok := v.TryString(); ok && len(s) > longNumber {
+	if tooLong(v) {
 		return v, false
 	}
 	n, kind := rt.ToNumberValue(v)
 	return n, kind != rt.NaN
 }
 
-func always(f func(x, y rt.Value) (rt.Value, bool)) func(x, y rt.Value) (rt.Value, bool, error) {
-	return func(x, y rt.Value) (rt.Value, bool, error) {
-		v, ok := f(x, y)
-		return v, ok, nil
-	}
-}
-
-// arithmetic returns an operator for strings that may be numbers.
-func arithmetic(name string, f func(x, y rt.Value) (rt.Value, bool, error)) goFunc {
+// arithmetic is golua's operator for strings that may be numbers, but for those that are too
+// long.
+func arithmetic(name string, golua rt.Callable) goFunc {
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-		if c.NArgs() < 2 {
-			return nil, errors.New("two values needed")
+		if !slices.ContainsFunc(c.Args(), tooLong) {
+			return callInstead(t, c, golua, c.Args()), nil
 		}
-		x, okX := number(c.Arg(0))
-		y, okY := number(c.Arg(1))
-		if okX && okY {
-			v, _, err := f(x, y)
-			if err != nil {
-				return nil, err
-			}
-			return c.PushingNext1(t.Runtime, v), nil
+		if name == "unm" {
+			return nil, rt.UnaryArithmeticError(name, c.Arg(0))
 		}
 		if next, err, ok := otherOperator(t, c, "__"+name); ok {
 			return next, err
 		}
+		x, _ := number(c.Arg(0))
+		y, _ := number(c.Arg(1))
 		return nil, rt.BinaryArithmeticError(name, x, y)
 	}
 }

@@ -57,7 +57,7 @@ func (e *engine) start(body map[string]any) (map[string]any, error) {
 		}
 	}
 	for _, c := range e.charts {
-		if c.parent >= 0 {
+		if c.parent != nil {
 			continue
 		}
 		if err := e.inLua(c.index, func(t *rt.Thread) error { return e.initTree(t, c, rt.NilValue) }); err != nil {
@@ -89,7 +89,7 @@ func (e *engine) registry(answer map[string]any) map[string]any {
 	handlers, functions := make([]any, 0, len(e.handlers)), []any{}
 	for _, h := range e.handlers {
 		handlers = append(handlers, map[string]any{
-			"id": h.id, "chart": int64(h.chart.index), "event": h.event, "priority": h.priority, "where": h.where,
+			"id": h.id, "chart": int64(h.chart.index), "event": h.event, "priority": h.priority, "where": h.at.String(),
 		})
 	}
 	for _, c := range e.charts {
@@ -145,59 +145,58 @@ func readCharts(body map[string]any) ([]*chart, error) {
 		if !ok {
 			return nil, fmt.Errorf("chart %d is not a map", i)
 		}
-		c, err := readChart(i, m, len(list))
-		if err != nil {
+		name, _ := m["name"].(string)
+		charts[i] = newChart(i, name, directory)
+	}
+	for i, c := range charts {
+		if err := c.receive(list[i].(map[string]any), charts); err != nil {
 			return nil, fmt.Errorf("chart %d: %w", i, err)
 		}
-		charts[i] = c
 	}
 	for _, c := range charts {
 		steps := 0
-		for at := c; at.parent >= 0; at = charts[at.parent] {
+		for at := c.parent; at != nil; at = at.parent {
 			if steps++; steps > len(charts) {
 				return nil, errors.New("charts are their own parents")
 			}
 		}
-		if c.parent >= 0 {
-			charts[c.parent].children = append(charts[c.parent].children, c)
+		if c.parent != nil {
+			c.parent.children = append(c.parent.children, c)
 		}
 	}
 	return charts, nil
 }
 
-func readChart(i int, m map[string]any, count int) (*chart, error) {
-	c := &chart{index: i, parent: -1, directory: directory, files: map[string]string{}, requires: map[string]int{},
-		loaded: map[string]*module{}, functions: map[string]rt.Value{}}
-	c.name, _ = m["name"].(string)
-	c.path, _ = m["path"].(string)
-	if c.path == "" {
-		c.path = c.name
+// receive takes in what a request says of the chart, which is one of all.
+func (c *chart) receive(m map[string]any, all []*chart) error {
+	if path, _ := m["path"].(string); path != "" {
+		c.path = path
 	}
 	c.library, _ = m["library"].(bool)
 	c.grants, c.asks = texts(m["grants"]), texts(m["asks"])
 	if p, ok := m["parent"].(int64); ok && p >= 0 {
-		if p >= int64(count) {
-			return nil, errors.New("there is no such parent")
+		if p >= int64(len(all)) {
+			return errors.New("there is no such parent")
 		}
-		c.parent = int(p)
+		c.parent = all[p]
 	}
 	files, _ := m["files"].(map[string]any)
 	for name, v := range files {
 		text, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("file %s is not text", name)
+			return fmt.Errorf("file %s is not text", name)
 		}
 		c.files[name] = text
 	}
 	requires, _ := m["requires"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(requires)) {
 		n, ok := requires[name].(int64)
-		if !ok || n < 0 || n >= int64(count) {
-			return nil, fmt.Errorf("%s is not a chart", name)
+		if !ok || n < 0 || n >= int64(len(all)) {
+			return fmt.Errorf("%s is not a chart", name)
 		}
-		c.requires[name] = int(n)
+		c.requires[name] = all[n]
 	}
-	return c, nil
+	return nil
 }
 
 // texts returns the strings of a list.

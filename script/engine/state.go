@@ -34,12 +34,12 @@ type engine struct {
 	exceededLimit string       // that a script was stopped for
 	dead          *scriptError // the error of all further requests
 
-	r      *rt.Runtime
-	bridge *bridge.Bridge
-	lib    *library
-	charts []*chart
-	// sources leads from the names of chunks to where they stand.
-	sources  map[string]place
+	r        *rt.Runtime
+	bridge   *bridge.Bridge
+	lib      *library
+	charts   []*chart
+	sources  map[string]place // where chunks stand, by their names
+	texts    map[place]string // of the scripts that were compiled
 	events   []string
 	aliases  map[string]any // other names of events
 	environ  []string
@@ -48,7 +48,6 @@ type engine struct {
 	changed  bool             // handlers or functions, since they were last reported
 	cleanup  []func(end bool) // of modules
 	tests    []test
-	testText string    // of the file of the tests
 	testing  bool      // one of them runs
 	outcome  *rt.Table // the metatable of results of run, made by outcomes
 	covered  *covered  // nil if lines are not counted
@@ -72,16 +71,17 @@ type place struct {
 
 // chart is a chart with its scripts.
 type chart struct {
-	index, parent int
-	name, path    string
-	library       bool
-	directory     string                           // of its scripts
-	files         map[string]string                // below directory
-	open          func(file string) (string, bool) // finds further files, if there can be any
-	requires      map[string]int
-	grants        []string
-	asks          []string // permissions that it would be granted, for a check
-	children      []*chart
+	index      int
+	parent     *chart // nil for the top chart, and for libraries
+	name, path string
+	library    bool
+	directory  string                           // of its scripts
+	files      map[string]string                // below directory
+	open       func(file string) (string, bool) // finds further files, if there can be any
+	requires   map[string]*chart
+	grants     []string
+	asks       []string // permissions that it would be granted, for a check
+	children   []*chart
 
 	env        *rt.Table
 	builtin    map[string]rt.Value // what the engine put into env
@@ -98,13 +98,19 @@ type chart struct {
 	order     []string // names of functions, in the order of their registration
 }
 
+func newChart(index int, name, directory string) *chart {
+	return &chart{index: index, name: name, path: name, directory: directory, files: map[string]string{},
+		requires: map[string]*chart{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
+		names: &rewriter{assigned: map[string]position{}}, read: map[string]bool{}}
+}
+
 // guarded runs work within all limits and returns the answer to the host.
 func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, error) {
 	if e.dead != nil {
 		return e.dead.message(), nil
 	}
 	if e.clock.left() <= 0 {
-		e.dead = &scriptError{text: limitError(limitCPU).Error(), chart: -1, limit: limitCPU}
+		e.dead = exceededError(-1, limitCPU)
 		return e.dead.message(), nil
 	}
 	e.clock.start()
@@ -127,7 +133,7 @@ func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, err
 	}
 	var f *scriptError
 	if !errors.As(err, &f) {
-		f = &scriptError{text: err.Error(), chart: -1}
+		f = errorOf(-1, err.Error())
 	}
 	return f.message(), nil
 }
@@ -144,8 +150,7 @@ func (e *engine) recoverPanic(work func() (map[string]any, error)) (body map[str
 			err = lost
 			return
 		}
-		e.dead = &scriptError{text: fmt.Sprintf("the script engine failed: %s", truncate.Bytes(fmt.Sprint(p), 500, "…")),
-			chart: int(e.running.Load())}
+		e.dead = errorOf(int(e.running.Load()), "the script engine failed: "+truncate.Bytes(fmt.Sprint(p), 500, "…"))
 		if t, ok := p.(rt.ContextTerminationError); ok {
 			e.dead = e.killed(t)
 		}
@@ -168,7 +173,7 @@ func (e *engine) newRuntime(seed int64) {
 	e.bridge.FromRef = e.fromRef
 	e.bridge.ToRef = e.toRef
 	e.identities = identities{}
-	e.sources = map[string]place{}
+	e.sources, e.texts = map[string]place{}, map[place]string{}
 	e.hook = e.newHook()
 	e.makeViews()
 	e.makeClasses()
@@ -209,7 +214,7 @@ func (e *engine) killed(t rt.ContextTerminationError) *scriptError {
 	default:
 		limit = limitCPU
 	}
-	return &scriptError{text: limitError(limit).Error(), chart: int(e.running.Load()), limit: limit}
+	return exceededError(int(e.running.Load()), limit)
 }
 
 // ask asks the host. The time until it answers is not charged to the script.

@@ -19,21 +19,19 @@ import (
 func (e *engine) hardenStrings(l *library) {
 	s := l.tables["string"]
 	delete(s, "dump")
-	s["rep"] = e.value("rep", 3, false, repeat)
+	s["rep"] = e.one("rep", 0, 3, repeat)
 	s["format"] = e.value("format", 1, true, e.format(s["format"]))
-	s["find"] = e.value("find", 4, false, find(s["find"]))
-	s["match"] = e.value("match", 3, false, match(s["match"]))
+	s["find"] = e.value("find", 4, false, search(s["find"], true))
+	s["match"] = e.value("match", 3, false, search(s["match"], false))
 	s["gsub"] = e.value("gsub", 4, false, gsub)
-	s["lower"] = e.value("lower", 1, false, mapASCII('A', 'Z'))
-	s["upper"] = e.value("upper", 1, false, mapASCII('a', 'z'))
+	s["lower"] = e.one("lower", 0, 1, mapASCII('A', 'Z'))
+	s["upper"] = e.one("upper", 0, 1, mapASCII('a', 'z'))
 }
 
 // textArg returns an argument that is a string or a number.
 func textArg(c *rt.GoCont, n int) (string, error) {
-	if n < c.NArgs() {
-		if s, ok := c.Arg(n).ToString(); ok {
-			return s, nil
-		}
+	if s, ok := arg(c, n).ToString(); ok {
+		return s, nil
 	}
 	return "", fmt.Errorf("bad argument #%d (string expected)", n+1)
 }
@@ -45,43 +43,43 @@ func makeText(t *rt.Thread, n int) {
 }
 
 // repeat is string.rep. A result that exceeds any limit is charged before it is made.
-func repeat(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func repeat(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 	s, err := textArg(c, 0)
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	if c.NArgs() < 2 {
-		return nil, errors.New("bad argument #2 (number expected)")
+		return rt.NilValue, errors.New("bad argument #2 (number expected)")
 	}
 	n, err := c.IntArg(1)
 	if err != nil {
-		return nil, err
+		return rt.NilValue, err
 	}
 	sep := ""
-	if c.NArgs() > 2 && !c.Arg(2).IsNil() {
+	if !arg(c, 2).IsNil() {
 		if sep, err = textArg(c, 2); err != nil {
-			return nil, err
+			return rt.NilValue, err
 		}
 	}
 	if n <= 0 || len(s)+len(sep) == 0 {
-		return c.PushingNext1(t.Runtime, rt.StringValue("")), nil
+		return rt.StringValue(""), nil
 	}
 	const most = min(1<<40, math.MaxInt)
 	if n > most/int64(len(s)+len(sep)) {
 		t.RequireMem(most)
-		return nil, errors.New("resulting string too large")
+		return rt.NilValue, errors.New("resulting string too large")
 	}
 	makeText(t, int(n)*(len(s)+len(sep)))
 	out := strings.Repeat(s+sep, int(n))
-	return c.PushingNext1(t.Runtime, rt.StringValue(out[:len(out)-len(sep)])), nil
+	return rt.StringValue(out[:len(out)-len(sep)]), nil
 }
 
 // mapASCII returns string.upper or string.lower for ASCII.
-func mapASCII(from, to byte) goFunc {
-	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func mapASCII(from, to byte) oneFunc {
+	return func(t *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 		s, err := textArg(c, 0)
 		if err != nil {
-			return nil, err
+			return rt.NilValue, err
 		}
 		makeText(t, len(s))
 		out := []byte(s)
@@ -90,13 +88,14 @@ func mapASCII(from, to byte) goFunc {
 				out[i] = b ^ 0x20
 			}
 		}
-		return c.PushingNext1(t.Runtime, rt.StringValue(string(out))), nil
+		return rt.StringValue(string(out)), nil
 	}
 }
 
-// find is string.find. golua's returns wrong offsets for plain text with a start.
-func find(pattern rt.Value) goFunc {
-	p, _ := pattern.TryCallable()
+// search is string.find, or string.match, of golua. Its find returns wrong offsets for plain
+// text with a start, and both fail for a start that is nil; match also for one behind the end.
+func search(golua rt.Value, canBePlain bool) goFunc {
+	f, _ := golua.TryCallable()
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		s, err := textArg(c, 0)
 		if err != nil {
@@ -106,40 +105,35 @@ func find(pattern rt.Value) goFunc {
 		if err != nil {
 			return nil, err
 		}
-		plain := c.NArgs() > 3 && rt.Truth(c.Arg(3)) || !strings.ContainsAny(what, "^$*+?.([%-")
-		if !plain {
-			args, err := startingAt(c, s)
-			if err != nil {
-				return nil, err
-			}
-			if args == nil {
-				return c.PushingNext1(t.Runtime, rt.NilValue), nil
-			}
-			next := p.Continuation(t, c.Next())
-			t.Push(next, args...)
-			return next, nil
-		}
 		from := int64(1)
-		if c.NArgs() > 2 && !c.Arg(2).IsNil() {
+		if !arg(c, 2).IsNil() {
 			if from, err = c.IntArg(2); err != nil {
 				return nil, err
 			}
 		}
 		if from < 0 {
-			from = max(int64(len(s))+from+1, 1)
+			from += int64(len(s)) + 1
 		}
 		from = max(from, 1)
-		t.RequireCPU(uint64(len(s)+len(what)) / 16)
-		at := -1
-		if from <= int64(len(s))+1 {
-			at = strings.Index(s[from-1:], what)
-		}
-		if at < 0 {
+		switch {
+		case from > int64(len(s))+1:
 			return c.PushingNext1(t.Runtime, rt.NilValue), nil
+		case canBePlain && (rt.Truth(arg(c, 3)) || !strings.ContainsAny(what, "^$*+?.([%-")):
+			return findPlain(t, c, s, what, from), nil
 		}
-		first := from + int64(at)
-		return c.PushingNext(t.Runtime, rt.IntValue(first), rt.IntValue(first+int64(len(what))-1)), nil
+		return callInstead(t, c, f, []rt.Value{rt.StringValue(s), rt.StringValue(what), rt.IntValue(from)}), nil
 	}
+}
+
+// findPlain returns where a text is in another, at from or behind.
+func findPlain(t *rt.Thread, c *rt.GoCont, s, what string, from int64) rt.Cont {
+	t.RequireCPU(uint64(len(s)+len(what)) / 16)
+	at := strings.Index(s[from-1:], what)
+	if at < 0 {
+		return c.PushingNext1(t.Runtime, rt.NilValue)
+	}
+	first := from + int64(at)
+	return c.PushingNext(t.Runtime, rt.IntValue(first), rt.IntValue(first+int64(len(what))-1))
 }
 
 // format is golua's string.format with all directives and arguments checked.
@@ -153,24 +147,17 @@ func (e *engine) format(format rt.Value) goFunc {
 		t.RequireCPU(uint64(len(text)))
 		t.RequireBytes(len(text))
 		args := slices.Clone(c.Etc())
-		checked, err := checkFormat(text, args, func(i int) error {
-			s, err := e.text(t, args[i])
-			args[i] = rt.StringValue(s)
-			return err
-		})
+		checked, err := e.checkFormat(t, text, args)
 		if err != nil {
 			return nil, err
 		}
-		next := f.Continuation(t, c.Next())
-		t.Push1(next, rt.StringValue(checked))
-		t.Push(next, args...)
-		return next, nil
+		return callInstead(t, c, f, append([]rt.Value{rt.StringValue(checked)}, args...)), nil
 	}
 }
 
 // checkFormat checks a format against its arguments and returns it as golua understands it.
-// shown converts an argument of %s to a string.
-func checkFormat(format string, args []rt.Value, shown func(i int) error) (string, error) {
+// Arguments of %s become strings.
+func (e *engine) checkFormat(t *rt.Thread, format string, args []rt.Value) (string, error) {
 	var b strings.Builder
 	used := 0
 	for i := 0; i < len(format); i++ {
@@ -198,13 +185,15 @@ func checkFormat(format string, args []rt.Value, shown func(i int) error) (strin
 		if used >= len(args) {
 			return "", fmt.Errorf("bad argument #%d to 'format' (no value)", used+2)
 		}
-		if s, ok := args[used].TryString(); ok && verb != 's' && verb != 'q' && len(s) > longNumber {
+		if verb != 's' && verb != 'q' && tooLong(args[used]) {
 			return "", fmt.Errorf("bad argument #%d to 'format' (number expected, got string)", used+2)
 		}
 		if verb == 's' {
-			if err := shown(used); err != nil {
+			s, err := e.text(t, args[used])
+			if err != nil {
 				return "", err
 			}
+			args[used] = rt.StringValue(s)
 		}
 		used++
 		b.WriteString(flags)

@@ -16,10 +16,8 @@ func (e *engine) hardenTables(l *library) {
 				return concat(t, c, f, c.Etc())
 			}
 			if len(c.Etc()) > 0 {
-				if v, ok := e.viewOf(c.Etc()[0]); ok {
-					if _, isNode := v.(*node); !isNode {
-						return nil, v.set(rt.NilValue, rt.NilValue)
-					}
+				if err := e.checkWritable(c.Etc()[0]); err != nil {
+					return nil, err
 				}
 			}
 			if name == "insert" {
@@ -33,9 +31,7 @@ func (e *engine) hardenTables(l *library) {
 					return c.PushingNext1(t.Runtime, rt.NilValue), err
 				}
 			}
-			next := f.Continuation(t, c.Next())
-			t.Push(next, c.Etc()...)
-			return next, nil
+			return callInstead(t, c, f, c.Etc()), nil
 		})
 	}
 }

@@ -27,17 +27,12 @@ const maxTests = 10_000
 
 // loadTests loads a file of tests, in the environment of the chart whose scripts it tests.
 func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
-	index, ok := body["chart"].(int64)
-	if !ok || index < 0 || index >= int64(len(e.charts)) {
-		return nil, errors.New("the request names no chart")
+	c, err := e.chartOf(body)
+	if err != nil {
+		return nil, err
 	}
-	c := e.charts[index]
 	file, _ := body["file"].(string)
 	text, _ := body["text"].(string)
-	at := place{chart: c.index, file: file}
-	source := c.path + "/" + file
-	e.sources[source] = at
-	e.testText = text
 	for name, v := range map[string]rt.Value{
 		"test":   e.value("test", 2, false, e.addTest),
 		"run":    e.value("run", 2, false, e.runCommand),
@@ -47,16 +42,10 @@ func (e *engine) loadTests(body map[string]any) (map[string]any, error) {
 		e.r.SetEnv(c.env, name, v)
 		c.builtin[name] = v
 	}
-	err := e.inLua(c.index, func(t *rt.Thread) error {
-		b, err := readBlocks(text)
+	err = e.inLua(c.index, func(t *rt.Thread) error {
+		chunk, err := e.compileText(c, file, text)
 		if err != nil {
-			return newSyntaxError(at, text, err)
-		}
-		e.r.RequireCPU(uint64(len(text)) * 20)
-		e.r.RequireMem(uint64(len(text)) * 20)
-		chunk, err := e.compileText(source, text, b, c.namesOf(file), rt.TableValue(c.env))
-		if err != nil {
-			return newSyntaxError(at, text, err)
+			return err
 		}
 		main, err := rt.Call1(t, rt.FunctionValue(chunk), e.hook)
 		if err == nil {
@@ -92,29 +81,20 @@ func (e *engine) addTest(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if len(e.tests) >= maxTests {
 		return nil, fmt.Errorf("more than %d tests", maxTests)
 	}
-	line := 0
-	if info := gc.Next().DebugInfo(); info != nil {
-		line = int(max(info.CurrentLine, 0))
-	}
-	e.tests = append(e.tests, test{name, line, gc.Arg(1)})
+	at, _ := e.positionOf(gc.Next())
+	e.tests = append(e.tests, test{name, at.line, gc.Arg(1)})
 	return gc.Next(), nil
 }
 
 // runTest runs one test.
 func (e *engine) runTest(body map[string]any) (map[string]any, error) {
-	if e.r == nil {
-		return nil, errNotStarted
-	}
 	index, ok := body["index"].(int64)
 	if !ok || index < 0 || index >= int64(len(e.tests)) {
 		return nil, errors.New("unknown test")
 	}
-	e.request = e.newRequest()
 	e.testing = true
 	defer func() { e.testing = false }()
-	defer e.request.end()
-	defer e.flush()
-	err := e.inLua(len(e.charts)-1, func(t *rt.Thread) error {
+	err := e.newRequest().run(nil, e.charts[len(e.charts)-1], func(t *rt.Thread) error {
 		_, err := rt.Call1(t, e.tests[index].fn)
 		return err
 	})
@@ -128,8 +108,8 @@ func (e *engine) runCommand(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 		return nil, errors.New("run(name[, options]) needs the name of a command or of an event")
 	}
 	options := map[string]any{}
-	if gc.NArgs() > 1 && !gc.Arg(1).IsNil() {
-		v, err := e.bridge.ToGo(gc.Arg(1))
+	if v := arg(gc, 1); !v.IsNil() {
+		v, err := e.bridge.ToGo(v)
 		if err != nil {
 			return nil, fmt.Errorf("the options of run: %w", err)
 		}
@@ -157,24 +137,12 @@ func outcomeFields() []string {
 		"values"}
 }
 
-// outcomes returns the metatable of results of run, which have no other fields: a misspelled one would
-// pass for nil.
+// outcomes returns the metatable of results of run.
 func (e *engine) outcomes() *rt.Table {
-	if e.outcome != nil {
-		return e.outcome
+	if e.outcome == nil {
+		e.outcome = e.strict("run(...)", outcomeFields())
+		e.bridge.MapsOf(e.outcome)
 	}
-	known := outcomeFields()
-	e.outcome = rt.NewTable()
-	e.r.SetEnv(e.outcome, "__index", e.value(fieldName, 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-		if err := gc.CheckNArgs(2); err != nil {
-			return nil, err
-		}
-		if name, ok := gc.Arg(1).TryString(); ok && slices.Contains(known, name) {
-			return gc.PushingNext1(t.Runtime, rt.NilValue), nil
-		}
-		return nil, unknownField("run(...)", gc.Arg(1), known)
-	}))
-	e.bridge.MapsOf(e.outcome)
 	return e.outcome
 }
 
@@ -292,10 +260,7 @@ func containsValue(got, want any, printed string) (bool, error) {
 // a colon.
 func (e *engine) expectFor(c *chart) goFunc {
 	return func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-		got := rt.NilValue
-		if gc.NArgs() > 0 {
-			got = gc.Arg(0)
-		}
+		got := arg(gc, 0)
 		functions := map[string]rt.Value{}
 		for name, x := range expectations() {
 			functions[name] = e.value(name, 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
@@ -303,14 +268,7 @@ func (e *engine) expectFor(c *chart) goFunc {
 			})
 		}
 		table := e.tableOf(functions)
-		meta := rt.NewTable()
-		e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false, func(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-			if err := gc.CheckNArgs(2); err != nil {
-				return nil, err
-			}
-			return nil, unknownField("expect(...)", gc.Arg(1), slices.Collect(maps.Keys(functions)))
-		}))
-		table.AsTable().SetMetatable(meta)
+		table.AsTable().SetMetatable(e.strict("expect(...)", slices.Collect(maps.Keys(functions))))
 		return gc.PushingNext1(t.Runtime, table), nil
 	}
 }

@@ -8,11 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/arnodel/golua/parsing"
 	rt "github.com/arnodel/golua/runtime"
-	"github.com/arnodel/golua/scanner"
 
-	"github.com/moonhelm/moonhelm/internal/scriptapi"
 	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
@@ -43,25 +40,14 @@ func unknownField(holder string, k rt.Value, names []string) error {
 	return &unknownError{text + "; it has " + strings.Join(listed, ", ")}
 }
 
-// classNames returns the names of the fields of a class.
-func classNames(name string) []string {
-	c, _ := scriptapi.ClassOf(name)
-	return c.Names()
-}
-
 // strictTables has reading an unknown field of Moonhelm's tables of functions fail: helm.nul
 // would be nil, and take a value away where null was meant. Tables of Lua's own are as in
 // Lua, since libraries look in them for what a version has.
 func (e *engine) strictTables(c *chart) {
-	index := e.value(fieldName, 2, false, func(_ *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-		if err := gc.CheckNArgs(2); err != nil {
-			return nil, err
-		}
-		return nil, c.unknownFunction(gc.Arg(0), gc.Arg(1))
+	index := e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
+		return rt.NilValue, c.unknownFunction(gc.Arg(0), gc.Arg(1))
 	})
-	shared := rt.NewTable()
-	e.r.SetEnv(shared, "__metatable", rt.BoolValue(false))
-	e.r.SetEnv(shared, "__index", index)
+	shared := e.metatable(map[string]rt.Value{"__index": index})
 	for name, v := range c.builtin {
 		t, ok := v.TryTable()
 		if !ok || name == "_G" || e.lib.tables[name] != nil {
@@ -103,19 +89,26 @@ func textKeys(t *rt.Table) []string {
 // with a mistake, and would be nil. Names that other versions of Lua have, or that a
 // permission adds, are nil.
 func (e *engine) strictGlobals(c *chart) {
-	meta := rt.NewTable()
-	e.r.SetEnv(meta, "__index", e.value(fieldName, 2, false,
-		func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
-			if err := gc.CheckNArgs(2); err != nil {
-				return nil, err
-			}
-			name, ok := gc.Arg(1).TryString()
-			if _, known := absent[name]; !ok || known || elsewhere[name] || c.assigns(name) {
-				return gc.PushingNext1(t.Runtime, rt.NilValue), nil
-			}
-			return nil, &unknownError{c.undefined(name)}
-		}))
-	c.env.SetMetatable(meta)
+	index := e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
+		name, ok := gc.Arg(1).TryString()
+		if _, known := absent[name]; !ok || known || elsewhere[name] || c.assigns(name) {
+			return rt.NilValue, nil
+		}
+		return rt.NilValue, &unknownError{c.undefined(name)}
+	})
+	c.env.SetMetatable(e.tableOf(map[string]rt.Value{"__index": index}).AsTable())
+}
+
+// strict makes the metatable of tables that have no fields but those of the names: a misspelled
+// one would pass for nil. holder is what they are called in errors.
+func (e *engine) strict(holder string, names []string) *rt.Table {
+	index := e.one(fieldName, 2, 2, func(_ *rt.Thread, gc *rt.GoCont) (rt.Value, error) {
+		if name, ok := gc.Arg(1).TryString(); ok && slices.Contains(names, name) {
+			return rt.NilValue, nil
+		}
+		return rt.NilValue, unknownField(holder, gc.Arg(1), names)
+	})
+	return e.tableOf(map[string]rt.Value{"__index": index}).AsTable()
 }
 
 // elsewhere are globals that other versions of Lua, and programs around it, have.
@@ -153,12 +146,9 @@ func otherwise() map[string]string {
 }
 
 // namesOf returns the names of the chart's scripts, to which those of a file will be added.
-func (c *chart) namesOf(file string) *rewriter {
-	if c.names == nil {
-		c.names, c.read = &rewriter{assigned: map[string]position{}}, map[string]bool{}
-	}
-	c.read[file] = true
-	c.names.at = place{chart: c.index, file: c.directory + file}
+func (c *chart) namesOf(at place) *rewriter {
+	c.read[at.file] = true
+	c.names.at = at
 	return c.names
 }
 
@@ -166,20 +156,12 @@ func (c *chart) namesOf(file string) *rewriter {
 // were not required yet are read for it.
 func (c *chart) assigns(name string) bool {
 	for _, file := range slices.Sorted(maps.Keys(c.files)) {
-		if c.known(name) {
+		if _, ok := c.names.assigned[name]; ok {
 			return true
 		}
-		if (c.names == nil || !c.read[file]) && strings.HasSuffix(file, ".lua") {
+		if !c.read[c.directory+file] && strings.HasSuffix(file, ".lua") {
 			c.readNames(file)
 		}
-	}
-	return c.known(name)
-}
-
-// known reports whether a script that was read assigns a global of that name.
-func (c *chart) known(name string) bool {
-	if c.names == nil {
-		return false
 	}
 	_, ok := c.names.assigned[name]
 	return ok
@@ -188,14 +170,8 @@ func (c *chart) known(name string) bool {
 // readNames adds the names of a file that may have errors: those are reported where it is
 // required.
 func (c *chart) readNames(file string) {
-	names := c.namesOf(file)
-	defer func() {
-		_ = recover() // golua's parser may panic
-	}()
-	if _, err := readBlocks(c.files[file]); err != nil {
-		return
-	}
-	if block, err := parsing.ParseChunk(scanner.New(file, []byte(c.files[file]))); err == nil {
-		names.block(block)
+	names := c.namesOf(place{c.index, c.directory + file})
+	if b, err := parse(c.files[file]); err == nil {
+		names.read(b)
 	}
 }

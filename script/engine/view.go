@@ -55,21 +55,14 @@ func (e *engine) viewOf(v rt.Value) (view, bool) {
 // get hold of either: pairs, next and rawget ask the view.
 func (e *engine) makeViews() {
 	e.behind = rt.UserDataValue(rt.NewUserData(nil, nil))
-	e.views = rt.NewTable()
+	e.views = e.metatable(nil)
 	on := func(name string, args int, f func(c *rt.GoCont, v view) (rt.Value, error)) {
-		e.r.SetEnv(e.views, "__"+name, e.value(fieldName, args, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			if err := c.CheckNArgs(args); err != nil {
-				return nil, err
-			}
+		e.r.SetEnv(e.views, "__"+name, e.one(fieldName, args, args, func(_ *rt.Thread, c *rt.GoCont) (rt.Value, error) {
 			v, ok := e.viewOf(c.Arg(0))
 			if !ok {
-				return nil, errors.New("table expected")
+				return rt.NilValue, errors.New("table expected")
 			}
-			res, err := f(c, v)
-			if err != nil {
-				return nil, err
-			}
-			return c.PushingNext1(t.Runtime, res), nil
+			return f(c, v)
 		}))
 	}
 	on("index", 2, func(c *rt.GoCont, v view) (rt.Value, error) { return v.get(c.Arg(1)) })
@@ -84,7 +77,6 @@ func (e *engine) makeViews() {
 		}
 		return c.Arg(0), nil
 	})
-	e.r.SetEnv(e.views, "__metatable", rt.BoolValue(false))
 }
 
 // load fills a table that can be filled. Of one that cannot it returns the value.
@@ -96,5 +88,14 @@ func (e *engine) load(t *rt.Table) (any, error) {
 	return v.data()
 }
 
-// notData is the error of a view that is not data.
+// checkWritable returns an error for a table that shows what scripts cannot change.
+func (e *engine) checkWritable(table rt.Value) error {
+	v, _ := e.viewOf(table)
+	if _, isNode := v.(*node); v == nil || isNode {
+		return nil
+	}
+	return v.set(rt.NilValue, rt.NilValue)
+}
+
+// errNotData is the error of a view that is not data.
 func errNotData() error { return &bridge.Error{Problem: "is a table, which is not data"} }

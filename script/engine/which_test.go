@@ -40,6 +40,11 @@ func TestErrorsNameWhatIsMeant(t *testing.T) {
 		`if ctx.values.port != 80 then end`:                         `Lua writes ~= and not`,
 		`if ctx.values.port then`:                                   `unexpected symbol near ')' (the function of line 1, or a block in it, has no end)`,
 		`while true do for i = 1, 2 do print(i end`:                 `expected ')' near 'end' (the "(" of line 2 has no ")")`,
+		// A key that is computed.
+		`local i = 7 print(ctx.values.hosts[i].name)`: `ctx.values.hosts[i] is nil, so it has no "name"`,
+		`local k = "a" ctx.values.none[k .. "b"] = 1`: `ctx.values.none is null, so it cannot have a "ab"`,
+		`local i = 1 print(ctx.values.list[i + 1])`:   `ctx.values.list is nil, so it has no 2`,
+		`local i, t = 1 print(ctx.values[i], t[2])`:   `t is nil, so it has no 2`,
 		// Arithmetic and comparison.
 		`ctx.values.x = ctx.values.prt + 1`:                     `ctx.values.prt is nil, and arithmetic needs numbers; values.yaml gives it no default`,
 		`ctx.values.x = 2 * ctx.values.image.count`:             `ctx.values.image.count is nil, and arithmetic needs numbers`,
@@ -51,6 +56,7 @@ func TestErrorsNameWhatIsMeant(t *testing.T) {
 		`ctx.values.x = "port" + ctx.values.port`:               `ctx.values.port is a number, and cannot be added to a string: + joins two strings, .. joins strings and numbers`,
 		`ctx.values.x = ctx.values.none + 1`:                    `ctx.values.none is null, and arithmetic needs numbers`,
 		`ctx.values.x = ctx.values.prt & 1`:                     `ctx.values.prt is nil, and bitwise operators need whole numbers`,
+		`ctx.values.x = ~ctx.values.prt`:                        `ctx.values.prt is nil, and bitwise operators need whole numbers`,
 		`local n ctx.values.x = n + 1`:                          `n is nil, and arithmetic needs numbers`,
 		`local function f() end ctx.values.x = f(1) + 1`:        `what f returns is nil, and arithmetic needs numbers`,
 		`if ctx.values.prt > 1 then end`:                        `ctx.values.prt is nil, and cannot be compared with a number`,

@@ -2,6 +2,8 @@
 
 package wire
 
+import "cmp"
+
 // Kind is what a message is. The comments give the fields of its Body; a field
 // that is not there has its type's zero value.
 type Kind byte
@@ -93,6 +95,8 @@ const (
 	//	          asks  list of permissions that the chart would be granted
 	//	events  map, name or other name of an event → list of what may change, as
 	//	        may of Call
+	//	limits  as in Start
+	//	tests   map, name of a file of the top chart's tests → text
 	//	cover   bool, only list the lines that can be run
 	//
 	// Done: with cover, coverage alone. Otherwise problems, a list of maps chart (int), file, line, message, severity
@@ -178,43 +182,14 @@ const (
 	last = Refuse
 )
 
-// String is the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string {
-	switch k {
-	case Start:
-		return "start"
-	case Call:
-		return "call"
-	case Template:
-		return "template"
-	case Check:
-		return "check"
-	case Test:
-		return "test"
-	case Run:
-		return "run"
-	case Done:
-		return "done"
-	case Fail:
-		return "fail"
-	case Load:
-		return "load"
-	case Lookup:
-		return "lookup"
-	case HTTP:
-		return "http"
-	case Host:
-		return "host"
-	case Print:
-		return "print"
-	case Finding:
-		return "finding"
-	case Assign:
-		return "assign"
-	case Answer:
-		return "answer"
-	case Refuse:
-		return "refuse"
+	names := map[Kind]string{
+		Start: "start", Call: "call", Template: "template", Check: "check", Test: "test",
+		Done: "done", Fail: "fail",
+		Load: "load", Lookup: "lookup", HTTP: "http", Host: "host", Print: "print", Finding: "finding",
+		Assign: "assign", Run: "run",
+		Answer: "answer", Refuse: "refuse",
 	}
-	return "unknown"
+	return cmp.Or(names[k], "unknown")
 }

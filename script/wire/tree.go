@@ -113,10 +113,6 @@ func Equal(a, b any) bool {
 		b, ok := b.(map[string]any)
 		return ok && maps.EqualFunc(a, b, Equal)
 	}
-	switch b.(type) {
-	case []any, map[string]any:
-		return false
-	}
 	return a == b
 }
 

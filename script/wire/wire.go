@@ -10,8 +10,8 @@
 // # Values
 //
 // A value is nil (null), bool, int64, float64, string, []any, map[string]any
-// or a [Ref], which stands for a map or list that the other end keeps and hands
-// out a level at a time.
+// or a [Ref], which stands for a map or list that the host keeps and hands out
+// when it is asked for it.
 //
 // # Conversation
 //
@@ -35,7 +35,7 @@ import (
 
 // Ref stands for a map or list that the host keeps. The engine asks for its
 // content with a load message. It holds only during the request in which it was
-// handed out, those of the start request always.
+// handed out.
 type Ref struct {
 	ID   uint64
 	List bool
@@ -153,77 +153,91 @@ func appendString(b []byte, s string) []byte {
 // Parse reads one value and nothing behind it.
 func Parse(b []byte) (any, error) {
 	d := decoder{b: b, left: MaxValues}
-	v, err := d.value(0)
-	if err == nil && len(d.b) > 0 {
-		err = ErrGarbled
+	v := d.value(0)
+	if len(d.b) > 0 {
+		d.fail(ErrGarbled)
 	}
-	return v, err
+	if d.err != nil {
+		return nil, d.err
+	}
+	return v, nil
 }
 
+// decoder reads values. After the first error, which it keeps, there is nothing left to read.
 type decoder struct {
 	b    []byte
 	left int // values that may follow
+	err  error
 }
 
-func (d *decoder) uvarint() (uint64, error) {
-	n, size := binary.Uvarint(d.b)
-	if size <= 0 {
-		return 0, ErrGarbled
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
 	}
-	d.b = d.b[size:]
-	return n, nil
+	d.b = nil
+}
+
+// skip goes on behind n bytes. Anything but the size of what could be read is an error.
+func (d *decoder) skip(n int) {
+	if n <= 0 {
+		d.fail(ErrGarbled)
+		return
+	}
+	d.b = d.b[n:]
+}
+
+func (d *decoder) uvarint() uint64 {
+	n, size := binary.Uvarint(d.b)
+	d.skip(size)
+	return n
 }
 
 // count reads how many things follow, each of which takes a byte at least.
-func (d *decoder) count() (int, error) {
-	n, err := d.uvarint()
-	if err != nil || n > uint64(len(d.b)) {
-		return 0, ErrGarbled
+func (d *decoder) count() int {
+	n := d.uvarint()
+	if n > uint64(len(d.b)) {
+		d.fail(ErrGarbled)
+		return 0
 	}
-	return int(n), nil
+	return int(n)
 }
 
-func (d *decoder) text() (string, error) {
-	n, err := d.count()
-	if err != nil {
-		return "", err
-	}
+func (d *decoder) text() string {
+	n := d.count()
 	s := string(d.b[:n])
 	d.b = d.b[n:]
-	return s, nil
+	return s
 }
 
-func (d *decoder) value(depth int) (any, error) {
-	if depth > MaxDepth {
-		return nil, ErrDepth
-	}
-	if d.left--; d.left < 0 {
-		return nil, ErrTooMany
+func (d *decoder) value(depth int) any {
+	d.left--
+	switch {
+	case depth > MaxDepth:
+		d.fail(ErrDepth)
+	case d.left < 0:
+		d.fail(ErrTooMany)
 	}
 	if len(d.b) == 0 {
-		return nil, ErrGarbled
+		d.fail(ErrGarbled)
+		return nil
 	}
 	tag := d.b[0]
 	d.b = d.b[1:]
 	switch tag {
 	case tagNull:
-		return nil, nil
+		return nil
 	case tagFalse, tagTrue:
-		return tag == tagTrue, nil
+		return tag == tagTrue
 	case tagInt:
 		n, size := binary.Varint(d.b)
-		if size <= 0 {
-			return nil, ErrGarbled
-		}
-		d.b = d.b[size:]
-		return n, nil
+		d.skip(size)
+		return n
 	case tagFloat:
-		if len(d.b) < 8 {
-			return nil, ErrGarbled
+		if len(d.b) >= 8 {
+			f := math.Float64frombits(binary.LittleEndian.Uint64(d.b))
+			d.skip(8)
+			return f
 		}
-		f := math.Float64frombits(binary.LittleEndian.Uint64(d.b))
-		d.b = d.b[8:]
-		return f, nil
 	case tagString:
 		return d.text()
 	case tagList:
@@ -231,47 +245,32 @@ func (d *decoder) value(depth int) (any, error) {
 	case tagMap:
 		return d.table(depth)
 	case tagRefList, tagRefMap:
-		id, err := d.uvarint()
-		return Ref{ID: id, List: tag == tagRefList}, err
+		return Ref{ID: d.uvarint(), List: tag == tagRefList}
 	}
-	return nil, ErrGarbled
+	d.fail(ErrGarbled)
+	return nil
 }
 
-func (d *decoder) list(depth int) (any, error) {
-	n, err := d.count()
-	if err != nil {
-		return nil, err
-	}
+func (d *decoder) list(depth int) []any {
+	n := d.count()
 	out := make([]any, 0, min(n, 4096)) // n is a claim; what is there shows as it is read
-	for range n {
-		v, err := d.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
+	for len(out) < n && d.err == nil {
+		out = append(out, d.value(depth+1))
 	}
-	return out, nil
+	return out
 }
 
-func (d *decoder) table(depth int) (any, error) {
-	n, err := d.count()
-	if err != nil {
-		return nil, err
-	}
+func (d *decoder) table(depth int) map[string]any {
+	n := d.count()
 	out := make(map[string]any, min(n, 4096))
-	for range n {
-		k, err := d.text()
-		if err != nil {
-			return nil, err
-		}
-		if out[k], err = d.value(depth + 1); err != nil {
-			return nil, err
-		}
+	for i := 0; i < n && d.err == nil; i++ {
+		k := d.text()
+		out[k] = d.value(depth + 1)
 	}
 	if len(out) != n {
-		return nil, ErrGarbled // a key twice
+		d.fail(ErrGarbled) // a key twice
 	}
-	return out, nil
+	return out
 }
 
 // Message is one thing said. What Body holds is told by the kind.

@@ -32,8 +32,6 @@ type Chart struct {
 	Files map[string]string
 	// Requires are the charts whose files it may require, by their names.
 	Requires map[string]*Chart
-	// Parent is nil for the top chart.
-	Parent *Chart
 	// Grants are the permissions that it asks for.
 	Grants []string
 	// Base is the chart that a file of tests is about, whose globals the file shares; nil for a chart.
@@ -118,13 +116,12 @@ func parse(ch *Chart) *program {
 		if !strings.HasSuffix(file, ".lua") {
 			continue
 		}
-		source := ch.Files[file]
-		chunk, err := parsing.ParseChunk(scanner.New(file, []byte(source)))
+		chunk, err := parsing.ParseChunk(scanner.New(file, []byte(ch.Files[file])))
 		if err != nil {
 			p.incomplete = true
 			continue
 		}
-		p.lower(file, source, chunk)
+		p.lower(file, chunk)
 	}
 	return p
 }

@@ -340,7 +340,6 @@ print("loaded")`,
 func TestCheckTree(t *testing.T) {
 	web := script("local db = subcharts.get(\"db\")\ndb.size = function() return 2 end\nlocal lib = require(\"db/lib\")\nprint(lib)")
 	db := script("print(size())\n-- lib.lua --\nlocal lib = {}\nlib.x = 1\nevents.on(\"pre-render\", function() end)\n")
-	db.Parent = web
 	web.Requires = map[string]*analysis.Chart{"db": db}
 	want := "chart.lua:3: error: require(\"db/lib\") gives true: ext/lua/lib.lua has no return at its end; " +
 		"did you mean \"return lib\"?\n"

@@ -28,6 +28,8 @@ type checker struct {
 
 	p  *program
 	in *inference
+	// globalNames are the names of the globals that the chart's scripts, or tests, have.
+	globalNames []string
 	// inTable are the fields of _G that the scripts set, and lookedFor those fields of tables
 	// of Lua of which they look whether they are there.
 	inTable, lookedFor map[string]bool
@@ -50,6 +52,10 @@ func (c *checker) foreigners(p *program) {
 // program checks the scripts of one chart.
 func (c *checker) program(p *program) {
 	c.p = p
+	c.globalNames = c.known.Globals
+	if p.chart.Base != nil {
+		c.globalNames = slices.Concat(c.known.Globals, c.known.Tests)
+	}
 	c.in = newInference(p, c.context, c.tables())
 	c.inTable, c.lookedFor = map[string]bool{}, map[string]bool{}
 	for _, w := range p.writes {
@@ -86,7 +92,7 @@ func (c *checker) program(p *program) {
 // tables returns the shapes of the tables that the chart has, with what its scripts add. A
 // table that they use in ways that are not followed is not among them.
 func (c *checker) tables() map[string]*shape {
-	names := c.globalNames()
+	names := slices.Clone(c.globalNames)
 	for _, name := range sortedKeys(c.known.Granted) {
 		if slices.Contains(c.p.chart.Grants, c.known.Granted[name]) {
 			names = append(names, name)
@@ -100,7 +106,8 @@ func (c *checker) tables() map[string]*shape {
 	tables := tableShapes(names)
 	for table := range tables {
 		v := c.p.globals[table]
-		if c.p.open || v != nil && len(v.values) > 0 || !slices.Contains(c.globalNames(), table) && c.granted(table) == "" {
+		unknown := !slices.Contains(c.globalNames, table) && c.known.Granted[table] == ""
+		if c.p.open || v != nil && len(v.values) > 0 || unknown {
 			delete(tables, table)
 		}
 	}
@@ -115,14 +122,6 @@ func (c *checker) tables() map[string]*shape {
 		}
 	}
 	return tables
-}
-
-// globalNames returns the names of the globals that the chart's scripts, or tests, have.
-func (c *checker) globalNames() []string {
-	if c.p.chart.Base == nil {
-		return slices.Clone(c.known.Globals)
-	}
-	return slices.Concat(c.known.Globals, c.known.Tests)
 }
 
 // expectation checks a call of expect in a test, or of a function of what it returns.
@@ -148,9 +147,6 @@ func (c *checker) expectation(x *call) {
 	}
 	c.add(Error, x.place, "expect(...) has no function %q%s", name, meant)
 }
-
-// granted returns the permission that adds a global, "" if none does.
-func (c *checker) granted(name string) string { return c.known.Granted[name] }
 
 func (c *checker) add(s Severity, at place, format string, args ...any) {
 	f := Finding{Chart: c.p.chart, File: c.p.chart.Directory + at.file, Line: at.line, Severity: s,
@@ -245,11 +241,11 @@ func (c *checker) moment(v value, x *index) {
 
 // write checks that a field may be assigned.
 func (c *checker) write(w *write) {
-	if w.in.guarded {
+	if w.target.in.guarded {
 		return
 	}
 	v := c.in.valueOf(w.target.of)
-	c.position(v, w.target, w.place)
+	c.position(v, w.target, w.target.place)
 	switch {
 	case v.isContext() && w.target.name != "":
 		if _, ok := c.context.fields[w.target.name]; !ok {
@@ -257,11 +253,11 @@ func (c *checker) write(w *write) {
 			if v.guess {
 				severity = Warning
 			}
-			c.add(severity, w.place, "%s has no field %q that could be set%s", v.path, w.target.name,
+			c.add(severity, w.target.place, "%s has no field %q that could be set%s", v.path, w.target.name,
 				c.didYouMean(c.context.names(), w.target.name))
 			return
 		}
-		c.mayChange(w.place, w.certain, v, w.target.name, v.path+"."+w.target.name)
+		c.mayChange(w.target.place, w.certain, v, w.target.name, v.path+"."+w.target.name)
 	case v.field != "":
 		if _, ok := c.context.fields[v.field]; !ok {
 			return // a finding of its own
@@ -271,10 +267,10 @@ func (c *checker) write(w *write) {
 			path = v.path + "[...]"
 		}
 		if v.shape != nil && v.shape.class == "Chart" && v.shape.may[w.target.name] {
-			c.mayChange(w.place, w.certain, v, w.target.name, path)
+			c.mayChange(w.target.place, w.certain, v, w.target.name, path)
 			return
 		}
-		c.mayChange(w.place, w.certain, v, v.field, path)
+		c.mayChange(w.target.place, w.certain, v, v.field, path)
 	}
 }
 

@@ -26,24 +26,15 @@ type inference struct {
 	tables  map[string]*shape
 	known   map[*variable]value
 	busy    map[*variable]bool
-	// named are the variables that have a function as their only value, made the uses of the
-	// functions that another function makes, and extended the variables whose fields are set
-	// that a context does not have.
-	named    map[*function]*variable
+	// made are the uses of the functions that another function makes, and extended the variables
+	// whose fields are set that a context does not have.
 	made     map[*function]use
 	extended map[*variable]bool
 }
 
 func newInference(p *program, context *shape, tables map[string]*shape) *inference {
 	in := &inference{p: p, context: context, tables: tables, known: map[*variable]value{}, busy: map[*variable]bool{},
-		named: map[*function]*variable{}, made: map[*function]use{}, extended: map[*variable]bool{}}
-	for _, v := range p.variables() {
-		if o, ok := v.single(); ok {
-			if f, ok := o.expr.(*function); ok {
-				in.named[f] = v
-			}
-		}
-	}
+		made: map[*function]use{}, extended: map[*variable]bool{}}
 	for _, c := range p.calls {
 		for i, a := range c.args {
 			u := use{kind: useArgument, call: c, arg: i}
@@ -223,11 +214,10 @@ func (in *inference) uses(f *function) (uses []use, ok bool) {
 		u, ok := in.direct(f)
 		return []use{u}, ok
 	}
-	v := in.named[f]
-	if v == nil {
+	if f.v == nil || len(f.v.values) != 1 {
 		return nil, false
 	}
-	for _, n := range v.reads {
+	for _, n := range f.v.reads {
 		if n.use.kind != useCalled && !isHandler(n.use) {
 			return nil, false
 		}

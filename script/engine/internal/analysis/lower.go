@@ -4,7 +4,6 @@ package analysis
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/arnodel/golua/ast"
 	"github.com/arnodel/golua/ops"
@@ -25,12 +24,10 @@ type lowerer struct {
 }
 
 // lower adds a file to p.
-func (p *program) lower(file, source string, chunk ast.BlockStat) {
-	l := &lowerer{p: p, file: file, line: 1}
-	main := &function{place: place{file: file, line: 1}, end: strings.Count(strings.TrimRight(source, "\n"), "\n") + 1}
-	p.functions = append(p.functions, main)
+func (p *program) lower(file string, chunk ast.BlockStat) {
+	main := &function{place: place{file: file, line: 1}}
 	p.chunks[file] = main
-	l.in = main
+	l := &lowerer{p: p, file: file, line: 1, in: main}
 	l.block(chunk)
 }
 
@@ -121,8 +118,7 @@ func (l *lowerer) statement(s ast.Stat) {
 	case ast.IfStat:
 		l.ifElse(s)
 	case ast.LocalFunctionStat:
-		v := l.declare(s.Name)
-		v.values = append(v.values, origin{expr: l.function(s.Function, use{kind: useAssigned})})
+		l.declare(s.Name).assign(origin{expr: l.function(s.Function, use{kind: useAssigned})})
 	case ast.LocalStat:
 		l.local(s)
 	case ast.RepeatStat:
@@ -181,7 +177,7 @@ func (l *lowerer) local(s ast.LocalStat) {
 	for i, n := range s.NameAttribs {
 		v := l.declare(n.Name)
 		if len(s.Values) > 0 {
-			v.values = append(v.values, values[i])
+			v.assign(values[i])
 		}
 	}
 }
@@ -211,9 +207,9 @@ func (l *lowerer) assign(s ast.AssignStat) {
 	for i, d := range targets {
 		switch d := d.(type) {
 		case *variable:
-			d.values = append(d.values, values[i])
+			d.assign(values[i])
 		case *index:
-			l.p.writes = append(l.p.writes, &write{place: d.place, target: d, certain: l.certain()})
+			l.p.writes = append(l.p.writes, &write{target: d, certain: l.certain()})
 		}
 	}
 }
@@ -352,7 +348,6 @@ func (l *lowerer) table(e ast.TableConstructor) *table {
 func (l *lowerer) function(e ast.Function, u use) *function {
 	at := l.at(e)
 	f := &function{place: at, use: u, guarded: l.guarded}
-	l.p.functions = append(l.p.functions, f)
 	outer := *l
 	l.in, l.branches, l.returned = f, 0, false
 	l.inner(func() {
@@ -363,6 +358,5 @@ func (l *lowerer) function(e ast.Function, u use) *function {
 		l.statements(e.Body)
 	})
 	l.in, l.branches, l.returned = outer.in, outer.branches, outer.returned
-	f.end = l.line
 	return f
 }

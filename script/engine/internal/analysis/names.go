@@ -18,12 +18,11 @@ func (c *checker) globals() {
 	if base != nil && (base.open || base.incomplete) {
 		return
 	}
-	names := c.globalNames()
 	for _, name := range sortedKeys(c.p.globals) {
 		v := c.p.globals[name]
-		if len(v.values) > 0 || len(v.reads) == 0 || c.foreign[name] || slices.Contains(names, name) ||
+		if len(v.values) > 0 || len(v.reads) == 0 || c.foreign[name] || slices.Contains(c.globalNames, name) ||
 			base != nil && base.globals[name] != nil && len(base.globals[name].values) > 0 ||
-			slices.Contains(c.p.chart.Grants, c.granted(name)) && c.granted(name) != "" || name == "_ENV" {
+			slices.Contains(c.p.chart.Grants, c.known.Granted[name]) && c.known.Granted[name] != "" || name == "_ENV" {
 			continue
 		}
 		if !c.inTable[name] {
@@ -35,7 +34,7 @@ func (c *checker) globals() {
 // undefined reports a global that nothing assigns. To read it is an error, but for names that
 // other versions of Lua have and that permissions add, which are nil.
 func (c *checker) undefined(v *variable) {
-	permission := c.granted(v.name)
+	permission := c.known.Granted[v.name]
 	absent := slices.Contains(c.known.Absent, v.name)
 	tested := slices.ContainsFunc(v.reads, func(n *identifier) bool {
 		return n.use.kind != useCalled && n.use.kind != useIndexed
@@ -80,7 +79,7 @@ func (c *checker) similar(n *identifier) string {
 			}
 		}
 	}
-	for _, name := range c.globalNames() {
+	for _, name := range c.globalNames {
 		if !strings.Contains(name, ".") {
 			names = append(names, name)
 		}
@@ -183,7 +182,7 @@ func (p *program) returnable(file string) string {
 	meant := ""
 	for _, w := range p.writes {
 		n, ok := w.target.of.(*identifier)
-		if !ok || w.file != file || n.v.global {
+		if !ok || w.target.file != file || n.v.global {
 			continue
 		}
 		if o, ok := n.v.single(); !ok {

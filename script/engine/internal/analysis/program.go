@@ -2,34 +2,23 @@
 
 package analysis
 
-import (
-	"maps"
-	"slices"
-)
-
 // program is the scripts of one chart.
 type program struct {
 	chart   *Chart
 	globals map[string]*variable
 
-	names     []*identifier
-	indexes   []*index // that are read
-	writes    []*write
-	calls     []*call
-	compares  []*comparison
-	functions []*function
-	locals    []*variable
-	chunks    map[string]*function // by file
+	names    []*identifier
+	indexes  []*index // that are read
+	writes   []*write
+	calls    []*call
+	compares []*comparison
+	locals   []*variable
+	chunks   map[string]*function // by file
 
 	// open is set where globals may be assigned in ways that are not followed.
 	open bool
 	// incomplete is set if a file does not parse.
 	incomplete bool
-}
-
-// variables returns all variables.
-func (p *program) variables() []*variable {
-	return slices.AppendSeq(slices.Clone(p.locals), maps.Values(p.globals))
 }
 
 // variable is a local variable, a parameter, or a global of one chart.
@@ -52,6 +41,13 @@ type origin struct {
 	// loop is the iterator of which it is variable number at.
 	loop expression
 	at   int
+}
+
+func (v *variable) assign(o origin) {
+	v.values = append(v.values, o)
+	if f, ok := o.expr.(*function); ok {
+		f.v = v
+	}
 }
 
 // single returns the only value that is ever assigned to v.
@@ -117,7 +113,6 @@ type call struct {
 }
 
 type write struct {
-	place
 	target  *index
 	certain bool // as in call
 }
@@ -125,9 +120,9 @@ type write struct {
 type function struct {
 	place
 	use     use
+	v       *variable // that it was assigned to
 	params  []*variable
 	returns [][]expression
-	end     int // its last line
 	// guarded is set if errors in it are caught.
 	guarded bool
 }

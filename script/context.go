@@ -5,37 +5,23 @@ package script
 import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
 )
-
-func texts(l []string) []any {
-	out := make([]any, len(l))
-	for i, s := range l {
-		out[i] = s
-	}
-	return out
-}
 
 // chartFields returns ctx.chart.
 func chartFields(c *chart.Chart) map[string]any {
-	m := c.Metadata
-	if m == nil {
-		m = &chart.Metadata{}
-	}
+	m := metadata(c)
 	maintainers := []any{}
 	for _, mt := range m.Maintainers {
 		if mt != nil {
 			maintainers = append(maintainers, map[string]any{"name": mt.Name, "email": mt.Email, "url": mt.URL})
 		}
 	}
-	annotations := make(map[string]any, len(m.Annotations))
-	for k, v := range m.Annotations {
-		annotations[k] = v
-	}
 	return map[string]any{
 		"apiVersion": m.APIVersion, "name": m.Name, "version": m.Version, "appVersion": m.AppVersion,
 		"description": m.Description, "keywords": texts(m.Keywords), "home": m.Home, "sources": texts(m.Sources),
 		"maintainers": maintainers, "icon": m.Icon, "type": m.Type, "deprecated": m.Deprecated,
-		"kubeVersion": m.KubeVersion, "annotations": annotations,
+		"kubeVersion": m.KubeVersion, "annotations": textMap(m.Annotations),
 	}
 }
 
@@ -70,6 +56,18 @@ func resultFields(results []event.TestResult) []any {
 		out[i] = map[string]any{"name": r.Name, "kind": r.Kind, "phase": string(r.Phase)}
 	}
 	return out
+}
+
+// itemFields returns an element of a list of files, templates, dependencies or objects.
+func itemFields(origin any) (map[string]any, error) {
+	switch origin := origin.(type) {
+	case *chart.File:
+		return map[string]any{"name": origin.Name, "data": string(origin.Data)}, nil
+	case *chart.Dependency:
+		return dependencyFields(origin), nil
+	}
+	m, err := origin.(*manifest.Object).Map()
+	return table(m), err
 }
 
 // dependencyFields returns an entry of ctx.dependencies, as Chart.yaml has it.
