@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -110,7 +111,7 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		return nil, err
 	}
 	for _, n := range w.req.Objects {
-		f, err := w.Cluster.FindNamed(ctx, n.Kind, orText(n.Namespace, namespace), n.Name)
+		f, err := w.Cluster.FindNamed(ctx, n.Kind, cmp.Or(n.Namespace, namespace), n.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -129,13 +130,13 @@ func (w *adoptOperation) find(ctx context.Context) ([]*apply.FoundObject, error)
 		problems.add(strings.Join(w.req.Kinds, ", "),
 			fmt.Sprintf("the selector %q selects none in namespace %q", w.req.Selector, namespace))
 	}
-	seen := map[inventoryKey]bool{}
+	seen := map[plan.Ref]bool{}
 	var out []*apply.FoundObject
 	for _, f := range all {
-		if seen[inventoryKeyOf(f.Ref)] {
+		if seen[f.Identity()] {
 			continue
 		}
-		seen[inventoryKeyOf(f.Ref)] = true
+		seen[f.Identity()] = true
 		if why := w.refusal(f); why != "" {
 			problems.add(kube.ObjectName(f.Kind, f.Namespace, f.Name), why)
 			problems.Similar = append(problems.Similar, w.similar(ctx, f)...)
@@ -183,7 +184,7 @@ func (w *adoptOperation) similar(ctx context.Context, f *apply.FoundObject) []st
 		return nil
 	}
 	kind := f.Kind
-	if group := kube.GroupOf(f.APIVersion); group != "" {
+	if group := manifest.Group(f.APIVersion); group != "" {
 		kind += "." + group
 	}
 	names, err := w.Cluster.FindNames(ctx, kind, f.Namespace)

@@ -27,7 +27,7 @@ func computedFrom(rel *release.Release) (*chart.Chart, map[string]any, error) {
 	}
 	// The recorded defaults are already resolved: without the dependencies, Resolve does
 	// not import their values a second time. The user's values are still to be exported.
-	c = copyTree(c)
+	c = c.CopyTree()
 	c.Walk(func(c *chart.Chart) {
 		meta := chart.Metadata{} // a record may lack the metadata
 		if c.Metadata != nil {

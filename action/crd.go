@@ -402,8 +402,7 @@ func (w *crdWork) isClusterScoped(o *manifest.Object) bool {
 		}
 		spec, _ := m["spec"].(map[string]any)
 		names, _ := spec["names"].(map[string]any)
-		group, _, _ := strings.Cut(o.APIVersion, "/")
-		if spec["group"] == group && names["kind"] == o.Kind {
+		if spec["group"] == manifest.Group(o.APIVersion) && names["kind"] == o.Kind {
 			return spec["scope"] == "Cluster"
 		}
 	}

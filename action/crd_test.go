@@ -4,6 +4,7 @@ package action
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -139,6 +140,29 @@ func TestPlanUpcomingVersion(t *testing.T) {
 				t.Errorf("%s: %s", verb, got)
 			}
 		})
+	}
+}
+
+// An object whose CRD is not written yet is planned as it will be sent: with its namespace and
+// ownership labels, and without annotations that Kubernetes would reject.
+func TestPlanUpcomingObject(t *testing.T) {
+	annotated := strings.Replace(tab, "name: tab", "name: tab, annotations: {helm.sh/depends-on/resource-groups: '[]', a: b}", 1)
+	s := newTestCase(t, newChart(t, "crds/tab.yaml", crontab, "templates/a.yaml", annotated))
+	s.cluster.missing["crontabs.example.com"] = true
+	change, err := s.runPlan(t, "install", UpgradeRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(change.Plan.Steps, func(s plan.Step) bool { return s.Kind == "CronTab" })
+	if i < 0 {
+		t.Fatalf("no step for the CronTab in %v", change.Plan.Steps)
+	}
+	want := map[string]any{
+		"name": "tab", "namespace": "ns", "labels": map[string]any{"app.kubernetes.io/managed-by": "Helm"},
+		"annotations": map[string]any{"a": "b", "meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "ns"},
+	}
+	if got := change.Plan.Steps[i].New["metadata"]; !reflect.DeepEqual(got, want) {
+		t.Errorf("metadata is %v, want %v", got, want)
 	}
 }
 

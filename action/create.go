@@ -34,7 +34,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err != nil {
 		return nil, err
 	}
-	tree := copyTree(made)
+	tree := made.CopyTree()
 	was, err := loader.Flatten(tree)
 	if err != nil {
 		return nil, err

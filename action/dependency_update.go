@@ -330,7 +330,7 @@ func isComplete(c *chart.Chart) bool {
 	if len(values.Missing(c)) > 0 {
 		return false
 	}
-	_, err := dependency.Libraries(copyTree(c))
+	_, err := dependency.Libraries(c.CopyTree())
 	return err == nil
 }
 

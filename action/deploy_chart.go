@@ -17,7 +17,7 @@ import (
 // "install" or "upgrade".
 func newDeployment(c *Config, doing string, req *DeployRequest) *deployment {
 	c = c.forOperation()
-	req.Namespace = orText(req.Namespace, c.namespace())
+	req.Namespace = cmp.Or(req.Namespace, c.namespace())
 	wait := req.WaitOptions
 	wait.Wait = wait.Wait || req.Atomic // Atomic also undoes a deployment that does not become ready
 	return &deployment{

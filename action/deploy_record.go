@@ -97,12 +97,10 @@ func retryOnce(ctx context.Context, write func() error) error {
 	if err == nil || isRecordTaken(err) || errors.As(err, &large) {
 		return err
 	}
-	select {
-	case <-ctx.Done():
+	if linger.Sleep(ctx, retryDelay) != nil {
 		return err
-	case <-time.After(retryDelay):
-		return write()
 	}
+	return write()
 }
 
 // isRecordTaken reports whether writing a record failed because another client has changed

@@ -99,7 +99,7 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 func mergeDefinitions(c *Change) {
 	for i := range c.Plan.Steps {
 		s := &c.Plan.Steps[i]
-		same := func(d plan.Step) bool { return sameKind(d.Ref, s.Ref) && d.Kind == "CustomResourceDefinition" }
+		same := func(d plan.Step) bool { return sameObject(d.Ref, s.Ref) && d.Kind == "CustomResourceDefinition" }
 		switch j := slices.IndexFunc(c.CRDs.Steps, same); {
 		case j < 0:
 		case s.Action == plan.Delete && c.CRDs.Steps[j].Action == plan.Create:

@@ -151,15 +151,11 @@ func byTemplate(objects []*manifest.Object, rel *release.Release) map[string][]*
 // matchKey returns a key for an object of rel. Objects of two releases have the same key if group, kind,
 // source and name are equal, and so are their namespaces or each is that of its release.
 func matchKey(o *manifest.Object, rel *release.Release, source, name string) string {
-	group, _, ok := strings.Cut(o.APIVersion, "/")
-	if !ok {
-		group = ""
-	}
 	namespace := o.Namespace
 	if namespace == rel.Namespace {
 		namespace = ""
 	}
-	return strings.Join([]string{group, o.Kind, namespace, source, name}, "\x00")
+	return strings.Join([]string{manifest.Group(o.APIVersion), o.Kind, namespace, source, name}, "\x00")
 }
 
 // isNamedAfter reports whether the names of all objects contain their release's name.

@@ -49,7 +49,7 @@ func (d Diff) markTransferred(ctx context.Context, c *Change) error {
 // it.
 func markStep(p *plan.Plan, s plan.Step, t *release.Transfer) {
 	i := slices.IndexFunc(p.Steps, func(step plan.Step) bool {
-		return sameKind(step.Ref, s.Ref) && step.Action == s.Action
+		return sameObject(step.Ref, s.Ref) && step.Action == s.Action
 	})
 	if i < 0 {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/moonhelm/moonhelm/plan/patch"
 )
 
-// An Explanation says where the lines of rendered objects come from, and the values in them.
-// [Template.Run] makes one if its request asks for it.
+// An Explanation is the source of each line of the rendered objects, and of the values in it.
+// [Template.Run] returns one if its request asks for it.
 type Explanation struct {
 	chart   *chart.Chart
 	origins *values.Origins
@@ -27,11 +27,11 @@ type Explanation struct {
 	patch *patch.Patch
 }
 
-// Line is where a line comes from: a template, or a script or program that has made or changed it.
+// Line is the source of a line: a template, or a script or program that has written or changed it.
 type Line struct {
 	// Pieces are the parts of the line that templates have rendered.
 	Pieces []engine.Piece
-	// Author is what has made or changed the line behind the templates, or nil.
+	// Author is what has written or changed the line after the templates, or nil.
 	Author *Author
 }
 
@@ -44,7 +44,7 @@ type Author struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// Verb returns how the author has made the line: "set by", or "changed by patch" for the file of a patch.
+// Verb returns what the author has done to the line: "set by", or "changed by patch" for the file of a patch.
 func (a *Author) Verb() string {
 	if a.Name == string(event.Patches) {
 		return "changed by patch"
@@ -142,7 +142,7 @@ func (e *Explanation) rendered(out *engine.Output, objects []*manifest.Object) {
 	e.objects = append(e.objects, objects...)
 }
 
-// linesOf returns the lines of raw, which stands at an offset of text. all has the lines of text.
+// linesOf returns the lines of raw, which is at the offset at of text; all are the lines of text.
 func linesOf(all [][]engine.Piece, text string, at int, raw string) []Line {
 	first := strings.Count(text[:at], "\n")
 	shift := at - strings.LastIndexByte(text[:at], '\n') - 1 // the first line may begin within one
@@ -197,8 +197,8 @@ func find(objects []*manifest.Object, o *manifest.Object) *manifest.Object {
 	return nil
 }
 
-// changedLines returns the lines of text, which a handler at place has made of old, whose lines are
-// known. Lines that are in old, in the same order, stay what they were.
+// changedLines returns the sources of the lines of text, into which a handler at place has changed
+// old, whose sources are known. Lines that are in old, in the same order, keep their source.
 func changedLines(old string, known []Line, text string, place scriptPlace) []Line {
 	now := strings.Split(text, "\n")
 	from := alignLines(strings.Split(old, "\n"), now)
@@ -221,8 +221,8 @@ func changedLines(old string, known []Line, text string, place scriptPlace) []Li
 // maxAlign limits the work of alignLines.
 const maxAlign = 4_000_000
 
-// alignLines returns for each line of now the line of old that it is, or -1: those of a longest
-// common subsequence.
+// alignLines returns the index in old of each line of now that is in a longest common subsequence
+// of both, and -1 for the others.
 func alignLines(old, now []string) []int {
 	out := make([]int, len(now))
 	for i := range out {

@@ -79,7 +79,7 @@ func (c *fakeCluster) Plan(ctx context.Context, r apply.Request) (*plan.Plan, er
 			return nil, err
 		}
 		wanted[o.String()] = len(items)
-		items = append(items, plan.Item{Ref: c.ref(o, r.Owner), Source: o.Source, New: m, Object: o, Live: c.live[o.String()]})
+		items = append(items, plan.Item{Ref: refOf(o, r.Owner.Namespace), Source: o.Source, New: m, Object: o, Live: c.live[o.String()]})
 	}
 	gone := map[string]*manifest.Object{}
 	was := map[string][]map[string]any{}
@@ -110,16 +110,12 @@ func (c *fakeCluster) Plan(ctx context.Context, r apply.Request) (*plan.Plan, er
 	old := slices.Collect(maps.Values(gone))
 	manifest.SortUninstall(old)
 	for _, o := range old {
-		items = append(items, plan.Item{Ref: c.ref(o, r.Owner), Source: o.Source, Live: c.live[o.String()]})
+		items = append(items, plan.Item{Ref: refOf(o, r.Owner.Namespace), Source: o.Source, Live: c.live[o.String()]})
 	}
 	for i := range items {
 		items[i].Old = was[items[i].String()]
 	}
 	return plan.Compute(items, plan.Options{ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace})
-}
-
-func (c *fakeCluster) ref(o *manifest.Object, owner kube.Owner) plan.Ref {
-	return plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, owner.Namespace), Name: o.Name}
 }
 
 // Execute logs the objects that it writes, and no others.
@@ -228,7 +224,7 @@ func (c *fakeCluster) CompareCRDs(ctx context.Context, crds []*manifest.Object) 
 func (c *fakeCluster) compareCRDs(crds []*manifest.Object) *plan.Plan {
 	p := &plan.Plan{}
 	for _, o := range crds {
-		s := plan.Step{Item: plan.Item{Ref: c.ref(o, kube.Owner{}), Object: o}, Action: plan.Unchanged}
+		s := plan.Step{Item: plan.Item{Ref: refOf(o, ""), Object: o}, Action: plan.Unchanged}
 		if c.missing[o.Name] {
 			s.Action = plan.Create
 		} else if c.outdated[o.Name] {

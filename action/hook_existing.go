@@ -125,7 +125,7 @@ func (r *hookRunner) chooseWrite(ctx context.Context, rel *release.Release, h *r
 		}
 	}
 	before := h.Deletes(release.BeforeHookCreation)
-	known := item.live.annotation(release.HookAnnotation) != "" || item.live.annotation(ownerName) != "" ||
+	known := item.live.annotation(release.HookAnnotation) != "" || item.live.annotation(release.NameAnnotation) != "" ||
 		item.live.isHookOf(rel)
 	switch {
 	case before && !known:

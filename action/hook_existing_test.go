@@ -95,10 +95,10 @@ func TestHookExistingObjects(t *testing.T) {
 		{"an earlier run of Helm's", "Job", "", hookOf(""), replaced, ""},
 		{"a hook of another release", "Job", "", hookOf("ns/other/1"), refused, `it is a hook of release "other" in namespace "ns"`},
 		{"an object that is not a hook", "ConfigMap", "", annotated(), replaced, "Warning"},
-		{"an object of this release", "ConfigMap", "", annotated(ownerName, "web", ownerNamespace, "ns"), replaced, ""},
+		{"an object of this release", "ConfigMap", "", annotated(release.NameAnnotation, "web", release.NamespaceAnnotation, "ns"), replaced, ""},
 		{"a hook of this release", "ConfigMap", "", hookOf("ns/web/1"), replaced, ""},
-		{"an object of another release", "ConfigMap", "", annotated(ownerName, "shop", ownerNamespace, "ns"), refused, `it belongs to release "shop" in namespace "ns"`},
-		{"object of a release of the same name in another namespace", "ConfigMap", "", annotated(ownerName, "web", ownerNamespace, "prod"), refused, `it belongs to release "web" in namespace "prod"`},
+		{"an object of another release", "ConfigMap", "", annotated(release.NameAnnotation, "shop", release.NamespaceAnnotation, "ns"), refused, `it belongs to release "shop" in namespace "ns"`},
+		{"object of a release of the same name in another namespace", "ConfigMap", "", annotated(release.NameAnnotation, "web", release.NamespaceAnnotation, "prod"), refused, `it belongs to release "web" in namespace "prod"`},
 
 		{"an object that is not a hook, not to be removed", "ConfigMap", "hook-succeeded", annotated(), refused, "it is not a hook"},
 		{"a job of a killed run", "Job", "hook-succeeded", hookOf("ns/web/1"), replaced, ""},
@@ -114,13 +114,13 @@ func TestHookExistingObjects(t *testing.T) {
 		{"a map of Helm's", "ConfigMap", "hook-failed", hookOf(""), changed, ""},
 		{"a map of Helm's, that is to go", "ConfigMap", "hook-succeeded", hookOf(""), replaced, ""},
 
-		{"a forged mark on another release's object", "ConfigMap", "", annotated(ownerName, "shop", ownerNamespace, "ns", release.HookOfAnnotation, "ns/web/1"), refused, `it belongs to release "shop" in namespace "ns"`},
-		{"a namespace of a release, and no name", "ConfigMap", "", annotated(ownerNamespace, "prod"), refused, `it belongs to release "" in namespace "prod"`},
+		{"a forged mark on another release's object", "ConfigMap", "", annotated(release.NameAnnotation, "shop", release.NamespaceAnnotation, "ns", release.HookOfAnnotation, "ns/web/1"), refused, `it belongs to release "shop" in namespace "ns"`},
+		{"a namespace of a release, and no name", "ConfigMap", "", annotated(release.NamespaceAnnotation, "prod"), refused, `it belongs to release "" in namespace "prod"`},
 		{"a pod of a controller", "Pod", "", controlled(annotated()), refused, `it is controlled by "ReplicaSet/web"`},
 		{"a hook of this release that a controller has adopted", "Pod", "", controlled(hookOf("ns/web/1")), replaced, ""},
-		{"an object of another program", "ConfigMap", "", labelled(annotated(), managedByLabel, "terraform"), refused, "its label app.kubernetes.io/managed-by is \"terraform\""},
-		{"a hook of Helm's that the chart has labelled", "ConfigMap", "", labelled(hookOf(""), managedByLabel, "us"), replaced, ""},
-		{"a hook that Helm has labelled", "ConfigMap", "", labelled(hookOf(""), managedByLabel, "Helm"), replaced, ""},
+		{"an object of another program", "ConfigMap", "", labelled(annotated(), release.ManagedByLabel, "terraform"), refused, "its label app.kubernetes.io/managed-by is \"terraform\""},
+		{"a hook of Helm's that the chart has labelled", "ConfigMap", "", labelled(hookOf(""), release.ManagedByLabel, "us"), replaced, ""},
+		{"a hook that Helm has labelled", "ConfigMap", "", labelled(hookOf(""), release.ManagedByLabel, "Helm"), replaced, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rel := withHooks("a " + test.policies)
@@ -220,7 +220,7 @@ func TestHookListItems(t *testing.T) {
 			[]string{"create a", "create b", "finish a", "finish b"}, nil, ""},
 		{"an earlier run's", "", []string{"ConfigMap/a", "Job/b"}, map[string]map[string]any{"a": hookOf("ns/web/1"), "b": withUID(hookOf("ns/web/1"), "1")}, "",
 			[]string{"delete b", "delete a", "create a", "create b", "finish a", "finish b"}, []string{"1", ""}, ""},
-		{"another release's object", "", []string{"ConfigMap/a", "ConfigMap/b"}, map[string]map[string]any{"a": hookOf("ns/web/1"), "b": annotated(ownerName, "shop", ownerNamespace, "prod")}, "",
+		{"another release's object", "", []string{"ConfigMap/a", "ConfigMap/b"}, map[string]map[string]any{"a": hookOf("ns/web/1"), "b": annotated(release.NameAnnotation, "shop", release.NamespaceAnnotation, "prod")}, "",
 			nil, nil, `ConfigMap/b in namespace ns already exists: it belongs to release "shop" in namespace "prod"`},
 		{"hook-succeeded", "hook-succeeded", []string{"ConfigMap/a", "Job/b"}, nil, "",
 			[]string{"create a", "create b", "finish a", "finish b", "delete b", "delete a"}, []string{"made b", "made a"}, ""},
@@ -291,7 +291,7 @@ func TestHookExistingOutsideNamespace(t *testing.T) {
 		problem   string
 	}{
 		{"its own mark", ran("ClusterRole", "", now), hookOf("ns/web/1"), nil, false, ""},
-		{"its own labels", ran("ClusterRole", "", now), annotated(ownerName, "web", ownerNamespace, "ns"), nil, false, ""},
+		{"its own labels", ran("ClusterRole", "", now), annotated(release.NameAnnotation, "web", release.NamespaceAnnotation, "ns"), nil, false, ""},
 		{"no mark", ran("ClusterRole", "", now), annotated(), nil, false, unmarked},
 		{"no mark, another namespace", ran("Secret", "prod", now), annotated(), nil, false, "Secret/a in namespace prod already exists: " + unmarked},
 		{"hook without release", ran("ClusterRole", "", now), hookOf(""), nil, false, unmarked},
@@ -303,7 +303,7 @@ func TestHookExistingOutsideNamespace(t *testing.T) {
 		{"a record, and no hook there", ran("ClusterRole", "", now), annotated(), []*release.Hook{ran("ClusterRole", "", now)}, false, unmarked},
 		{"a record, and another release's", ran("ClusterRole", "", now), hookOf("ns/other/1"), []*release.Hook{ran("ClusterRole", "", now)}, false, `a hook of release "other"`},
 		{"taken over", ran("ClusterRole", "", now), annotated(), nil, true, ""},
-		{"taken over from a release", ran("ClusterRole", "", now), annotated(ownerName, "shop", ownerNamespace, "prod"), nil, true, ""},
+		{"taken over from a release", ran("ClusterRole", "", now), annotated(release.NameAnnotation, "shop", release.NamespaceAnnotation, "prod"), nil, true, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rel := &release.Release{Name: "web", Namespace: "ns", Hooks: []*release.Hook{test.hook}}
@@ -398,7 +398,7 @@ func TestHookTakeOwnership(t *testing.T) {
 func TestHookConflictWritesNothing(t *testing.T) {
 	rel := withHooks("a", "b")
 	rel.Hooks[1].Events = []release.HookEvent{release.PostInstall}
-	s := &fakeHookCluster{live: map[string]map[string]any{"a": hookOf("ns/other/1"), "b": annotated(ownerName, "shop", ownerNamespace, "ns")}}
+	s := &fakeHookCluster{live: map[string]map[string]any{"a": hookOf("ns/other/1"), "b": annotated(release.NameAnnotation, "shop", release.NamespaceAnnotation, "ns")}}
 	err := hookSetup{}.runner(s).check(t.Context(), rel, rel.Hooks, false)
 	var conflict *HookConflictError
 	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 2 {

@@ -9,24 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
-)
-
-// The annotations of objects that belong to a release, and the label of the managing program.
-const (
-	ownerName      = "meta.helm.sh/release-name"
-	ownerNamespace = "meta.helm.sh/release-namespace"
-	managedByLabel = "app.kubernetes.io/managed-by"
-	managedByHelm  = "Helm"
-)
-
-// The name prefixes and labels of the records and locks of releases.
-const (
-	recordPrefix = "sh.helm.release.v"
-	leasePrefix  = "moonhelm.v1."
-	ownerLabel   = "owner"
-	releaseLabel = "name"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // ownershipConflict returns the reason why the live object of it must not be replaced by a hook
@@ -68,10 +55,10 @@ func (r *hookRunner) ownershipConflict(ctx context.Context, rel *release.Release
 		return "it is controlled by " + controller, nil
 	}
 	hooked := live.annotation(release.HookAnnotation) != ""
-	switch manager := live.label(managedByLabel); {
-	case hooked, manager == "", manager == managedByHelm, manager == item.Labels[managedByLabel]:
+	switch manager := live.label(release.ManagedByLabel); {
+	case hooked, manager == "", manager == release.ManagedByHelm, manager == item.Labels[release.ManagedByLabel]:
 	default:
-		return fmt.Sprintf("its label %s is %q", managedByLabel, manager), nil
+		return fmt.Sprintf("its label %s is %q", release.ManagedByLabel, manager), nil
 	}
 	if item.place.Namespace != "" && item.place.Namespace == rel.Namespace {
 		return "", nil
@@ -114,7 +101,7 @@ func (r *hookRunner) hasRun(ctx context.Context, rel *release.Release, item *hoo
 		for _, was := range allHookItems([]*release.Hook{h}) {
 			inPlace := item.place.Namespace == "" || item.place.Namespace == was.Namespace
 			if inPlace && was.Kind == item.Kind && was.Name == item.Name &&
-				apiGroup(was.APIVersion) == apiGroup(item.APIVersion) {
+				manifest.Group(was.APIVersion) == manifest.Group(item.APIVersion) {
 				return true, nil
 			}
 		}
@@ -152,14 +139,6 @@ func (r *hookRunner) recordedHooks(ctx context.Context, name string) ([]*release
 	return out, nil
 }
 
-func apiGroup(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
-	}
-	return group
-}
-
 // releaseName returns the name of a release in messages.
 func releaseName(rel *release.Release) string { return formatRelease(rel.Namespace, rel.Name) }
 
@@ -189,19 +168,24 @@ func (e liveObject) uid() string {
 // releaseData returns which data of a release the object stores, such as "a record of release
 // web", or "".
 func (e liveObject) releaseData(name string) string {
-	keeper, of := e.label(ownerLabel), fmt.Sprintf(" of release %q", e.label(releaseLabel))
-	switch {
-	case strings.HasPrefix(name, recordPrefix) && (keeper == "helm" || keeper == "moonhelm"):
-		return "a record" + of
-	case strings.HasPrefix(name, leasePrefix) && keeper == "moonhelm":
-		return "the lock" + of
+	labels := map[string]string{}
+	meta, _ := e.object["metadata"].(map[string]any)
+	all, _ := meta["labels"].(map[string]any)
+	for key, v := range all {
+		labels[key], _ = v.(string)
+	}
+	if of, ok := storage.RecordOf(name, labels); ok {
+		return fmt.Sprintf("a record of release %q", of)
+	}
+	if of, ok := lock.LeaseOf(name, labels); ok {
+		return fmt.Sprintf("the lock of release %q", of)
 	}
 	return ""
 }
 
 // owner returns the release that the object belongs to, or "".
 func (e liveObject) owner() string {
-	name, namespace := e.annotation(ownerName), e.annotation(ownerNamespace)
+	name, namespace := e.annotation(release.NameAnnotation), e.annotation(release.NamespaceAnnotation)
 	if name == "" && namespace == "" {
 		return ""
 	}
@@ -210,6 +194,15 @@ func (e liveObject) owner() string {
 		namespace, _ = meta["namespace"].(string)
 	}
 	return formatRelease(namespace, name)
+}
+
+// isOwnedBy reports whether the object has the ownership labels of a release.
+func (e liveObject) isOwnedBy(owner kube.Owner) bool {
+	is := release.Ownership{
+		ManagedBy: e.label(release.ManagedByLabel), Release: e.annotation(release.NameAnnotation),
+		Namespace: e.annotation(release.NamespaceAnnotation),
+	}
+	return is == release.OwnedBy(owner.Release, owner.Namespace)
 }
 
 // hookRelease returns the release whose hook created the object, or "" if that is not known.

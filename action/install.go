@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,7 +162,7 @@ func (w *installOperation) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	recorded := copyTree(resolved.Chart) // scripts may change resolved.Chart
+	recorded := resolved.Chart.CopyTree() // scripts may change resolved.Chart
 	if err := w.checkName(); err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (w *installOperation) recordPending(ctx context.Context) error {
 }
 
 func (w *installOperation) successDescription() string {
-	return orText(w.req.Description, "Install complete")
+	return cmp.Or(w.req.Description, "Install complete")
 }
 
 func (w *installOperation) failureDescription(err error) string {

@@ -23,7 +23,7 @@ type keeping struct {
 	keep bool
 	// held is the plan that the deployment must do exactly, or nil.
 	held *planfile.Document
-	// rebase is set if held is what to plan anew: it does not bind.
+	// rebase is set if held is planned again: the deployment may do something else.
 	rebase bool
 	// options are those of the request.
 	options planfile.Options
@@ -269,7 +269,7 @@ func (d *deployment) keptPayload() (*planfile.Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.held != nil && d.held.Payload != nil { // planned anew
+	if d.held != nil && d.held.Payload != nil { // planned again
 		p.Values, p.Rendered, p.Moves = d.held.Payload.Values, d.held.Payload.Rendered, d.held.Payload.Moves
 		return p, nil
 	}

@@ -103,7 +103,7 @@ func (a Apply) Check(ctx context.Context, req ApplyRequest) error {
 }
 
 // Rebase returns what the objects of the plan would change now, with a plan to apply in its place as
-// [Change.Kept]. It writes nothing, and does not mind that the plan no longer holds or has expired.
+// [Change.Kept]. It writes nothing, and accepts a plan that no longer holds or has expired.
 // A plan whose payload was left out is rendered again. The plan of a request for either
 // ([Preview.OrInstall]) becomes an upgrade if the release exists by now, and an install if it is gone.
 // For others the errors are [*NameInUseError] and [*NoReleaseError].
@@ -470,7 +470,7 @@ func (e *StaleError) Error() string {
 
 // Hint says how to go on.
 func (e *StaleError) Hint() string {
-	return "--rebase plans anew, shows what would change now, and asks; or make a new plan for review"
+	return "--rebase plans again, shows what would change now, and asks; or make a new plan for review"
 }
 
 // An ExpiredError is returned for a plan that must not be applied any more.
@@ -483,7 +483,7 @@ func (e *ExpiredError) Error() string {
 
 // Hint says how to go on.
 func (e *ExpiredError) Hint() string {
-	return "make a new plan, or use --rebase, which plans anew and asks"
+	return "make a new plan, or use --rebase, which plans again and asks"
 }
 
 // A ChartNeededError is returned for a plan whose payload was left out, without the chart to render

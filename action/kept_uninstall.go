@@ -43,7 +43,7 @@ func (w *uninstallOperation) change(ctx context.Context) (*Change, error) {
 	return change, nil
 }
 
-// planHeld compares a plan with what the uninstall would do now, unless it is planned anew.
+// planHeld compares a plan with what the uninstall would do now, unless it is planned again.
 func (u Uninstall) planHeld(ctx context.Context, doc *planfile.Document, rebase bool) (*Change, error) {
 	w := u.operation(uninstallRequest(doc))
 	change, err := w.change(ctx)
@@ -127,27 +127,18 @@ func (w *uninstallOperation) planSteps(ctx context.Context) error {
 		// The annotation of the live object keeps an object that a chart drops; only that of the
 		// manifest keeps one of a release that is uninstalled.
 		s := &w.steps.Steps[i]
-		if s.Action == plan.Keep && strings.HasPrefix(s.Reason, keepPolicy) && isOwned(s.Live, owner) {
+		live := liveObject{object: s.Live}
+		if s.Action == plan.Keep && strings.HasPrefix(s.Reason, release.PolicyAnnotation) && live.isOwnedBy(owner) {
 			s.Action, s.Reason, s.After = plan.Delete, "", nil
 		}
 	}
 	for _, o := range w.out.Kept {
 		w.steps.Steps = append(w.steps.Steps, plan.Step{
-			Item: plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, rel.Namespace),
-				Name: o.Name}, Source: o.Source, Former: o},
-			Action: plan.Keep, Reason: keepPolicy + ": keep",
+			Item:   plan.Item{Ref: refOf(o, rel.Namespace), Source: o.Source, Former: o},
+			Action: plan.Keep, Reason: release.PolicyAnnotation + ": keep",
 		})
 	}
 	return nil
-}
-
-// isOwned reports whether a live object has the ownership labels of a release.
-func isOwned(live map[string]any, owner kube.Owner) bool {
-	meta, _ := live["metadata"].(map[string]any)
-	labels, _ := meta["labels"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	return labels["app.kubernetes.io/managed-by"] == "Helm" && annotations["meta.helm.sh/release-name"] == owner.Release &&
-		annotations["meta.helm.sh/release-namespace"] == owner.Namespace
 }
 
 // deleteBatch deletes objects: with a plan to hold to exactly those of its steps, by their UIDs.
@@ -156,28 +147,19 @@ func (w *uninstallOperation) deleteBatch(ctx context.Context, batch []*manifest.
 	if w.held == nil {
 		return w.Cluster.Delete(ctx, batch, owner, cascade)
 	}
-	steps := map[string]plan.Step{}
+	steps := map[plan.Ref]plan.Step{}
 	for _, s := range w.steps.Steps {
-		steps[stepKey(s.APIVersion, s.Kind, s.Namespace, s.Name)] = s
+		steps[s.Identity()] = s
 	}
 	var due []plan.Step
 	for _, o := range batch {
-		s, ok := steps[stepKey(o.APIVersion, o.Kind, orText(o.Namespace, owner.Namespace), o.Name)]
+		s, ok := steps[refOf(o, owner.Namespace).Identity()]
 		if !ok {
-			s, ok = steps[stepKey(o.APIVersion, o.Kind, "", o.Name)] // cluster-scoped
+			s, ok = steps[refOf(o, "").Identity()] // cluster-scoped
 		}
 		if ok {
 			due = append(due, s)
 		}
 	}
 	return w.Cluster.Execute(ctx, w.steps, due)
-}
-
-// stepKey identifies an object whatever the version of its API.
-func stepKey(apiVersion, kind, namespace, name string) string {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		group = ""
-	}
-	return strings.Join([]string{group, kind, namespace, name}, "\x00")
 }

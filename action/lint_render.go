@@ -338,10 +338,9 @@ func (w *linter) checkDuplicates(root *chart.Chart, files []engine.File, objects
 	_, all = release.SplitHooks(all)
 	first, texts := map[plan.Ref]*manifest.Object{}, newTemplates(root, files)
 	for _, o := range all {
-		key := plan.Ref{Kind: o.Kind, Namespace: orText(o.Namespace, w.req.Namespace), Name: o.Name}
-		key.APIVersion, _, _ = strings.Cut(o.APIVersion, "/") // the group, or v1 of the core group
+		key := refOf(o, w.req.Namespace).Identity()
 		switch known := first[key]; {
-		case o.Empty || o.Name == "":
+		case o.Empty || o.Name == "" || o.APIVersion == "": // reported elsewhere
 		case known == nil:
 			first[key] = o
 		default:

@@ -68,8 +68,8 @@ func TestListObjectsAreFlattened(t *testing.T) {
 	})
 	t.Run("uninstall", func(t *testing.T) {
 		rel := newRevision(1, release.Deployed)
-		rel.Manifest = listOf(t, objectText("Secret", "s")+objectText("Secret", "kept", keepPolicy, "keep")) +
-			listOf(t, objectText("ConfigMap", "all"), keepPolicy, "keep") + objectText("Secret", "s")
+		rel.Manifest = listOf(t, objectText("Secret", "s")+objectText("Secret", "kept", release.PolicyAnnotation, "keep")) +
+			listOf(t, objectText("ConfigMap", "all"), release.PolicyAnnotation, "keep") + objectText("Secret", "s")
 		r := newUninstallCase(rel)
 		out, err := r.uninstall.Plan(t.Context(), r.request)
 		if err != nil {

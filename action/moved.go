@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -188,7 +189,7 @@ func chartPaths(root *chart.Chart) []string {
 		}
 		for _, dep := range c.Metadata.Dependencies {
 			if dep != nil {
-				out = append(out, path.Join(prefix, orText(dep.Alias, dep.Name)))
+				out = append(out, path.Join(prefix, cmp.Or(dep.Alias, dep.Name)))
 			}
 		}
 	}
@@ -226,7 +227,7 @@ func (h *history) movesSince(ctx context.Context, records Storage, revision int)
 				continue
 			}
 			out[i].To, out[i].Recreate = m.To, out[i].Recreate || m.Recreate
-			out[i].DeleteFirst = orText(out[i].DeleteFirst, m.DeleteFirst)
+			out[i].DeleteFirst = cmp.Or(out[i].DeleteFirst, m.DeleteFirst)
 		}
 	}
 	return out
@@ -241,9 +242,8 @@ func (d *deployment) reverseMoves(old [][]*manifest.Object) error {
 	}
 	find := func(objects []*manifest.Object, r plan.Ref) *manifest.Object {
 		i := slices.IndexFunc(objects, func(o *manifest.Object) bool {
-			at := plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind,
-				Namespace: orText(o.Namespace, d.release.Namespace), Name: o.Name}
-			return sameKind(r, at) || sameKind(at, r)
+			at := refOf(o, d.release.Namespace)
+			return sameObject(r, at) || sameObject(at, r)
 		})
 		if i < 0 {
 			return nil
@@ -303,15 +303,14 @@ func (d *deployment) markMoved() {
 			continue // it has been parsed before
 		}
 		d.plan.Steps = append(d.plan.Steps, plan.Step{
-			Item: plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}, Source: o.Source,
-				Live: object},
+			Item:   plan.Item{Ref: refOf(o, ""), Source: o.Source, Live: object},
 			Action: plan.Keep, Reason: keptDefinition, After: object, Moved: movedDefinition(d.moves, o)})
 	}
 }
 
 // markMoved sets what has moved in steps.
 func markMoved(steps []plan.Step, moved []plan.MovedObject) {
-	same := func(a, b plan.Ref) bool { return sameKind(a, b) || sameKind(b, a) }
+	same := func(a, b plan.Ref) bool { return sameObject(a, b) || sameObject(b, a) }
 	for i := range moved {
 		m := &moved[i]
 		for j := range steps {

@@ -50,7 +50,7 @@ func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 	if err := checkDependencies(req.Chart); err != nil {
 		return "", err
 	}
-	if _, err := dependency.Libraries(copyTree(req.Chart)); err != nil {
+	if _, err := dependency.Libraries(req.Chart.CopyTree()); err != nil {
 		return "", err
 	}
 	c, err := p.emitPrePackage(ctx, req)
@@ -79,7 +79,7 @@ func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 // emitPrePackage emits pre-package and returns a copy of the chart with the changes of
 // handlers.
 func (p Package) emitPrePackage(ctx context.Context, req PackageRequest) (*chart.Chart, error) {
-	c := copyTree(req.Chart)
+	c := req.Chart.CopyTree()
 	version, appVersion := c.Version(), c.AppVersion()
 	if req.Version != "" {
 		version = req.Version
@@ -122,16 +122,4 @@ func withVersions(m *chart.Metadata, version, appVersion string) *chart.Metadata
 	md := *m
 	md.Version, md.AppVersion = version, appVersion
 	return &md
-}
-
-// copyTree returns a copy of a tree of charts. The copies share their files, which handlers
-// replace and do not change.
-func copyTree(c *chart.Chart) *chart.Chart {
-	out := c.Shallow()
-	below := make([]*chart.Chart, len(c.Dependencies()))
-	for i, d := range c.Dependencies() {
-		below[i] = copyTree(d)
-	}
-	out.SetDependencies(below...)
-	return out
 }

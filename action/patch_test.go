@@ -124,7 +124,7 @@ func (f renderFunc) Render(_ context.Context, objects []*manifest.Object) ([]*ma
 	return objects, nil
 }
 
-// Patches apply behind the handlers of post-render, as scripts are, and before the post-renderer.
+// Patches apply after the handlers of post-render, as scripts are, and before the post-renderer.
 func TestPatchesAfterHandlers(t *testing.T) {
 	s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
 	var order []string

@@ -3,10 +3,11 @@
 package action
 
 import (
-	"maps"
+	"cmp"
 	"slices"
-	"strings"
 
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -20,20 +21,17 @@ func (d *deployment) planUpcoming(known []*manifest.Object) error {
 		if slices.Contains(known, o) {
 			continue
 		}
-		object, err := d.withOwnership(o)
-		if err != nil {
-			return err
-		}
-		item := plan.Item{
-			Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, d.release.Namespace),
-				Name: o.Name},
-			Source: o.Source, New: object, Object: o,
-		}
+		item := plan.Item{Ref: refOf(o, d.release.Namespace), Source: o.Source, Object: o}
 		if d.crds.isClusterScoped(o) {
 			item.Namespace = ""
 		}
+		var err error
+		owner := kube.Owner{Release: d.release.Name, Namespace: d.release.Namespace}
+		if item.New, err = apply.Labeled(o, item.Namespace, owner); err != nil {
+			return err
+		}
 		if i := slices.IndexFunc(d.plan.Steps,
-			func(s plan.Step) bool { return s.New == nil && sameKind(s.Ref, item.Ref) }); i >= 0 {
+			func(s plan.Step) bool { return s.New == nil && sameObject(s.Ref, item.Ref) }); i >= 0 {
 			item.Old, item.Live = d.plan.Steps[i].Old, d.plan.Steps[i].Live
 			d.plan.Steps = slices.Delete(d.plan.Steps, i, i+1)
 		}
@@ -51,40 +49,17 @@ func (d *deployment) planUpcoming(known []*manifest.Object) error {
 	return nil
 }
 
-// sameKind reports whether two references are to one object, ignoring the API version.
-func sameKind(a, b plan.Ref) bool {
-	ga, _, _ := strings.Cut(a.APIVersion, "/")
-	gb, _, _ := strings.Cut(b.APIVersion, "/")
-	return ga == gb && a.Kind == b.Kind && a.Name == b.Name && (a.Namespace == b.Namespace || a.Namespace == "")
+// sameObject reports whether two references are to one object, ignoring the API version and, if a
+// has none, the namespace.
+func sameObject(a, b plan.Ref) bool {
+	a, b = a.Identity(), b.Identity()
+	if a.Namespace == "" {
+		b.Namespace = ""
+	}
+	return a == b
 }
 
-// withOwnership returns an object with its ownership labels and annotations.
-func (d *deployment) withOwnership(o *manifest.Object) (map[string]any, error) {
-	object, err := o.Map()
-	if err != nil {
-		return nil, err
-	}
-	object = maps.Clone(object)
-	meta, ok := object["metadata"].(map[string]any)
-	if !ok {
-		return object, nil // the server returns the error for invalid metadata
-	}
-	meta = maps.Clone(meta)
-	object["metadata"] = meta
-	set := func(field string, values map[string]any) {
-		have, ok := meta[field].(map[string]any)
-		if !ok && meta[field] != nil {
-			return
-		}
-		if have = maps.Clone(have); have == nil {
-			have = map[string]any{}
-		}
-		maps.Copy(have, values)
-		meta[field] = have
-	}
-	set("labels", map[string]any{"app.kubernetes.io/managed-by": "Helm"})
-	set("annotations", map[string]any{
-		"meta.helm.sh/release-name": d.release.Name, "meta.helm.sh/release-namespace": d.release.Namespace,
-	})
-	return object, nil
+// refOf returns a reference to an object, which is in namespace if its manifest names none.
+func refOf(o *manifest.Object, namespace string) plan.Ref {
+	return plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: cmp.Or(o.Namespace, namespace), Name: o.Name}
 }

@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/engine"
-	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -102,7 +102,7 @@ func (w *renameOperation) recreated(before, after []*manifest.Object) []string {
 			continue
 		}
 		at := o.Source + " " + o.Kind
-		text := nextUpgrade + orText(kept[o.String()], o.String()) + " is deleted"
+		text := nextUpgrade + cmp.Or(kept[o.String()], o.String()) + " is deleted"
 		if len(fresh[at]) > 0 {
 			text += fmt.Sprintf(" and created as %s/%s", o.Kind, fresh[at][0])
 			fresh[at] = fresh[at][1:]
@@ -115,7 +115,7 @@ func (w *renameOperation) recreated(before, after []*manifest.Object) []string {
 func findObject(objects []*manifest.Object, o *manifest.Object) *manifest.Object {
 	i := slices.IndexFunc(objects, func(other *manifest.Object) bool {
 		return other.Kind == o.Kind && other.Name == o.Name && other.Namespace == o.Namespace &&
-			kube.GroupOf(other.APIVersion) == kube.GroupOf(o.APIVersion)
+			manifest.Group(other.APIVersion) == manifest.Group(o.APIVersion)
 	})
 	if i < 0 {
 		return nil
@@ -142,7 +142,7 @@ func selectorOf(o *manifest.Object) any {
 		return nil
 	}
 	spec, _ := object["spec"].(map[string]any)
-	switch kube.GroupOf(o.APIVersion) + "/" + o.Kind {
+	switch manifest.Group(o.APIVersion) + "/" + o.Kind {
 	case "apps/Deployment", "apps/StatefulSet", "apps/DaemonSet", "apps/ReplicaSet":
 		return spec["selector"]
 	case "batch/Job":

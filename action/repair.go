@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,7 +207,7 @@ func (w *repairOperation) confirmUndo(context.Context) error { return nil }
 func (w *repairOperation) recordPending(ctx context.Context) error { return w.createRecord(ctx) }
 
 func (w *repairOperation) successDescription() string {
-	return orText(w.req.Description, "Drift repaired")
+	return cmp.Or(w.req.Description, "Drift repaired")
 }
 
 func (w *repairOperation) failureDescription(err error) string {

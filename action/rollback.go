@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -122,7 +123,7 @@ func (w *rollbackOperation) prepare(ctx context.Context) (err error) {
 		FirstDeployed:    history.firstDeployed(now),
 		LastDeployed:     now,
 		Status:           release.PendingRollback,
-		Description:      orText(w.req.Description, fmt.Sprintf("Rollback to %d", w.target.Revision)),
+		Description:      cmp.Or(w.req.Description, fmt.Sprintf("Rollback to %d", w.target.Revision)),
 		Notes:            w.target.Info.Notes,
 		RollbackRevision: w.target.Revision,
 	}
@@ -219,7 +220,7 @@ func (w *rollbackOperation) confirmUndo(context.Context) error { return nil }
 func (w *rollbackOperation) recordPending(ctx context.Context) error { return w.createRecord(ctx) }
 
 func (w *rollbackOperation) successDescription() string {
-	return orText(w.req.Description, fmt.Sprintf("Rollback to %d", w.target.Revision))
+	return cmp.Or(w.req.Description, fmt.Sprintf("Rollback to %d", w.target.Revision))
 }
 
 func (w *rollbackOperation) failureDescription(err error) string {

@@ -208,7 +208,7 @@ func (r *rollout) follow(ctx context.Context, objects []*manifest.Object) error 
 	}()
 	next, err := r.recordChange(ctx, rel)
 	cancel(wait.ErrHoldOver)
-	<-held // it shows the objects; whether they are ready, the wait behind it says
+	<-held // it shows the objects; the next wait reports whether they are ready
 	if err != nil {
 		r.Progress.Send(progress.Event{Kind: progress.Settled, Text: "a summary follows"})
 		return err

@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,8 @@ func (d *deployment) warnOfTaken(ctx context.Context) error {
 // ownerOf returns the other release that the live object of a step belongs to, or the zero value.
 func (d *deployment) ownerOf(s plan.Step) takenFrom {
 	live := liveObject{object: s.Live}
-	from := takenFrom{live.annotation(ownerName), orText(live.annotation(ownerNamespace), s.Namespace)}
+	from := takenFrom{live.annotation(release.NameAnnotation),
+		cmp.Or(live.annotation(release.NamespaceAnnotation), s.Namespace)}
 	own := takenFrom{d.release.Name, d.release.Namespace}
 	if s.Live == nil || from == own || CheckName(from.name) != nil || checkNamespaceName(from.namespace) != nil {
 		return takenFrom{}
@@ -80,8 +82,8 @@ func (d *deployment) stillRecorded(ctx context.Context, from takenFrom, refs []p
 	}
 	return slices.DeleteFunc(slices.Clone(refs), func(r plan.Ref) bool {
 		return !slices.ContainsFunc(objects, func(o *manifest.Object) bool {
-			at := plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, from.namespace), Name: o.Name}
-			return sameKind(at, r) || sameKind(r, at)
+			at := refOf(o, from.namespace)
+			return sameObject(at, r) || sameObject(r, at)
 		})
 	}), nil
 }

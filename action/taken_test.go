@@ -122,8 +122,8 @@ func TestTakenOver(t *testing.T) {
 // The annotations of objects are untrusted: what they name may not exist, and may not be a name.
 func TestTakenFromNoRelease(t *testing.T) {
 	for _, annotation := range []map[string]any{
-		{ownerName: "gone", ownerNamespace: "default"}, {ownerName: "../x", ownerNamespace: "default"},
-		{ownerName: "db", ownerNamespace: "a/../b"}, {ownerName: "db", ownerNamespace: strings.Repeat("n", 64)},
+		{release.NameAnnotation: "gone", release.NamespaceAnnotation: "default"}, {release.NameAnnotation: "../x", release.NamespaceAnnotation: "default"},
+		{release.NameAnnotation: "db", release.NamespaceAnnotation: "a/../b"}, {release.NameAnnotation: "db", release.NamespaceAnnotation: strings.Repeat("n", 64)},
 	} {
 		f := newTransferFixture(t)
 		path := "/api/v1/namespaces/default/configmaps/free"
@@ -176,11 +176,13 @@ func TestSimilarObjects(t *testing.T) {
 		{ObjectName{Kind: "secret", Name: "settings"}, []string{"ConfigMap/settings"}},
 		{ObjectName{Kind: "cm", Name: "nothing-like-it"}, nil},
 	} {
-		_, err := Disown{f.Config}.Plan(t.Context(), DisownRequest{Name: "web", Objects: []ObjectName{test.object}})
-		missing, _ := errors.AsType[*NotInReleaseError](err)
-		if missing == nil || !slices.Equal(missing.Similar, test.want) {
-			t.Errorf("%s: %v, similar %q, want %q", test.object, err, missing.Similar, test.want)
-		}
+		t.Run(test.object.String(), func(t *testing.T) {
+			_, err := Disown{f.Config}.Plan(t.Context(), DisownRequest{Name: "web", Objects: []ObjectName{test.object}})
+			missing, _ := errors.AsType[*NotInReleaseError](err)
+			if missing == nil || !slices.Equal(missing.Similar, test.want) {
+				t.Errorf("%s: %v, similar %q, want %q", test.object, err, missing.Similar, test.want)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -76,7 +77,7 @@ func (t Template) rendering(ctx context.Context, req TemplateRequest) (*renderin
 			return nil, err
 		}
 	}
-	req.Namespace = orText(req.Namespace, t.namespace())
+	req.Namespace = cmp.Or(req.Namespace, t.namespace())
 	caps, err := capabilities(ctx, t.Cluster, req.KubeVersion, req.APIVersions)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func TestTemplateHistory(t *testing.T) {
 		name, template string
 		history        TemplateHistory
 		want           string
-		read           []int // besides the last deployed revision and those behind it
+		read           []int // besides the last deployed revision and those after it
 	}{
 		{"the default", all, TemplateHistory{}, "a=", nil},
 		{"one", all, TemplateHistory{ReleaseHistoryMax: 1}, "a=3 deployed 1.0.0 ;", nil},

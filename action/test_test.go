@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (l fakeTestCluster) PlaceHook(_ context.Context, o *manifest.Object, namesp
 	if o.Kind == "ClusterRole" {
 		return apply.HookPlace{Served: true}, nil
 	}
-	return apply.HookPlace{Served: true, Namespace: orText(o.Namespace, namespace)}, nil
+	return apply.HookPlace{Served: true, Namespace: cmp.Or(o.Namespace, namespace)}, nil
 }
 func (l fakeTestCluster) CreateHook(ctx context.Context, o *manifest.Object, _ string) (string, error) {
 	return "uid of " + o.Name, l.step(ctx, "create %s", o)

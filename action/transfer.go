@@ -96,7 +96,7 @@ type TransferObject struct {
 	// Was and Will are the ownership metadata before and after.
 	Was, Will release.Ownership
 	// Omitted are the paths of the live object's fields that the record does not have, if its
-	// manifest was made of the live object.
+	// manifest was made from the live object.
 	Omitted []string
 }
 

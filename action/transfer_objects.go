@@ -15,13 +15,6 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// inventoryKey identifies an object regardless of its API version.
-type inventoryKey struct{ group, kind, namespace, name string }
-
-func inventoryKeyOf(r plan.Ref) inventoryKey {
-	return inventoryKey{kube.GroupOf(r.APIVersion), r.Kind, r.Namespace, r.Name}
-}
-
 // transferRecord is the manifest of a release with its objects in the cluster.
 type transferRecord struct {
 	documents []*manifest.Object
@@ -56,8 +49,7 @@ func (s *transferSide) readRecord(ctx context.Context) (*transferRecord, error) 
 			if o.Empty {
 				continue
 			}
-			item := &recordItem{object: o, document: d, Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind,
-				Namespace: orText(o.Namespace, s.namespace()), Name: o.Name}}
+			item := &recordItem{object: o, document: d, Ref: refOf(o, s.namespace())}
 			r.items, objects, byObject[o] = append(r.items, item), append(objects, o), item
 		}
 	}
@@ -76,7 +68,7 @@ func (s *transferSide) readRecord(ctx context.Context) (*transferRecord, error) 
 // find returns the item for an object, or nil.
 func (r *transferRecord) find(ref plan.Ref) *recordItem {
 	for _, item := range r.items {
-		if item.Name != "" && inventoryKeyOf(item.Ref) == inventoryKeyOf(ref) {
+		if item.Name != "" && item.Identity() == ref.Identity() {
 			return item
 		}
 	}
@@ -145,7 +137,7 @@ func (s *transferSide) matching(ctx context.Context, r *transferRecord, n Object
 	kind, group, hasGroup := strings.Cut(n.Kind, ".")
 	collect := func(kind string, inGroup func(string) bool) (out []*recordItem) {
 		for _, i := range r.items {
-			if strings.EqualFold(i.Kind, kind) && i.Name == n.Name && inGroup(kube.GroupOf(i.APIVersion)) &&
+			if strings.EqualFold(i.Kind, kind) && i.Name == n.Name && inGroup(manifest.Group(i.APIVersion)) &&
 				(n.Namespace == "" || n.Namespace == i.Namespace) {
 				out = append(out, i)
 			}
@@ -159,7 +151,7 @@ func (s *transferSide) matching(ctx context.Context, r *transferRecord, n Object
 			return nil, "", err
 		}
 		kind = resource.Kind
-		found = collect(kind, func(g string) bool { return g == kube.GroupOf(resource.APIVersion) })
+		found = collect(kind, func(g string) bool { return g == manifest.Group(resource.APIVersion) })
 	}
 	if len(found) < 2 || n.Namespace != "" {
 		return found, kind, nil

@@ -18,7 +18,7 @@ import (
 const maxResumes = 4
 
 // resuming calls run. If that returns an [*UnfinishedTransferError], because an earlier transfer of
-// objects was interrupted, resuming finishes or undoes the transfer, tells onResumed, which may be
+// objects was interrupted, resuming finishes or undoes the transfer, calls onResumed, which may be
 // nil, and calls run again. run must not hold a lock when it returns.
 func resuming[T any](ctx context.Context, c *Config, run func(context.Context) (T, error),
 	onResumed func(*release.Transfer)) (T, error) {
@@ -227,7 +227,7 @@ func (t *transfer) decide(ctx context.Context, self, peer *transferSide, journal
 	}
 	switch rel := peer.release; {
 	case rel == nil && self == t.to:
-		// The record of the release that the objects leave is deleted: the objects tell.
+		// The record of the release that the objects leave is deleted: the owner of the objects decides.
 		_, some, err := t.owned(ctx)
 		return some, err
 	case rel == nil, rel.Transfer.State == release.TransferUndone, rel.Info.Status == release.Failed:

@@ -48,7 +48,7 @@ func newTransferFixture(t *testing.T) *transferFixture {
 
 // owner returns the release of a ConfigMap.
 func (f *transferFixture) owner(name string) string {
-	return liveObject{object: f.server.Get("/api/v1/namespaces/default/configmaps/" + name)}.annotation(ownerName)
+	return liveObject{object: f.server.Get("/api/v1/namespaces/default/configmaps/" + name)}.annotation(release.NameAnnotation)
 }
 
 // forge writes the next revision of a release as pending, with the journal of a transfer of ConfigMaps.

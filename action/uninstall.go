@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -179,15 +178,10 @@ func inventory(h *history) ([]*manifest.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	type key struct{ group, kind, namespace, name string }
-	seen := map[key]bool{}
+	seen := map[plan.Ref]bool{}
 	var out []*manifest.Object
 	add := func(o *manifest.Object) {
-		group, _, ok := strings.Cut(o.APIVersion, "/")
-		if !ok {
-			group = "" // a version of the core group
-		}
-		k := key{group, o.Kind, orText(o.Namespace, h.last.Namespace), o.Name}
+		k := refOf(o, h.last.Namespace).Identity()
 		if o.Name == "" || !seen[k] {
 			seen[k] = true
 			out = append(out, o)
@@ -324,7 +318,7 @@ func (w *uninstallOperation) recordUninstalled(ctx context.Context) error {
 	rel := w.out.Release
 	uninstalled := func() {
 		rel.Info.Status = release.Uninstalled
-		rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
+		rel.Info.Description = cmp.Or(w.req.Description, "Uninstallation complete")
 		rel.Holder, rel.PendingDeletions = "", nil
 	}
 	if !w.req.KeepHistory {
@@ -538,13 +532,10 @@ func (c *Config) purge(ctx context.Context, name string) error {
 	return nil
 }
 
-// keepPolicy is the annotation that has uninstall keep an object.
-const keepPolicy = "helm.sh/resource-policy"
-
 // isKept reports whether uninstall keeps o, because o or the List that contained it has the
-// annotation keepPolicy.
+// annotation [release.PolicyAnnotation].
 func isKept(o *manifest.Object) bool {
-	return o.List != nil && isKept(o.List) || strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
+	return o.List != nil && isKept(o.List) || release.IsKeepPolicy(o.Annotations[release.PolicyAnnotation])
 }
 
 // An AlreadyUninstalledError is returned if the release is uninstalled and only its history is

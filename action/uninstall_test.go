@@ -37,7 +37,7 @@ func newUninstallCase(have ...*release.Release) *uninstallCase {
 // document with only a comment.
 func deployed(revision int) *release.Release {
 	rel := newRevision(revision, release.Deployed)
-	rel.Manifest = objectText("ConfigMap", "settings") + objectText("PersistentVolumeClaim", "data", keepPolicy, "keep") + objectText("Service", "web") +
+	rel.Manifest = objectText("ConfigMap", "settings") + objectText("PersistentVolumeClaim", "data", release.PolicyAnnotation, "keep") + objectText("Service", "web") +
 		"---\n# Source: web/templates/off.yaml\n# switched off\n"
 	return rel
 }
@@ -108,7 +108,7 @@ func TestKeepPolicy(t *testing.T) {
 	for value, kept := range map[string]bool{"keep": true, " Keep ": true, "KEEP": true, "": false, "keeper": false, "delete": false} {
 		t.Run(value, func(t *testing.T) {
 			rel := newRevision(1, release.Deployed)
-			rel.Manifest = objectText("Secret", "s", keepPolicy, value)
+			rel.Manifest = objectText("Secret", "s", release.PolicyAnnotation, value)
 			r := newUninstallCase(rel)
 			out, err := r.uninstall.Plan(t.Context(), r.request)
 			if err != nil || len(out.Kept) == 1 != kept || len(out.Kept)+len(out.Deleted) != 1 {
@@ -236,7 +236,7 @@ func TestUninstallRecordPendingError(t *testing.T) {
 // Objects of failed revisions and pending deletions are deleted too, each once, except those
 // with a keep policy.
 func TestUninstallInventory(t *testing.T) {
-	s := installedCase(t, configMaps("a=1", "b=1")+objectText("Secret", "old", keepPolicy, "keep"))
+	s := installedCase(t, configMaps("a=1", "b=1")+objectText("Secret", "old", release.PolicyAnnotation, "keep"))
 	s.mustFailAt(t, "delete [ConfigMap/b]", func() error { return errorOf(s.runUpgrade(t, configMaps("a=2", "left=1"))) })
 	s.mustFailAt(t, "event pre-upgrade", func() error {
 		return errorOf(s.runUpgrade(t, configMaps("a=3"), func(r *UpgradeRequest) { r.MaxHistory = 1 }))

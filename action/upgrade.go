@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (w *upgradeOperation) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	recorded := copyTree(resolved.Chart) // scripts may change resolved.Chart
+	recorded := resolved.Chart.CopyTree() // scripts may change resolved.Chart
 	if err := w.renderChart(ctx, w.req, resolved); err != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func (w *upgradeOperation) postEvent() event.Event {
 func (w *upgradeOperation) recordPending(ctx context.Context) error { return w.createRecord(ctx) }
 
 func (w *upgradeOperation) successDescription() string {
-	return orText(w.req.Description, "Upgrade complete")
+	return cmp.Or(w.req.Description, "Upgrade complete")
 }
 
 func (w *upgradeOperation) failureDescription(err error) string {
@@ -307,13 +308,6 @@ func orLockLost(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err
-}
-
-func orText(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // A Change is the difference between two revisions of a release.

@@ -96,7 +96,7 @@ func TestUpgradeMerges(t *testing.T) {
 }
 
 func TestUpgradeKeepPolicy(t *testing.T) {
-	s := installedCase(t, configMaps("a=1")+objectText("Secret", "s", keepPolicy, "keep"))
+	s := installedCase(t, configMaps("a=1")+objectText("Secret", "s", release.PolicyAnnotation, "keep"))
 	if _, err := s.runUpgrade(t, configMaps("a=1")); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -224,12 +225,12 @@ const (
 // for each that took more than a second, and for each that is not ready.
 func (t *Timeline) Lines(what string) []string {
 	n, all := t.ready(), len(t.Entries)
-	lines := []string{fmt.Sprintf("%s: %d of %s ready after %s", what, n, objectCount(all), shortTime(t.Took))}
+	lines := []string{fmt.Sprintf("%s: %d of %s ready after %s", what, n, plural.Count(all, "object"), shortTime(t.Took))}
 	switch {
 	case n == 0 && all == 1:
 		lines[0] = fmt.Sprintf("%s: not ready after %s", what, shortTime(t.Took))
 	case n == all:
-		lines[0] = fmt.Sprintf("%s: %s ready in %s", what, objectCount(all), shortTime(t.Took))
+		lines[0] = fmt.Sprintf("%s: %s ready in %s", what, plural.Count(all, "object"), shortTime(t.Took))
 	}
 	slow := slices.DeleteFunc(slices.Clone(t.Entries[:n]), func(e TimelineEntry) bool { return e.After < quick })
 	slow = slow[max(len(slow)-maxEntries, 0):]
@@ -245,7 +246,7 @@ func (t *Timeline) Lines(what string) []string {
 		lines = append(lines, line)
 	}
 	if others := n - len(slow); others > 0 && len(slow) > 0 {
-		lines = append(lines, fmt.Sprintf("  %s sooner", objectCount(others)))
+		lines = append(lines, fmt.Sprintf("  %s sooner", plural.Count(others, "object")))
 	}
 	for i, e := range t.Entries[n:] {
 		if i == maxEntries {
@@ -262,13 +263,6 @@ func (e *TimelineEntry) label() string {
 		return "hook " + e.Object()
 	}
 	return e.Object()
-}
-
-func objectCount(n int) string {
-	if n == 1 {
-		return "1 object"
-	}
-	return fmt.Sprintf("%d objects", n)
 }
 
 // shortTime rounds a time to seconds, and one below ten seconds to tenths.

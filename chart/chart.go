@@ -246,3 +246,15 @@ func (c *Chart) Shallow() *Chart {
 	d.parent, d.dependencies = nil, nil
 	return &d
 }
+
+// CopyTree returns a copy of c and its dependencies without a parent. The copies share what
+// charts contain: files, metadata and values must be replaced, not changed.
+func (c *Chart) CopyTree() *Chart {
+	d := c.Shallow()
+	for _, sub := range c.dependencies {
+		sub = sub.CopyTree()
+		sub.parent = d
+		d.dependencies = append(d.dependencies, sub)
+	}
+	return d
+}

@@ -60,4 +60,11 @@ func TestTree(t *testing.T) {
 	if c := sub.Shallow(); c.Parent() != nil || len(c.Dependencies()) != 0 || leaf.Parent() != sub {
 		t.Error("a shallow copy has a place in the tree, or took one away")
 	}
+	tree := sub.CopyTree()
+	if below := tree.Dependencies(); tree.Parent() != nil || len(below) != 1 || below[0] == leaf || below[0].Parent() != tree {
+		t.Errorf("the copy of the tree has parent %v and dependencies %v", tree.Parent(), below)
+	}
+	if leaf.Parent() != sub {
+		t.Errorf("copying the tree gave the chart parent %v, want %v", leaf.Parent(), sub)
+	}
 }

@@ -127,7 +127,7 @@ func TestEditVersionsKeepsTheText(t *testing.T) {
 		{"single quotes", "version: '1.0.0'\n", "2.0.0", "", "version: \"2.0.0\"\n"},
 		{"a flow map", "{version: 1.0.0, appVersion: x}\n", "2.0.0", "y", "{version: 2.0.0, appVersion: y}\n"},
 		{"escapes in quotes", "version: \"1\\x2e0\" # é\n", "2.0.0", "", "version: \"2.0.0\" # é\n"},
-		{"behind other letters", "{description: é, version: 1.0.0}\n", "2.0.0", "", "{description: é, version: 2.0.0}\n"},
+		{"after other letters", "{description: é, version: 1.0.0}\n", "2.0.0", "", "{description: é, version: 2.0.0}\n"},
 		{"of equal keys the last", "version: 1.0.0\nVersion: 1.1.0\n", "2.0.0", "", "version: 1.0.0\nVersion: 2.0.0\n"},
 		{"Windows line ends", "version: 1.0.0\r\nname: a\r\n", "2.0.0", "", "version: 2.0.0\r\nname: a\r\n"},
 	} {

@@ -13,9 +13,11 @@ func TestInvalidErrorHint(t *testing.T) {
 		{FileLock, "", "helm dependency update"},
 		{FileMetadata, "version", ""},
 	} {
-		got := (&InvalidError{File: test.file, Field: test.field}).Hint()
-		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-			t.Errorf("%s %s: got %q, want %q in it", test.file, test.field, got, test.want)
-		}
+		t.Run(test.file+" "+test.field, func(t *testing.T) {
+			got := (&InvalidError{File: test.file, Field: test.field}).Hint()
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("%s %s: got %q, want %q in it", test.file, test.field, got, test.want)
+			}
+		})
 	}
 }

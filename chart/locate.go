@@ -155,7 +155,7 @@ func describeNode(n *yaml.Node) string {
 	}
 	v := n.Value
 	if len(v) > 40 {
-		v = v[:40] + "..."
+		v = strings.ToValidUTF8(v[:40], "") + "..."
 	}
 	return strconv.Quote(v)
 }

@@ -3,9 +3,7 @@
 package engine
 
 import (
-	"maps"
 	"path"
-	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
@@ -152,8 +150,6 @@ func anySlice(from []string) []any {
 	}
 	return out
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // rootValues returns the values of the root chart's templates.
 func rootValues(in *Input) map[string]any {

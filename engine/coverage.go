@@ -65,7 +65,7 @@ func (c *Coverage) File(name, text string) (f CoveredFile, ok bool) {
 		return f, false
 	}
 	r := &coverReader{hits: hits, src: &source{text: text}, file: CoveredFile{Lines: map[int]int64{}}}
-	for _, tree := range sortedKeys(trees) {
+	for _, tree := range slices.Sorted(maps.Keys(trees)) {
 		r.list(trees[tree])
 	}
 	slices.SortStableFunc(r.file.Branches, func(a, b CoveredBranch) int {

@@ -34,7 +34,7 @@ func (e *FunctionError) Error() string {
 
 // replace replaces functions of all templates.
 func (e *engine) replace(functions map[string]func(args ...any) (any, error)) error {
-	for _, name := range sortedKeys(functions) {
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		old := e.funcs[name]
 		if old == nil {
 			return &FunctionError{Name: name, Problem: "templates have no function of that name to replace"}
@@ -53,9 +53,9 @@ func (e *engine) customize(functions map[string]map[string]func(args ...any) (an
 		return nil
 	}
 	e.customs = make(map[string]*custom, len(functions))
-	for _, chart := range sortedKeys(functions) {
+	for _, chart := range slices.Sorted(maps.Keys(functions)) {
 		c := &custom{funcs: map[string]*function{}, known: maps.Clone(e.known)}
-		for _, name := range sortedKeys(functions[chart]) {
+		for _, name := range slices.Sorted(maps.Keys(functions[chart])) {
 			switch {
 			case !isName(name):
 				return &FunctionError{chart, name, "a name holds letters, digits and underscores, does not begin with a digit, " +
@@ -109,7 +109,7 @@ func (e *engine) textOf(chart, text string) textOf {
 // ownerOf returns the chart whose templates can call the function name of [Input.Functions], or
 // "" if there is none.
 func (e *engine) ownerOf(name string) string {
-	for _, chart := range sortedKeys(e.customs) {
+	for _, chart := range slices.Sorted(maps.Keys(e.customs)) {
 		if e.customs[chart].funcs[name] != nil {
 			return chart
 		}

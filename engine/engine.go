@@ -5,7 +5,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,7 +85,7 @@ func (e *engine) parse(jobs []job) error {
 			return e.parseError(src, p.err)
 		}
 		e.writes = e.writes || p.writes
-		for _, name := range sortedKeys(p.trees) {
+		for _, name := range slices.Sorted(maps.Keys(p.trees)) {
 			d := &definition{name: name, root: p.trees[name], src: src}
 			if name == mainName {
 				d.name = j.name

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -269,7 +270,7 @@ func (f *frame) tpl(text string, data any) string {
 	set := f.set
 	if len(p.trees) > 1 {
 		set = &templateSet{under: f.set, defs: make(map[string]*definition, len(p.trees))}
-		for _, name := range sortedKeys(p.trees) {
+		for _, name := range slices.Sorted(maps.Keys(p.trees)) {
 			d := &definition{name: name, root: p.trees[name], src: src}
 			if under := f.set.find(name); name != mainName && !(under != nil && d.empty() && !under.empty()) {
 				set.add(d)
@@ -385,7 +386,7 @@ func (f *frame) iterate(v any, n *parse.RangeNode, one func(index, elem any) boo
 }
 
 func iterateTable(m map[string]any, one func(index, elem any) bool) {
-	keys := sortedKeys(m)
+	keys := slices.Sorted(maps.Keys(m))
 	elems := make([]any, len(keys))
 	for i, k := range keys {
 		elems[i] = m[k]

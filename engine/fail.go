@@ -5,7 +5,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template/parse"
@@ -347,7 +349,7 @@ func parseError(src *source, err error, known map[string]any) *Error {
 	}
 	if _, name, ok := strings.Cut(e.Cause, "function \""); ok {
 		name, _, _ = strings.Cut(name, "\"")
-		if g := guess(sortedKeys(known), name); g != "" {
+		if g := guess(slices.Sorted(maps.Keys(known)), name); g != "" {
 			e.Hint = fmt.Sprintf("did you mean %s?", g)
 		}
 		if i := strings.Index(src.line(e.Line), name); i >= 0 {

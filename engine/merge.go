@@ -4,8 +4,10 @@ package engine
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/Masterminds/sprig/v3"
@@ -118,7 +120,7 @@ func (m *merge) tables(dst, src map[string]any, depth int) error {
 		}
 		defer func() { known.ended = true }()
 	}
-	for _, key := range sortedKeys(src) {
+	for _, key := range slices.Sorted(maps.Keys(src)) {
 		if err := m.entry(dst, key, src[key], depth); err != nil {
 			return err
 		}

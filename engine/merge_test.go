@@ -5,8 +5,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -139,7 +141,7 @@ func callMerge(fn any, maps []map[string]any) (v any, err error) {
 
 // described returns the result of a merge, its arguments afterwards, and the maps that are now
 // in several places.
-func described(maps []map[string]any, run func() (any, error)) string {
+func described(tables []map[string]any, run func() (any, error)) string {
 	v, err := run()
 	if err != nil || v == "" {
 		return "failed" // the partial result depends on the order of keys
@@ -150,12 +152,12 @@ func described(maps []map[string]any, run func() (any, error)) string {
 		if m, ok := asMap(v); ok && m != nil {
 			at := reflect.ValueOf(m).Pointer()
 			places[at] = append(places[at], path)
-			for _, k := range sortedKeys(m) {
+			for _, k := range slices.Sorted(maps.Keys(m)) {
 				walk(m[k], path+"."+k)
 			}
 		}
 	}
-	for i, m := range maps {
+	for i, m := range tables {
 		walk(m, fmt.Sprint(i))
 	}
 	var shared []string
@@ -165,7 +167,7 @@ func described(maps []map[string]any, run func() (any, error)) string {
 		}
 	}
 	sort.Strings(shared)
-	return addresses.ReplaceAllString(fmt.Sprintf("%#v %#v %s", v, maps, shared), "")
+	return addresses.ReplaceAllString(fmt.Sprintf("%#v %#v %s", v, tables, shared), "")
 }
 
 // Merging has the same results as sprig, except for values that contain themselves.

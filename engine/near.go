@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // mistaken returns the keys of m, most similar to key first, and the key that was probably
 // meant.
 func mistaken(m map[string]any, key string) *Missing {
-	keys := sortedKeys(m)
+	keys := slices.Sorted(maps.Keys(m))
 	dist := make(map[string]int, len(keys))
 	for _, k := range keys {
 		dist[k] = suggest.Distance(strings.ToLower(k), strings.ToLower(key))

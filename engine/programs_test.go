@@ -727,7 +727,7 @@ func sameTraced(t *testing.T, text, want string, wantErr error) {
 	at := 0
 	for _, p := range trace.Pieces {
 		if p.Start != at || p.End <= p.Start || p.Site.InFile().Line < 1 {
-			t.Errorf("%s\n%q: a piece is from %d to %d, behind one up to %d: %v", text, got, p.Start, p.End, at, p.Site)
+			t.Errorf("%s\n%q: a piece is from %d to %d, after one up to %d: %v", text, got, p.Start, p.End, at, p.Site)
 			return
 		}
 		at = p.End

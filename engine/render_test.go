@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -22,7 +23,7 @@ func tree(t testing.TB, name string, contents map[string]string) *chart.Chart {
 	t.Helper()
 	c := &chart.Chart{Metadata: &chart.Metadata{Name: name, Version: "0.1.0", APIVersion: "v2"}, Values: map[string]any{}}
 	subs := map[string]map[string]string{}
-	for _, file := range sortedKeys(contents) {
+	for _, file := range slices.Sorted(maps.Keys(contents)) {
 		text := contents[file]
 		if rest, ok := strings.CutPrefix(file, "charts/"); ok {
 			sub, rest, _ := strings.Cut(rest, "/")
@@ -49,7 +50,7 @@ func tree(t testing.TB, name string, contents map[string]string) *chart.Chart {
 		}
 	}
 	var deps []*chart.Chart
-	for _, sub := range sortedKeys(subs) {
+	for _, sub := range slices.Sorted(maps.Keys(subs)) {
 		deps = append(deps, tree(t, sub, subs[sub]))
 	}
 	c.SetDependencies(deps...)

@@ -118,7 +118,7 @@ func slice(list []Piece, start, end, to int) []Piece {
 	return out
 }
 
-// cut returns the pieces between two offsets, shifted to begin at 0, and those that end behind them.
+// cut returns the pieces between two offsets, shifted to begin at 0, and those that end after them.
 func cut(list []Piece, start, end int) (part, rest []Piece) {
 	for len(list) > 0 && list[0].End <= start {
 		list = list[1:]

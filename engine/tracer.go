@@ -53,9 +53,9 @@ type frameTrace struct {
 	pieces *pieces
 	caller *Site
 	sites  map[parse.Node]*Site
-	dot    reads   // the values that dot was made of
+	dot    reads   // the values that dot was computed from
 	vars   []reads // the same of variables, in their order
-	// text has the values that the text of the frame was made of if it was passed to tpl.
+	// text has the values that the text of the frame was computed from if it was passed to tpl.
 	text reads
 }
 
@@ -342,7 +342,7 @@ func (f *frame) tracePiece(p Piece) {
 }
 
 // traceBranch begins a branch of an if, with or range whose pipeline has just been evaluated. The
-// caller must call leave behind it.
+// caller must call leave after it.
 func (f *frame) traceBranch(n parse.Node, taken bool) (leave func()) {
 	t := f.trace
 	outer, dot := t.when, t.dot

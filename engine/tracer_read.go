@@ -62,7 +62,7 @@ func isObjectKey(data any, key string) bool {
 	return ok
 }
 
-// readPart records that a part of a value is read that was made of the values from.
+// readPart records that a part of a value is read that was computed from the values from.
 func (t *tracer) readPart(from reads, part any) {
 	if isTable(part) {
 		t.read(from...)
@@ -71,7 +71,7 @@ func (t *tracer) readPart(from reads, part any) {
 	t.read(t.partOf(from, part)...)
 }
 
-// traceValue records that v is read, dot or a variable, which was made of the values from.
+// traceValue records that v is read, dot or a variable, which was computed from the values from.
 func (f *frame) traceValue(v any, from reads) {
 	o, ok := f.trace.find(v)
 	switch {
@@ -82,7 +82,7 @@ func (f *frame) traceValue(v any, from reads) {
 	}
 }
 
-// traceVar returns the values that a variable was made of.
+// traceVar returns the values that a variable was computed from.
 func (f *frame) traceVar(name string) reads {
 	for i := len(f.vars) - 1; i >= 0; i-- {
 		if f.vars[i].name == name && i < len(f.trace.vars) {

@@ -31,7 +31,7 @@ func addressOfText(s string) textAddress { return textAddress{unsafe.StringData(
 // minTraced is the length of the shortest text that is traced: shorter ones share memory.
 const minTraced = 2
 
-// madeText is a text with the values that it was made of.
+// madeText is a text with the values that it was computed from.
 type madeText struct {
 	text   string
 	values reads
@@ -43,7 +43,7 @@ func (t *tracer) keepValues(s string, values reads) {
 	}
 }
 
-// madeOf returns the values that a text was made of, or nil if that is not known.
+// madeOf returns the values that a text was computed from, or nil if that is not known.
 func (t *tracer) madeOf(s string) reads {
 	if known, ok := t.texts[addressOfText(s)]; ok {
 		var out reads
@@ -108,8 +108,8 @@ func within(part, text string) (int, bool) {
 	return int(at), at <= uintptr(len(text)) && int(at)+len(part) <= len(text)
 }
 
-// moved returns the pieces of text, which a function has made of from, if it has as many lines, or
-// begins with one more: what it has put around a line belongs to the line. It returns nil otherwise.
+// moved returns the pieces of text, the result of a function of from, if it has as many lines, or
+// begins with one more: what the function has put around a line belongs to the line. It returns nil otherwise.
 func moved(from tracedText, text string) []Piece {
 	lines, old := strings.SplitAfter(text, "\n"), strings.SplitAfter(from.text, "\n")
 	at, start := 0, 0
@@ -128,7 +128,7 @@ func moved(from tracedText, text string) []Piece {
 		start += len(old[i])
 		shift := strings.Index(line, content)
 		switch {
-		case len(list) == 0 && len(out) > 0: // behind the last newline
+		case len(list) == 0 && len(out) > 0: // after the last newline
 			list = append(list, out[len(out)-1])
 			list[0].Start, list[0].End, list[0].Literal = 0, len(line), false
 		case len(list) == 0:
@@ -157,9 +157,9 @@ func moved(from tracedText, text string) []Piece {
 	return out
 }
 
-// traceYAML keeps which value each line of a text is for, which is the YAML of v: the value of that
-// path if v is of the templates' data; otherwise those of the values that v was made of that are equal
-// to what stands on the line, or all of them if none is.
+// traceYAML records the value of each line of text, which is the YAML of v: the value of that path
+// if v is part of the templates' data; otherwise those of the values that v was computed from that
+// are equal to the value on the line, or all of them if none is.
 func (f *frame) traceYAML(text string, n parse.Node, v any) {
 	o, known := f.trace.find(v)
 	made := f.trace.reading()
@@ -215,8 +215,9 @@ func (t *tracer) readYAML(arg, v any) {
 	}
 }
 
-// partOf returns the values that a part of a value was made of, which was made of the values from: those
-// that are known for its text, or those that are equal to it, or all. A map or list has none of its own.
+// partOf returns the values that a part of a value was computed from; the whole was computed from
+// the values from. They are those that are known for its text, or those that are equal to it, or
+// all. A map or list has none of its own.
 func (t *tracer) partOf(from reads, part any) reads {
 	if isTable(part) {
 		return nil

@@ -220,7 +220,7 @@ func (u *usageFinder) texts(s *scope, v any) {
 	case string:
 		u.text(s, v)
 	case map[string]any:
-		for _, k := range sortedKeys(v) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			u.texts(s, v[k])
 		}
 	case []any:
@@ -254,7 +254,7 @@ func (u *usageFinder) tplText(chartPath, text string, set *templateSet, dot *abs
 		return
 	}
 	inner := &templateSet{under: set, defs: map[string]*definition{}}
-	for _, name := range sortedKeys(p.trees) {
+	for _, name := range slices.Sorted(maps.Keys(p.trees)) {
 		if name != mainName {
 			inner.add(&definition{name: name, root: p.trees[name], src: src})
 		}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,7 +184,7 @@ func (u *usageFinder) elements(a *abstract) *abstract {
 	nodes, tables := u.parts(a)
 	for _, n := range nodes {
 		out = u.union(out, &abstract{nodes: []*Usage{u.any(n)}})
-		for _, k := range sortedKeys(n.stored) {
+		for _, k := range slices.Sorted(maps.Keys(n.stored)) {
 			out = u.union(out, n.stored[k])
 		}
 	}
@@ -244,7 +245,7 @@ func (u *usageFinder) useIn(a *abstract, seen map[any]bool) {
 			continue
 		}
 		seen[n] = true
-		for _, k := range sortedKeys(n.stored) {
+		for _, k := range slices.Sorted(maps.Keys(n.stored)) {
 			u.useIn(n.stored[k], seen)
 		}
 		u.useIn(n.merged, seen)

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -136,21 +137,10 @@ func (d *download) run(ctx context.Context) error {
 		if d.done-before >= goodRun { // there was progress
 			try, pause = 0, d.timeouts.pause
 		}
-		if err := sleep(ctx, max(pause, again.after)); err != nil {
-			return d.callerError(ctx, err)
+		if linger.Sleep(ctx, max(pause, again.after)) != nil {
+			return d.callerError(ctx, ctx.Err())
 		}
 		pause *= 2
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/moonhelm/moonhelm/manifest"
 )
 
 // discovery caches the kinds that a cluster serves, in memory and on disk. It is revalidated
@@ -398,11 +400,7 @@ func (c *Client) fetchGroupVersion(ctx context.Context, gv *groupVersion) error 
 
 // GroupOf returns the API group of an apiVersion, "" for the core group.
 func GroupOf(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
-	}
-	return group
+	return manifest.Group(apiVersion)
 }
 
 // Name returns the name of the resource as it is in RBAC rules: "deployments.apps".

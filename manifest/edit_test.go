@@ -10,11 +10,11 @@ import (
 
 func TestEditWithoutFinalNewline(t *testing.T) {
 	for _, c := range []struct{ name, raw, want string }{
-		{"a key behind a scalar", "a: 1\nb: 2", "a: 1"},
-		{"a key behind an empty line", "a: 1\n\nb: 2", "a: 1\n"},
+		{"a key after a scalar", "a: 1\nb: 2", "a: 1"},
+		{"a key after an empty line", "a: 1\n\nb: 2", "a: 1\n"},
 		{"lines that end as Windows has them", "a: 1\r\nb: 2", "a: 1"},
 		{"a block that keeps an empty line", "a: |+\n\nb: 2", "a: |+\n\n"},
-		{"a block that keeps the line behind its text", "a: |+\n  x\n\nb: 2", "a: |+\n  x\n\n"},
+		{"a block that keeps the line after its text", "a: |+\n  x\n\nb: 2", "a: |+\n  x\n\n"},
 		{"a folded block", "a: >+\n  x\n\n\nb: 2", "a: >+\n  x\n\n\n"},
 		{"a block that keeps lines as Windows has them", "a: |+\r\n\r\nb: 2", "a: |+\r\n\r\n"},
 		{"a block that keeps one line end", "a: |\n  x\n\nb: 2", "a: |\n  x\n"},

@@ -22,7 +22,7 @@ func TestSplit(t *testing.T) {
 		"white space":                    {" \n\n---\n  \n---\n", nil},
 		"one":                            {"a: 1", []string{"a: 1"}},
 		"separators of all kinds":        {"---\na: 1\n--- \nb: 2\n---\t\nc: 3\n---# x\nd: 4\n--- # y\ne: 5\n---f: 6\n", []string{"a: 1\n", "b: 2\n", "c: 3\n", "# x\nd: 4\n", "# y\ne: 5\n", "f: 6\n"}},
-		"content behind the separator":   {"--- {a: 1}\n---\nb: 2", []string{"{a: 1}\n", "b: 2"}},
+		"content after the separator":    {"--- {a: 1}\n---\nb: 2", []string{"{a: 1}\n", "b: 2"}},
 		"an indented one is none":        {"a: 1\n  ---\nb: 2", []string{"a: 1\n  ---\nb: 2"}},
 		"nor is one in a block":          {"f: |\n  x\n  ---\n  y\n", []string{"f: |\n  x\n  ---\n  y\n"}},
 		"space before stays, after goes": {"a: |\n  x\n\n\n---\n\n  b: 2\n   \n", []string{"a: |\n  x\n\n\n", "b: 2\n   \n"}},

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/manifest"
 )
 
 // published is the used part of an OpenAPI 3 document.
@@ -54,10 +56,7 @@ func Parse(apiVersion string, text []byte) (*Document, error) {
 	if err := json.Unmarshal(text, &in); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document of %s: %w", apiVersion, err)
 	}
-	group, version, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		group, version = "", group
-	}
+	group, version := manifest.GroupVersion(apiVersion)
 	d := &Document{Kinds: map[string]string{}, Schemas: map[string]*Schema{}}
 	d.Custom = group != ""
 	for name, s := range in.Components.Schemas {

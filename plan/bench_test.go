@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// release returns n objects after an installation, with the server's defaults and metadata.
-func release(b testing.TB, n int, image string) []Item {
+// installedItems returns n objects after an installation, with the server's defaults and metadata.
+func installedItems(b testing.TB, n int, image string) []Item {
 	manifest := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"app":"web","app.kubernetes.io/managed-by":"Helm"},"annotations":{"meta.helm.sh/release-name":"web"}},
 		"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{
 		"containers":[{"name":"web","image":%q,"ports":[{"name":"http","containerPort":80}],"env":[{"name":"A","value":"1"},{"name":"B","value":"2"}],
@@ -45,7 +45,7 @@ func BenchmarkCompute(b *testing.B) {
 		action      Action
 	}{{"unchanged", "web:1", Unchanged}, {"changed", "web:2", Update}} {
 		b.Run(tc.name, func(b *testing.B) {
-			items := release(b, 800, tc.image)
+			items := installedItems(b, 800, tc.image)
 			b.ReportAllocs()
 			for b.Loop() {
 				p, err := Compute(items, Options{})
@@ -59,7 +59,7 @@ func BenchmarkCompute(b *testing.B) {
 
 // The cost of detecting that server-side apply would change nothing.
 func BenchmarkComputeServerSide(b *testing.B) {
-	items := release(b, 800, "web:1")
+	items := installedItems(b, 800, "web:1")
 	for i := range items {
 		items[i].Live = withManagedFields(b, items[i].Live, "helm", "Apply", without(items[i].New, "status"))
 	}

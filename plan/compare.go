@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/moonhelm/moonhelm/manifest"
 )
@@ -21,13 +20,13 @@ func Compare(old, current []*manifest.Object, namespace string) ([]Step, error) 
 	former := map[Ref]*manifest.Object{}
 	for _, o := range old {
 		if !o.Empty {
-			former[identity(o, namespace)] = o
+			former[refOf(o, namespace).Identity()] = o
 		}
 	}
 	var steps []Step
 	seen := map[Ref]bool{}
 	for _, o := range current {
-		key := identity(o, namespace)
+		key := refOf(o, namespace).Identity()
 		if o.Empty || seen[key] {
 			continue
 		}
@@ -95,20 +94,6 @@ func withoutNamespace(object map[string]any) map[string]any {
 	return object
 }
 
-// identity returns a reference to an object without the version of its API group.
-func identity(o *manifest.Object, namespace string) Ref {
-	r := refOf(o, namespace)
-	r.APIVersion = group(r.APIVersion)
-	return r
-}
-
-func group(apiVersion string) string {
-	if group, _, ok := strings.Cut(apiVersion, "/"); ok {
-		return group
-	}
-	return ""
-}
-
 func refOf(o *manifest.Object, namespace string) Ref {
 	r := Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
 	if !isClusterScoped(o) {
@@ -124,25 +109,25 @@ func isClusterScoped(o *manifest.Object) bool {
 	case "Namespace", "Node", "PersistentVolume":
 		return o.APIVersion == "v1"
 	case "ClusterRole", "ClusterRoleBinding":
-		return group(o.APIVersion) == "rbac.authorization.k8s.io"
+		return manifest.Group(o.APIVersion) == "rbac.authorization.k8s.io"
 	case "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment", "VolumeAttributesClass":
-		return group(o.APIVersion) == "storage.k8s.io"
+		return manifest.Group(o.APIVersion) == "storage.k8s.io"
 	case "PriorityClass":
-		return group(o.APIVersion) == "scheduling.k8s.io"
+		return manifest.Group(o.APIVersion) == "scheduling.k8s.io"
 	case "IngressClass", "IPAddress", "ServiceCIDR":
-		return group(o.APIVersion) == "networking.k8s.io"
+		return manifest.Group(o.APIVersion) == "networking.k8s.io"
 	case "RuntimeClass":
-		return group(o.APIVersion) == "node.k8s.io"
+		return manifest.Group(o.APIVersion) == "node.k8s.io"
 	case "CustomResourceDefinition":
-		return group(o.APIVersion) == "apiextensions.k8s.io"
+		return manifest.Group(o.APIVersion) == "apiextensions.k8s.io"
 	case "APIService":
-		return group(o.APIVersion) == "apiregistration.k8s.io"
+		return manifest.Group(o.APIVersion) == "apiregistration.k8s.io"
 	case "FlowSchema", "PriorityLevelConfiguration":
-		return group(o.APIVersion) == "flowcontrol.apiserver.k8s.io"
+		return manifest.Group(o.APIVersion) == "flowcontrol.apiserver.k8s.io"
 	case "CertificateSigningRequest", "ClusterTrustBundle":
-		return group(o.APIVersion) == "certificates.k8s.io"
+		return manifest.Group(o.APIVersion) == "certificates.k8s.io"
 	case "DeviceClass", "ResourceSlice", "DeviceTaintRule":
-		return group(o.APIVersion) == "resource.k8s.io"
+		return manifest.Group(o.APIVersion) == "resource.k8s.io"
 	}
-	return group(o.APIVersion) == "admissionregistration.k8s.io"
+	return manifest.Group(o.APIVersion) == "admissionregistration.k8s.io"
 }

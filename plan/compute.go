@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // Options control how objects are changed. With the zero value this package merges them,
@@ -60,7 +62,6 @@ func (e *Error) Error() string {
 
 // Annotations that allow an object to be kept or replaced.
 const (
-	policyAnnotation  = "helm.sh/resource-policy"
 	replaceAnnotation = "helm.sh/replace"
 )
 
@@ -107,7 +108,7 @@ func Compute(items []Item, o Options) (*Plan, error) {
 func deleteStep(item Item, o Options) Step {
 	s := Step{Item: item, Action: Delete}
 	if hasKeepPolicy(item) {
-		s.Action, s.Reason, s.After = Keep, policyAnnotation+": keep", item.Live
+		s.Action, s.Reason, s.After = Keep, release.PolicyAnnotation+": keep", item.Live
 	} else if o.ForeignReason != nil {
 		if s.Reason = o.ForeignReason(item); s.Reason != "" {
 			s.Action, s.After = Keep, item.Live
@@ -125,7 +126,7 @@ func hasKeepPolicy(item Item) bool {
 		objects = append(objects, item.Old[n-1])
 	}
 	for _, object := range objects {
-		if strings.EqualFold(strings.TrimSpace(annotation(object, policyAnnotation)), "keep") {
+		if release.IsKeepPolicy(annotation(object, release.PolicyAnnotation)) {
 			return true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // lastAppliedAnnotation is the annotation in which "kubectl apply" keeps the manifest.
@@ -134,8 +136,8 @@ func serverFieldsOf(kind string) []string {
 // controller or a client that records what it did.
 func isServerKey(key string) bool {
 	switch key {
-	case "app.kubernetes.io/managed-by", "meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
-		"moonhelm.github.io/hook-of", lastAppliedAnnotation, "deployment.kubernetes.io/revision",
+	case release.ManagedByLabel, release.NameAnnotation, release.NamespaceAnnotation,
+		release.HookOfAnnotation, lastAppliedAnnotation, "deployment.kubernetes.io/revision",
 		"deprecated.daemonset.template.generation", "control-plane.alpha.kubernetes.io/leader",
 		"endpoints.kubernetes.io/last-change-trigger-time", "kubernetes.io/metadata.name":
 		return true

@@ -5,6 +5,8 @@ package plan
 import (
 	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // IgnoreDriftAnnotation is an annotation of an object, in its manifest or live, with the fields
@@ -106,7 +108,7 @@ func (a allowance) restarted(f DriftedField) string {
 		return "restarted by " + f.Manager.String()
 	case lastApplied:
 		return "a note of kubectl"
-	case policyAnnotation:
+	case release.PolicyAnnotation:
 		return "protects the object from being deleted"
 	}
 	return ""
@@ -175,7 +177,7 @@ func (a allowance) onAdmission(f DriftedField) string {
 	if f.isOrder() || f.Manager.Name != "" && !IsHelm(f.Manager.Name) || !a.managers.hasHelms(f.steps) {
 		return ""
 	}
-	for _, name := range []string{"meta.helm.sh/release-name", "meta.helm.sh/release-namespace"} {
+	for _, name := range []string{release.NameAnnotation, release.NamespaceAnnotation} {
 		if annotation(a.item.Live, name) != annotation(a.installed, name) {
 			return ""
 		}

@@ -73,7 +73,7 @@ type DriftOptions struct {
 // manifest, with its ownership labels; a field that has the value of another of item.Old has not
 // drifted. Live must have its managedFields: they say who has changed a field, and which fields
 // another client has added. A field that no manager has set was set by the server or on
-// admission, and is no difference. FindDrift ignores item.New.
+// admission, and is not a difference. FindDrift ignores item.New.
 func FindDrift(item Item, o DriftOptions) ObjectDrift {
 	d := ObjectDrift{Ref: item.Ref, Source: item.Source}
 	if len(item.Old) == 0 {

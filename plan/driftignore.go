@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An IgnoreRule selects differences that are no drift. The zero value selects all.
+// An IgnoreRule selects differences that are not drift. The zero value selects all.
 type IgnoreRule struct {
 	text       string
 	kind, name string // patterns, "" for any
@@ -28,7 +28,7 @@ func (e *IgnoreRuleError) Error() string {
 
 // Hint shows the forms of a rule.
 func (e *IgnoreRuleError) Hint() string {
-	return "a rule is a path (spec.replicas), KIND, KIND/NAME, either with :PATH behind it " +
+	return "a rule is a path (spec.replicas), KIND, KIND/NAME, either with :PATH after it " +
 		"(Deployment/web:spec.replicas), or manager=NAME; * stands for any text in KIND and NAME"
 }
 
@@ -52,11 +52,11 @@ func ParseIgnoreRule(text string) (IgnoreRule, error) {
 	if startsPath(text) {
 		object, field = "", text
 	} else if both && field == "" {
-		return fail("the path behind the colon is missing")
+		return fail("the path after the colon is missing")
 	}
 	r.kind, r.name, _ = strings.Cut(object, "/")
 	if strings.HasSuffix(object, "/") {
-		return fail("the name behind the slash is missing")
+		return fail("the name after the slash is missing")
 	}
 	if field != "" {
 		var err error

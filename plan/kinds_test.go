@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -128,27 +129,18 @@ func generateKinds() string {
 	fmt.Fprintf(&b, "quantities %s\n", strings.Join(trueNames(tt.quant), " "))
 	fmt.Fprintf(&b, "texts %s\n", strings.Join(trueNames(tt.texts), " "))
 	fmt.Fprintf(&b, "zeros %s\n", strings.Join(trueNames(tt.zeros), " "))
-	fmt.Fprintf(&b, "open %s\n", strings.Join(sortedKeys(tt.open), " "))
+	fmt.Fprintf(&b, "open %s\n", strings.Join(slices.Sorted(maps.Keys(tt.open)), " "))
 	for i, l := range tt.lines {
 		fmt.Fprintf(&b, "type %d %s\n", i, l)
 	}
-	for _, gv := range sortedKeys(groups) {
+	for _, gv := range slices.Sorted(maps.Keys(groups)) {
 		fmt.Fprintf(&b, "kinds %s %s\n", gv, strings.Join(groups[gv], " "))
 	}
 	return b.String()
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 func trueNames(m map[string]bool) []string {
-	return slices.DeleteFunc(sortedKeys(m), func(k string) bool { return !m[k] })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(k string) bool { return !m[k] })
 }
 
 func bare(t reflect.Type) reflect.Type {

@@ -199,8 +199,8 @@ func (a Autoscaled) Add(object map[string]any, namespace string) {
 	}
 	spec, _ := object["spec"].(map[string]any)
 	target, _ := spec["scaleTargetRef"].(map[string]any)
-	r := scaleTarget(stringAt(target, "apiVersion"), stringAt(target, "kind"), namespace, stringAt(target, "name"))
-	a[r] = scalerName(stringAt(metadata(object), "name"))
+	r := Ref{stringAt(target, "apiVersion"), stringAt(target, "kind"), namespace, stringAt(target, "name")}
+	a[r.Identity()] = scalerName(stringAt(metadata(object), "name"))
 }
 
 // autoscaled returns the targets of autoscalers after the items have been written and deleted.
@@ -246,15 +246,5 @@ func (p *Plan) SearchAutoscalers() []string {
 
 // nameOf returns the name of the autoscaler of an object, or "".
 func (a Autoscaled) nameOf(r Ref) string {
-	return a[scaleTarget(r.APIVersion, r.Kind, r.Namespace, r.Name)]
-}
-
-// scaleTarget returns a reference without the version of the API group, which may differ in
-// the autoscaler.
-func scaleTarget(apiVersion, kind, namespace, name string) Ref {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		group = ""
-	}
-	return Ref{APIVersion: group, Kind: kind, Namespace: namespace, Name: name}
+	return a[r.Identity()]
 }

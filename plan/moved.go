@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // A Move is an entry of "moved" in Chart.yaml, with its names rendered for a release.
@@ -117,7 +118,7 @@ func (m *Moves) Blocked(objects []*manifest.Object) []*manifest.Object {
 	for _, o := range objects {
 		if slices.ContainsFunc(m.Moved, func(moved MovedObject) bool {
 			return moved.DeleteFirst != "" && moved.To.Kind == o.Kind && moved.To.Name == o.Name &&
-				group(moved.To.APIVersion) == group(o.APIVersion)
+				manifest.Group(moved.To.APIVersion) == manifest.Group(o.APIVersion)
 		}) {
 			out = append(out, o)
 		}
@@ -186,37 +187,34 @@ func ApplyMoves(in MoveInput) (*Moves, error) {
 	return m.out, nil
 }
 
-// movedID identifies an object regardless of the version of its API.
-type movedID struct{ group, kind, namespace, name string }
-
 type mover struct {
 	in  MoveInput
 	out *Moves
 	// base has the objects of the deployed revision, old those of all, and current the rendered
 	// ones without hooks.
-	base, old, current map[movedID]*manifest.Object
+	base, old, current map[Ref]*manifest.Object
 	rendered           []*manifest.Object // current in order
 	groups             map[string]string  // of kinds, for entries without an apiVersion
-	edges              map[movedID]edge   // by the new name
+	edges              map[Ref]edge       // by the new name
 	keep               []rename
 	exclusive          []exclusive
-	moved              map[movedID]bool // old names that have been moved
+	moved              map[Ref]bool // old names that have been moved
 }
 
 // edge leads from a new name to the old one.
 type edge struct {
-	from movedID
+	from Ref
 	move Move
 }
 
-func (m *mover) id(o *manifest.Object) movedID {
-	return movedID{group(o.APIVersion), o.Kind, cmp.Or(o.Namespace, m.in.Namespace), o.Name}
+func (m *mover) id(o *manifest.Object) Ref {
+	return Ref{o.APIVersion, o.Kind, cmp.Or(o.Namespace, m.in.Namespace), o.Name}.Identity()
 }
 
 func (m *mover) index() error {
-	m.base, m.old = map[movedID]*manifest.Object{}, map[movedID]*manifest.Object{}
-	m.current = map[movedID]*manifest.Object{}
-	m.edges, m.moved = map[movedID]edge{}, map[movedID]bool{}
+	m.base, m.old = map[Ref]*manifest.Object{}, map[Ref]*manifest.Object{}
+	m.current = map[Ref]*manifest.Object{}
+	m.edges, m.moved = map[Ref]edge{}, map[Ref]bool{}
 	flat, err := manifest.Flatten(m.in.Objects)
 	if err != nil {
 		return err
@@ -224,7 +222,7 @@ func (m *mover) index() error {
 	m.groups = map[string]string{}
 	for _, o := range slices.Concat(append([][]*manifest.Object{flat}, m.in.Old...)...) {
 		if _, known := m.groups[o.Kind]; !known {
-			m.groups[o.Kind] = group(o.APIVersion)
+			m.groups[o.Kind] = manifest.Group(o.APIVersion)
 		}
 	}
 	for i, objects := range m.in.Old {
@@ -249,8 +247,7 @@ func (m *mover) index() error {
 
 // isHook reports whether an object is a hook of the release.
 func isHook(o *manifest.Object) bool {
-	const hook = "helm.sh/hook"
-	return o.Annotations[hook] != "" || o.List != nil && isHook(o.List)
+	return o.Annotations[release.HookAnnotation] != "" || o.List != nil && isHook(o.List)
 }
 
 func (m *mover) warn(format string, args ...any) {
@@ -280,12 +277,12 @@ func CheckMoves(in MoveInput) (unrendered []*MovedError, err error) {
 		}
 		var names []string
 		for _, o := range m.rendered {
-			if o.Kind == to.kind {
+			if o.Kind == to.Kind {
 				names = append(names, o.Name)
 			}
 		}
-		problem := fmt.Sprintf("the chart renders no %s/%s", to.kind, to.name)
-		if near := suggest.Nearest(names, to.name); len(near) > 0 {
+		problem := fmt.Sprintf("the chart renders no %s/%s", to.Kind, to.Name)
+		if near := suggest.Nearest(names, to.Name); len(near) > 0 {
 			problem += fmt.Sprintf("; did you mean %q?", near[0])
 		}
 		unrendered = append(unrendered, &MovedError{Field: e.move.Field, Problem: problem})

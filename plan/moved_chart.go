@@ -58,7 +58,8 @@ func lastOf(c, root string) string {
 }
 
 func (e Move) matchesKind(o *manifest.Object) bool {
-	return (e.Kind == "" || e.Kind == o.Kind) && (e.APIVersion == "" || group(e.APIVersion) == group(o.APIVersion))
+	return (e.Kind == "" || e.Kind == o.Kind) &&
+		(e.APIVersion == "" || manifest.Group(e.APIVersion) == manifest.Group(o.APIVersion))
 }
 
 // moveFromChart finds the object of the chart from that o is now: it has the same name, or one with
@@ -73,7 +74,7 @@ func (m *mover) moveFromChart(e Move, o *manifest.Object, from, fromName, toName
 		return nil
 	}
 	was := id
-	was.name = replaceName(o.Name, toName, fromName)
+	was.Name = replaceName(o.Name, toName, fromName)
 	before := m.old[was]
 	if before == nil || chartOf(before.Source) != from || m.current[was] != nil {
 		return nil
@@ -103,7 +104,7 @@ func replaceName(name, from, to string) string {
 
 // warnOfLeft warns of objects of a chart that have no successor.
 func (m *mover) warnOfLeft(e Move, from string) {
-	to := map[movedID]bool{}
+	to := map[Ref]bool{}
 	for _, edge := range m.edges {
 		to[edge.from] = true
 	}

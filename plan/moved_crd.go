@@ -13,7 +13,7 @@ const crdKind = "CustomResourceDefinition"
 
 // moveDefinitions finds CRDs that have moved to crds/ or from there.
 func (m *mover) moveDefinitions() {
-	inCRDs := map[movedID]bool{}
+	inCRDs := map[Ref]bool{}
 	for _, d := range m.in.Definitions {
 		id := m.id(d)
 		if d.Kind != crdKind || inCRDs[id] {

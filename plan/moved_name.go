@@ -13,26 +13,26 @@ import (
 
 // readEdges adds the entries with names.
 func (m *mover) readEdges() error {
-	sources := map[movedID]Move{}
+	sources := map[Ref]Move{}
 	for _, e := range m.in.Moves {
 		if !e.IsName() {
 			continue
 		}
-		from := movedID{group(e.APIVersion), e.Kind, cmp.Or(e.From.Namespace, m.in.Namespace), e.From.Name}
-		to := movedID{from.group, e.Kind, cmp.Or(e.To.Namespace, m.in.Namespace), e.To.Name}
+		from := Ref{manifest.Group(e.APIVersion), e.Kind, cmp.Or(e.From.Namespace, m.in.Namespace), e.From.Name}
+		to := Ref{from.APIVersion, e.Kind, cmp.Or(e.To.Namespace, m.in.Namespace), e.To.Name}
 		if e.APIVersion == "" {
-			from.group = m.groups[e.Kind]
-			to.group = from.group
+			from.APIVersion = m.groups[e.Kind]
+			to.APIVersion = from.APIVersion
 		}
 		if from == to {
 			continue // the names differ for other values
 		}
 		if other, twice := m.edges[to]; twice && other.from != from {
-			return e.fail(oneName, "%s/%s has moved from %s already, by %s", to.kind, to.name, other.from.name,
+			return e.fail(oneName, "%s/%s has moved from %s already, by %s", to.Kind, to.Name, other.from.Name,
 				other.move.Field)
 		}
 		if other, twice := sources[from]; twice && other.To != e.To {
-			return e.fail(oneName, "%s/%s has moved to %s already, by %s", from.kind, from.name, other.To.Name, other.Field)
+			return e.fail(oneName, "%s/%s has moved to %s already, by %s", from.Kind, from.Name, other.To.Name, other.Field)
 		}
 		sources[from], m.edges[to] = e, edge{from, e}
 	}
@@ -58,9 +58,9 @@ func (m *mover) mayMove(o *manifest.Object, e Move) bool {
 	return o.Source == "" || isBelow(chartOf(o.Source), e.Chart)
 }
 
-func (m *mover) moveName(o *manifest.Object, to movedID) error {
+func (m *mover) moveName(o *manifest.Object, to Ref) error {
 	recreate, deleteFirst, e := false, false, m.edges[to].move
-	seen := map[movedID]bool{to: true}
+	seen := map[Ref]bool{to: true}
 	for id := to; ; {
 		next, ok := m.edges[id]
 		if !ok {
@@ -72,7 +72,7 @@ func (m *mover) moveName(o *manifest.Object, to movedID) error {
 		}
 		if m.current[next.from] != nil {
 			return next.move.fail("remove the entry, or the template of the old object",
-				"the chart renders both %s and %s/%s, which it has moved from", o, next.from.kind, next.from.name)
+				"the chart renders both %s and %s/%s, which it has moved from", o, next.from.Kind, next.from.Name)
 		}
 		id = next.from
 		seen[id] = true
@@ -90,7 +90,9 @@ func (m *mover) pair(was, o *manifest.Object, e Move, recreate, deleteFirst bool
 	moved := MovedObject{From: refOf(was, m.in.Namespace), To: refOf(o, m.in.Namespace), Recreate: recreate}
 	moved.From.APIVersion = moved.To.APIVersion
 	if !recreate {
-		m.keep = append(m.keep, rename{object: o, kind: o.Kind, group: group(o.APIVersion), to: moved.From, from: moved.To})
+		m.keep = append(m.keep, rename{
+			object: o, kind: o.Kind, group: manifest.Group(o.APIVersion), to: moved.From, from: moved.To,
+		})
 		m.out.Moved = append(m.out.Moved, moved)
 		return nil
 	}
@@ -121,22 +123,22 @@ func (m *mover) checkTargets() error {
 		}
 		var names []string
 		for _, o := range m.rendered {
-			if id := m.id(o); id.kind == to.kind && m.old[id] == nil {
+			if id := m.id(o); id.Kind == to.Kind && m.old[id] == nil {
 				names = append(names, o.Name)
 			}
 		}
-		if near := suggest.Nearest(names, to.name); len(near) > 0 {
+		if near := suggest.Nearest(names, to.Name); len(near) > 0 {
 			return e.move.fail("to.name is the name as the chart renders it for the release",
-				"the chart renders no %s/%s, and %s would be deleted; did you mean %q?", to.kind, to.name, was, near[0])
+				"the chart renders no %s/%s, and %s would be deleted; did you mean %q?", to.Kind, to.Name, was, near[0])
 		}
-		m.warn("%s: the chart renders no %s/%s, and %s is deleted", e.move.Field, to.kind, to.name, was)
+		m.warn("%s: the chart renders no %s/%s, and %s is deleted", e.move.Field, to.Kind, to.Name, was)
 	}
 	slices.Sort(m.out.Warnings)
 	return nil
 }
 
 // hasEdgeFrom reports whether an object has moved on from a name.
-func (m *mover) hasEdgeFrom(id movedID) bool {
+func (m *mover) hasEdgeFrom(id Ref) bool {
 	for _, e := range m.edges {
 		if e.from == id {
 			return true

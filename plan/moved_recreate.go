@@ -12,7 +12,7 @@ import (
 type exclusive struct {
 	index int // in Moved
 	was   *manifest.Object
-	is    movedID
+	is    Ref
 }
 
 // findExclusive finds the recreated objects that cannot exist beside the old ones. It needs the objects
@@ -25,7 +25,7 @@ func (m *mover) findExclusive() error {
 	if err != nil {
 		return err
 	}
-	final := make(map[movedID]*manifest.Object, len(flat))
+	final := make(map[Ref]*manifest.Object, len(flat))
 	for _, o := range flat {
 		final[m.id(o)] = o
 	}
@@ -64,9 +64,9 @@ func LostBy(kind string, object map[string]any) string {
 
 // isShared reports whether several pods on different nodes can use a claim of the release.
 func (m *mover) isShared(claim string) bool {
-	for _, all := range []map[movedID]*manifest.Object{m.current, m.old} {
+	for _, all := range []map[Ref]*manifest.Object{m.current, m.old} {
 		for id, o := range all {
-			if id.kind != "PersistentVolumeClaim" || id.name != claim {
+			if id.Kind != "PersistentVolumeClaim" || id.Name != claim {
 				continue
 			}
 			object, err := o.Map()

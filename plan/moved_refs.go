@@ -97,7 +97,7 @@ func (m *mover) keepNames() error {
 	if len(m.keep) == 0 {
 		return nil
 	}
-	byObject := map[movedID]rename{}
+	byObject := map[Ref]rename{}
 	for _, r := range m.keep {
 		byObject[m.id(r.object)] = r
 	}
@@ -118,7 +118,7 @@ func (m *mover) keepNames() error {
 }
 
 // renamed returns o with the names that stay, or o itself if it has none of them.
-func (m *mover) renamed(o *manifest.Object, byObject map[movedID]rename) (*manifest.Object, error) {
+func (m *mover) renamed(o *manifest.Object, byObject map[Ref]rename) (*manifest.Object, error) {
 	object, err := o.Map()
 	if err != nil || object == nil {
 		return o, err
@@ -262,7 +262,7 @@ func (w *refWriter) reference(m map[string]any, path []string) *rename {
 	}
 	api, hasGroup := m["apiGroup"].(string)
 	if v := textOf(m["apiVersion"]); v != "" {
-		api, hasGroup = group(v), true
+		api, hasGroup = manifest.Group(v), true
 	}
 	for i, r := range w.renames {
 		if r.kind == kind && r.from.Name == name && (!hasGroup || api == r.group || r.kind == "ServiceAccount") &&

@@ -61,6 +61,13 @@ type Ref struct {
 // String returns kind and name: "Deployment/web".
 func (r Ref) String() string { return r.Kind + "/" + r.Name }
 
+// Identity returns r with its API group in place of group and version: what references to one
+// object in different versions have in common.
+func (r Ref) Identity() Ref {
+	r.APIVersion = manifest.Group(r.APIVersion)
+	return r
+}
+
 // An Item is one object of a change, in the three states that a merge needs. Neither this
 // package nor users of the plan may change its maps.
 type Item struct {

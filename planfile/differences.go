@@ -37,10 +37,10 @@ func (d *Document) Differences(now *Document) []Difference {
 	for _, lists := range [][2][]Object{{d.CRDs, now.CRDs}, {d.Objects, now.Objects}} {
 		then, by := index(lists[0]), index(lists[1])
 		for _, o := range lists[0] {
-			add(o.Ref.String(), o.lines(), by[key(o.Ref)].lines())
+			add(o.Ref.String(), o.lines(), by[o.Identity()].lines())
 		}
 		for _, o := range lists[1] {
-			if then[key(o.Ref)] == nil {
+			if then[o.Identity()] == nil {
 				add(o.Ref.String(), (*Object)(nil).lines(), o.lines())
 			}
 		}
@@ -58,19 +58,10 @@ func (d *Document) BaseDifferences(now *Document) []Difference {
 	return []Difference{{Subject: "release", Then: then, Now: current}}
 }
 
-// key identifies an object whatever the version of its API.
-func key(r plan.Ref) string {
-	group, _, ok := strings.Cut(r.APIVersion, "/")
-	if !ok {
-		group = ""
-	}
-	return strings.Join([]string{group, r.Kind, r.Namespace, r.Name}, "\x00")
-}
-
-func index(list []Object) map[string]*Object {
-	out := map[string]*Object{}
+func index(list []Object) map[plan.Ref]*Object {
+	out := map[plan.Ref]*Object{}
 	for i := range list {
-		out[key(list[i].Ref)] = &list[i]
+		out[list[i].Identity()] = &list[i]
 	}
 	return out
 }

@@ -318,7 +318,7 @@ func (o Object) Writes() bool {
 // Find returns the entry of an object whatever the version of its API, or nil.
 func (d *Document) Find(r plan.Ref) *Object {
 	for i := range d.Objects {
-		if key(d.Objects[i].Ref) == key(r) {
+		if d.Objects[i].Identity() == r.Identity() {
 			return &d.Objects[i]
 		}
 	}

@@ -52,9 +52,11 @@ func TestProgramLine(t *testing.T) {
 		{Program{Command: "${DIR}/x", Args: []string{"$NAME and", "$MISSING", "$@"}}, []string{"/a b/x", "n and", "", ""}},
 		{Program{Command: "$DIR/x $NAME", Args: []string{"$NAME"}, Literal: true}, []string{"/a b/x", "$NAME", "$NAME"}},
 	} {
-		if got := c.p.line(env); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%+v: %q", c.p, got)
-		}
+		t.Run(strings.Join(c.want, " "), func(t *testing.T) {
+			if got := c.p.line(env); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%+v: %q", c.p, got)
+			}
+		})
 	}
 }
 

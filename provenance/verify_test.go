@@ -142,7 +142,7 @@ func TestVerifyRejectsInvalid(t *testing.T) {
 		"altered, and a foreign key":    {strings.Replace(string(signedBy(t, body(t), ann, eve)), "name: web", "name: wet", 1), "altered"},
 		"text before":                   {"name: evil\n" + prov, "before the signed message"},
 		"text after":                    {prov + "\nfiles: {}\n", "after the signature"},
-		"text behind the end":           {prov + "x", "after the signature"},
+		"text after the end":            {prov + "x", "after the signature"},
 		"two messages":                  {prov + "\n" + prov, "after the signature"},
 		"a foreign message first":       {foreign + "\n" + prov, "after the signature"},
 		"a header that is none":         {strings.Replace(prov, "Hash: SHA512\n", "Hash: SHA512\nfiles: x\n", 1), "damaged"},

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/linger"
 )
 
 // request is one request to a registry.
@@ -76,10 +78,8 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 			}
 			resp.Body.Close()
 		}
-		select {
-		case <-ctx.Done():
+		if linger.Sleep(ctx, min(pause, maxPause)) != nil {
 			return nil, ctx.Err()
-		case <-time.After(min(pause, maxPause)):
 		}
 		pause *= 2
 	}

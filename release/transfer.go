@@ -68,22 +68,6 @@ type TransferObject struct {
 	Was Ownership `json:"was"`
 }
 
-// Ownership is the metadata of an object that says which release it belongs to. Empty fields are
-// not set on the object.
-type Ownership struct {
-	// ManagedBy is the label app.kubernetes.io/managed-by.
-	ManagedBy string `json:"managedBy,omitempty"`
-	// Release and Namespace are the annotations meta.helm.sh/release-name and
-	// meta.helm.sh/release-namespace.
-	Release   string `json:"release,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
-}
-
-// OwnedBy returns the ownership metadata of the objects of a release.
-func OwnedBy(name, namespace string) Ownership {
-	return Ownership{ManagedBy: "Helm", Release: name, Namespace: namespace}
-}
-
 // End ends the transfer with a state.
 func (t *Transfer) End(s TransferState) {
 	t.State, t.Objects, t.Manifest = s, nil, ""

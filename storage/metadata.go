@@ -70,7 +70,7 @@ func annotations(r Record, b annotationData, now time.Time) map[string]string {
 	return out
 }
 
-// maxForeign is the maximum size of foreign annotations that are preserved, in bytes. The API
+// maxForeign is the maximum size of other clients' annotations that are preserved, in bytes. The API
 // server accepts 256 KiB of annotations, and "kubectl apply" may have stored the whole record
 // in one.
 const maxForeign = 128 << 10

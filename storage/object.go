@@ -81,9 +81,19 @@ func checkKey(k Key) error {
 	return nil
 }
 
+// recordPrefix begins the names of records, before the number of their format.
+const recordPrefix = "sh.helm.release.v"
+
+// RecordOf reports whether the name and labels of an object are those of a release's record, in
+// this format or another, or of a part of one, and returns the release.
+func RecordOf(name string, labels map[string]string) (release string, ok bool) {
+	by := labels[labelOwner]
+	return labels[labelName], strings.HasPrefix(name, recordPrefix) && (by == owner || by == partOwner)
+}
+
 // objectName returns the name of a record's Secret.
 func objectName(k Key) string {
-	return "sh.helm.release.v1." + k.Name + ".v" + strconv.Itoa(k.Revision)
+	return recordPrefix + "1." + k.Name + ".v" + strconv.Itoa(k.Revision)
 }
 
 // formatPrefix is the prefix of all formats, which are the types of Secrets.
@@ -105,7 +115,7 @@ func (k Key) formatOfName(name string) (format string, ok bool) {
 	if name == objectName(k) {
 		return "", true
 	}
-	number, ok := strings.CutPrefix(name, "sh.helm.release.v")
+	number, ok := strings.CutPrefix(name, recordPrefix)
 	if ok {
 		number, ok = strings.CutSuffix(number, "."+k.Name+".v"+strconv.Itoa(k.Revision))
 	}

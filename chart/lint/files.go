@@ -90,7 +90,7 @@ func (l *linter) checkReleaseTime(f *chart.File) {
 	}
 }
 
-// isTemplateComment reports whether the text of an action, behind its braces, is a comment.
+// isTemplateComment reports whether the text of an action, after its braces, is a comment.
 func isTemplateComment(text string) bool {
 	return strings.HasPrefix(strings.TrimLeft(text, "- "), "/*")
 }

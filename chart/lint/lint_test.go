@@ -169,9 +169,11 @@ func TestViolation(t *testing.T) {
 		{"db", "size", "got string, want integer", "[ERROR] values.yaml:7: values of subchart db: size: got string, want integer"},
 	}
 	for _, tt := range tests {
-		if got := Violation(values, "web", tt.owner, tt.at, tt.problem).String(); got != tt.want {
-			t.Errorf("got  %s\nwant %s", got, tt.want)
-		}
+		t.Run(tt.want, func(t *testing.T) {
+			if got := Violation(values, "web", tt.owner, tt.at, tt.problem).String(); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -20,7 +20,7 @@ func TestObjects(t *testing.T) {
 			"[ERROR] templates/x.yaml:1: unable to parse YAML: did not find expected node content (line 1 of the output: a: [)\n\t> 1 | a: [\n\t    | ^\n\t  2 | ---\n\t  3 | apiVersion: v1",
 			"[ERROR] templates/x.yaml:8: unable to parse YAML: kind must be a string, not a list (line 8 of the output: kind: [x])\n\t  6 |   name: cm\n\t  7 | ---\n\t> 8 | kind: [x]\n\t    | ^",
 		}},
-		{"a separator with something behind it", configMap + "---apiVersion: v1\n", []string{
+		{"a separator with something after it", configMap + "---apiVersion: v1\n", []string{
 			"[ERROR] templates/x.yaml:5: unable to parse YAML: only a comment may follow the document separator ---, not: apiVersion: v1 (line 5 of the output: ---apiVersion: v1)\n\t  3 | metadata:\n\t  4 |   name: cm\n\t> 5 | ---apiVersion: v1\n\t    | ^",
 		}},
 		{"a name that Kubernetes refuses", strings.Replace(configMap, "cm", "My_Map", 1), []string{

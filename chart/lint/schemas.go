@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/openapi"
 	"github.com/moonhelm/moonhelm/openapi/builtin"
 )
@@ -54,7 +55,7 @@ func (s *Schemas) Define(object map[string]any) {
 			maps.Copy(d.Schemas, known.Schemas)
 		}
 		s.custom[apiVersion] = d
-		group, _ := splitVersion(apiVersion)
+		group, _ := manifest.GroupVersion(apiVersion)
 		s.groups[group] = true
 	}
 }
@@ -104,7 +105,7 @@ func (s *Schemas) unserved(apiVersion, kind string) string {
 	if s == nil || apiVersion == "" || kind == "" || apiVersion == "v1" && strings.HasSuffix(kind, "List") {
 		return ""
 	}
-	group, _ := splitVersion(apiVersion)
+	group, _ := manifest.GroupVersion(apiVersion)
 	if single, isList := strings.CutSuffix(kind, "List"); isList && s.document(apiVersion, single) != nil {
 		return ""
 	}
@@ -121,7 +122,7 @@ func (s *Schemas) unserved(apiVersion, kind string) string {
 // undefined returns text about a kind that the chart's definitions of its group do not have, or ""
 // if none of them is about it.
 func (s *Schemas) undefined(text, apiVersion, kind string) string {
-	group, _ := splitVersion(apiVersion)
+	group, _ := manifest.GroupVersion(apiVersion)
 	var served []string
 	for _, other := range slices.Sorted(maps.Keys(s.custom)) {
 		if d := s.custom[other]; strings.HasPrefix(other, group+"/") && d.Kinds[kind] != "" {
@@ -146,8 +147,8 @@ func (s *Schemas) instead(apiVersion, kind string) string {
 	best, kinds := map[string]string{}, []string(nil)
 	for _, k := range s.release.Kinds() {
 		if k.Kind == kind {
-			group, v := splitVersion(k.APIVersion)
-			if _, known := splitVersion(best[group]); version.CompareKubeAwareVersionStrings(v, known) > 0 {
+			group, v := manifest.GroupVersion(k.APIVersion)
+			if _, known := manifest.GroupVersion(best[group]); version.CompareKubeAwareVersionStrings(v, known) > 0 {
 				best[group] = k.APIVersion
 			}
 		}
@@ -162,12 +163,4 @@ func (s *Schemas) instead(apiVersion, kind string) string {
 		return fmt.Sprintf("; did you mean %q?", similar)
 	}
 	return text
-}
-
-func splitVersion(apiVersion string) (group, version string) {
-	group, version, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		return "", group
-	}
-	return group, version
 }

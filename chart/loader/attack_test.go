@@ -31,7 +31,7 @@ func TestLoadArchiveInvalidEntries(t *testing.T) {
 		{"within, but by way of ..", entry{Name: "web/a/../x"}, "leads out of the chart"},
 		{"a directory above", entry{Name: "../x/", Type: tar.TypeDir}, "leads out of the chart"},
 		{"an absolute path", entry{Name: "/etc/x"}, "absolute path"},
-		{"an absolute path behind the directory", entry{Name: "web//etc/x"}, "is not in the chart's directory"},
+		{"an absolute path after the directory", entry{Name: "web//etc/x"}, "is not in the chart's directory"},
 		{"a drive", entry{Name: "web/c:/x"}, "absolute path"},
 		{"a drive first", entry{Name: "C:/x"}, "absolute path"},
 		{"backslashes", entry{Name: `web\..\..\x`}, "backslash"},

@@ -92,7 +92,7 @@ func TestContentsDifferentFiles(t *testing.T) {
 		t.Error("equal contents are held twice")
 	}
 	if cap(a) != len(a) {
-		t.Errorf("an append to shared bytes would write behind them: cap %d, len %d", cap(a), len(a))
+		t.Errorf("an append to shared bytes would write after them: cap %d, len %d", cap(a), len(a))
 	}
 	large := strings.Repeat("x", maxShared+1)
 	if got := read(large); !bytes.Equal(got, []byte(large)) {

@@ -167,7 +167,7 @@ func AddTo(c *chart.Chart) (*chart.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := copyTree(c)
+	d := c.CopyTree()
 	file := &chart.File{Name: chart.FileSchemaYAML, Data: text}
 	d.SchemaYAML = text
 	d.Schema = nil // an empty file, if there is one
@@ -196,14 +196,4 @@ func replaceSchema(files []*chart.File, file *chart.File) []*chart.File {
 		}
 	}
 	return append(out, file)
-}
-
-func copyTree(c *chart.Chart) *chart.Chart {
-	d := c.Shallow()
-	var below []*chart.Chart
-	for _, sub := range c.Dependencies() {
-		below = append(below, copyTree(sub))
-	}
-	d.SetDependencies(below...)
-	return d
 }

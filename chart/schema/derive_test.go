@@ -270,7 +270,7 @@ last: 1
 required:
   - mode`,
 		},
-		"an annotation behind a map is the map's": {
+		"an annotation after a map is the map's": {
 			"a: {b: 1} # @schema additionalProperties:false\nc: \"# @schema foo\"\nd: |\n  # @schema foo\n",
 			`  a:
     type: object

@@ -212,7 +212,7 @@ var (
 	scriptAlias = lazy.Regexp(`(?m)\blocal\s+([A-Za-z_]\w*)\s*=\s*(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)[ \t]*(?:[;\r]|--.*)?$`)
 )
 
-// scriptsOf returns what the scripts of a tree may read. It goes by their text: a script
+// scriptsOf returns what the scripts of a tree may read. It looks at their text only: a script
 // may read a key whose name is in it, and all keys of a table that it uses without naming one, also
 // through a variable.
 func scriptsOf(c *chart.Chart) scripts {

@@ -149,15 +149,17 @@ func TestSuggestionsOfScripts(t *testing.T) {
 		{"other: {zone: 1}", "other: never read"},
 		{"deep: {tag: 1}", "deep: never read"},
 	} {
-		sub := &chart.Chart{Metadata: &chart.Metadata{Name: "sub"}, Files: []*chart.File{
-			{Name: chart.FileScript, Data: []byte("f(ctx.values.port)")}}}
-		ch := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Files: []*chart.File{
-			{Name: chart.FileScript, Data: []byte(script)}}}
-		ch.SetDependencies(sub)
-		keys, err := unused.Find(context.Background(), ch, parse(t, c.user), unused.Options{})
-		if err != nil || len(keys) != 1 || keys[0].String() != c.want {
-			t.Errorf("for %s got %v, %v, want %q", c.user, keys, err, c.want)
-		}
+		t.Run(c.user, func(t *testing.T) {
+			sub := &chart.Chart{Metadata: &chart.Metadata{Name: "sub"}, Files: []*chart.File{
+				{Name: chart.FileScript, Data: []byte("f(ctx.values.port)")}}}
+			ch := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Files: []*chart.File{
+				{Name: chart.FileScript, Data: []byte(script)}}}
+			ch.SetDependencies(sub)
+			keys, err := unused.Find(context.Background(), ch, parse(t, c.user), unused.Options{})
+			if err != nil || len(keys) != 1 || keys[0].String() != c.want {
+				t.Errorf("for %s got %v, %v, want %q", c.user, keys, err, c.want)
+			}
+		})
 	}
 }
 

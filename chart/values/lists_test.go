@@ -491,7 +491,7 @@ func TestSetItemsWithoutKeys(t *testing.T) {
 		{"none", Options{Set: []string{"ports[0].port=1"}}, want + ` (in "ports[0].port=1")`},
 		{"a scalar", Options{Set: []string{"ports[0]=1"}}, want},
 		{"in JSON", Options{JSON: []string{`ports[0]={"port":1}`}}, want},
-		{"behind those of a file", Options{Files: []string{"f"}, Set: []string{"ports[1].port=1"}}, want},
+		{"after those of a file", Options{Files: []string{"f"}, Set: []string{"ports[1].port=1"}}, want},
 		{"of a file", Options{Files: []string{"f"}, Set: []string{"ports[0].port=1"}}, ""},
 		{"of a file without keys", Options{Files: []string{"keyless"}, Set: []string{"ports[0].port=2"}}, ""},
 		{"in a later flag", Options{Set: []string{"ports[0].port=1", "ports[0].name=c"}}, ""},

@@ -23,7 +23,7 @@ const (
 	patchDelete  = "delete"
 )
 
-// setValueKey is the key of the value that an item of a set with a directive speaks of.
+// setValueKey is the key of the value that an item of a set with a directive is about.
 const setValueKey = "value"
 
 // A ListError is returned for an item of a list with a directive that cannot be followed.

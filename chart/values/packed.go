@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// packed is the form of origins in records of releases. The values stand in the record already, so
-// that it has no keys: a table is a list with an element for each of its keys, in their order, and
+// packed is the form of origins in records of releases. It has no keys, because the
+// values are in the record already: a table is a list with an element for each of its keys, in their order, and
 // a list that merges is one with an element for each of its items. The element of another value is
 //
 //   - a number: it is in the file of the value before it, so many lines below that, at first in

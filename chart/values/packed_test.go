@@ -170,8 +170,10 @@ func TestPackLists(t *testing.T) {
 		{[]string{"ports", "[1]", "port"}, "revision 3: prod.yaml:5"},
 		{[]string{"other"}, "revision 3: web/values.yaml:3"},
 	} {
-		if got := strings.Join(texts(final.Of(test.path...)), " "); got != test.want {
-			t.Errorf("%v: got %q, want %q", test.path, got, test.want)
-		}
+		t.Run(strings.Join(test.path, "."), func(t *testing.T) {
+			if got := strings.Join(texts(final.Of(test.path...)), " "); got != test.want {
+				t.Errorf("%v: got %q, want %q", test.path, got, test.want)
+			}
+		})
 	}
 }

@@ -63,7 +63,7 @@ func dump(v any) string {
 	case map[string]any:
 		var b strings.Builder
 		b.WriteByte('{')
-		for _, k := range sortedKeys(v) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			fmt.Fprintf(&b, "%q:%s,", k, dump(v[k]))
 		}
 		return b.String() + "}"
@@ -268,5 +268,3 @@ func TestPeerParse(t *testing.T) {
 		}
 	}
 }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

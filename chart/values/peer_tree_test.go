@@ -5,9 +5,11 @@ package values
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -258,7 +260,7 @@ func differences(ours, theirs any, path string) string {
 	b, bok := theirs.(map[string]any)
 	if aok && bok {
 		var out string
-		for _, k := range sortedKeys(Merge(a, b)) {
+		for _, k := range slices.Sorted(maps.Keys(Merge(a, b))) {
 			ours, oursThere := a[k]
 			theirs, theirsThere := b[k]
 			switch {

@@ -22,7 +22,7 @@ func (r *listRule) find(list []any, text string) (i int, key map[string]any, wit
 		if r.id(v) != id {
 			continue
 		}
-		if directive(v) == patchDelete { // what follows makes it anew
+		if directive(v) == patchDelete { // what follows sets it again
 			list[i] = maps.Clone(key)
 			list[i].(map[string]any)[patchKey] = patchReplace
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package build tells what the linker was told about this binary.
+// Package build has the version and commit of this binary, which the linker sets.
 package build
 
 import (

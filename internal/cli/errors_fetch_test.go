@@ -57,10 +57,12 @@ func TestFetchHints(t *testing.T) {
 		{&fetch.StalledError{}, "try again"},
 		{&fetch.UntrustedError{Err: errors.New("x")}, "--ca-file"},
 	} {
-		got := strings.Join(hints(fmt.Errorf("outer: %w", test.err)), "\n")
-		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-			t.Errorf("%T %+v: %q, want %q", test.err, test.err, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.err), func(t *testing.T) {
+			got := strings.Join(hints(fmt.Errorf("outer: %w", test.err)), "\n")
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("%T %+v: %q, want %q", test.err, test.err, got, test.want)
+			}
+		})
 	}
 }
 

@@ -81,18 +81,20 @@ func TestHints(t *testing.T) {
 		{errors.New("what no one knows a remedy for"), nil},
 		{context.DeadlineExceeded, nil},
 	} {
-		for _, err := range []error{test.err, fmt.Errorf("install web: %w", test.err), errors.Join(errors.New("other"), test.err)} {
-			got := hints(err)
-			text := strings.Join(got, "\n")
-			if (len(got) == 0) != (len(test.want) == 0) {
-				t.Errorf("%T: got %q", test.err, got)
-			}
-			for _, want := range test.want {
-				if !strings.Contains(text, want) {
-					t.Errorf("%T: got %q, want %q", test.err, got, want)
+		t.Run(fmt.Sprint(test.err), func(t *testing.T) {
+			for _, err := range []error{test.err, fmt.Errorf("install web: %w", test.err), errors.Join(errors.New("other"), test.err)} {
+				got := hints(err)
+				text := strings.Join(got, "\n")
+				if (len(got) == 0) != (len(test.want) == 0) {
+					t.Errorf("%T: got %q", test.err, got)
+				}
+				for _, want := range test.want {
+					if !strings.Contains(text, want) {
+						t.Errorf("%T: got %q, want %q", test.err, got, want)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -147,11 +149,13 @@ func TestRunExitCode(t *testing.T) {
 		"list --color x":  {1, "", "--color is \"x\""},
 		"":                {0, "The Kubernetes package manager", ""},
 	} {
-		var out, errs bytes.Buffer
-		code := Run(t.Context(), strings.Fields(args), cmdutil.New(term.Streams{Out: &out, Err: &errs}))
-		if code != want.code || (out.Len() > 0) != (want.out != "") || !strings.Contains(errs.String(), want.errs) || (errs.Len() > 0) != (want.errs != "") {
-			t.Errorf("helm %s: %d\n%s\n%s", args, code, out.String(), errs.String())
-		}
+		t.Run(args, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := Run(t.Context(), strings.Fields(args), cmdutil.New(term.Streams{Out: &out, Err: &errs}))
+			if code != want.code || (out.Len() > 0) != (want.out != "") || !strings.Contains(errs.String(), want.errs) || (errs.Len() > 0) != (want.errs != "") {
+				t.Errorf("helm %s: %d\n%s\n%s", args, code, out.String(), errs.String())
+			}
+		})
 	}
 	if code := Run(t.Context(), []string{"fly"}, cmdutil.New(term.Streams{})); code != 1 {
 		t.Errorf("without streams: %d", code)
@@ -245,8 +249,10 @@ func TestInterruptHints(t *testing.T) {
 		{&event.HandlerError{Event: "pre-delete", Owner: "permissions", Core: true, Err: context.Canceled}, "Error: interrupted\n"},
 		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: interrupted: helm status shows how far the operation got\n"},
 	} {
-		if got := explain(test.err, cmdutil.New(term.Streams{})); got != test.want {
-			t.Errorf("got  %q\nwant %q", got, test.want)
-		}
+		t.Run(fmt.Sprint(test.err), func(t *testing.T) {
+			if got := explain(test.err, cmdutil.New(term.Streams{})); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
 	}
 }

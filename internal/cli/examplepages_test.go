@@ -401,7 +401,7 @@ func (r *runner) rewrite(t *testing.T, file string) {
 	}
 }
 
-// ended returns text with one line end behind the last line, and "" as it is.
+// ended returns text with one line end after the last line, and "" as it is.
 func ended(text string) string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return ""

@@ -5,10 +5,16 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // formats is the directory of the schemas of JSON output, see docs/formats.md. It is absolute
@@ -47,4 +53,61 @@ func checkSchema(ts *testscript.TestScript, neg bool, args []string) {
 	case err == nil && neg:
 		ts.Fatalf("the output meets the schema %s", args[0])
 	}
+}
+
+// TestFormats checks that docs/formats.md lists each command that prints JSON and each schema, and
+// that a script holds an output to each schema.
+func TestFormats(t *testing.T) {
+	text := readText(t, filepath.Join(formats, "..", "formats.md"))
+	listed := map[string]bool{} // the commands in the first columns of tables
+	command := regexp.MustCompile("`([a-z ]+?)(?: (?:-|\\.\\.\\.|[A-Z]).*?)?`")
+	for line := range strings.Lines(text) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			for _, m := range command.FindAllStringSubmatch(cells[1], -1) {
+				listed[m[1]] = true
+			}
+		}
+	}
+	walk(New(cmdutil.New(term.Streams{})), func(c *cobra.Command) {
+		f := c.Flags().Lookup("output")
+		if f == nil || !strings.Contains(f.Usage, "json") {
+			return
+		}
+		name := strings.TrimPrefix(c.CommandPath(), "helm ")
+		family, _, _ := strings.Cut(name, " ") // helm diff's commands have one form
+		if !listed[name] && !listed[family] {
+			t.Errorf("docs/formats.md does not list helm %s, which prints JSON", name)
+		}
+	})
+	scripts := ""
+	for _, file := range matches(t, filepath.Join("testdata", "*", "*.txtar")) {
+		scripts += readText(t, file)
+	}
+	for _, file := range matches(t, filepath.Join(formats, "*.schema.json")) {
+		name := strings.TrimSuffix(filepath.Base(file), ".schema.json")
+		if !strings.Contains(text, "(formats/"+filepath.Base(file)+")") {
+			t.Errorf("docs/formats.md does not list the schema %s", name)
+		}
+		if !strings.Contains(scripts, "\nschema "+name+"\n") {
+			t.Errorf("no script of testdata holds an output to the schema %s", name)
+		}
+	}
+}
+
+func readText(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func matches(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files match %s (%v)", pattern, err)
+	}
+	return files
 }

@@ -21,7 +21,7 @@ import (
 //
 //   - a line that holds nothing but a file's name in backquotes makes the next
 //     fenced block that file;
-//   - a block "console" holds commands behind "$ " and what they print, standard
+//   - a block "console" holds commands after "$ " and what they print, standard
 //     error included. A line "..." stands for any lines. A command fails exactly
 //     if it prints a line that begins with "Error:". What follows
 //     "Allow? (y, yes, n, no) > " is typed at a terminal;

@@ -167,7 +167,7 @@ func TestFirstLines(t *testing.T) {
 	}
 }
 
-// TestReadme runs the commands of README.md behind "Five minutes" on the control plane, in one shell. The
+// TestReadme runs the commands of README.md after "Five minutes" on the control plane, in one shell. The
 // first block, which builds the program and a control plane, is left out.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))

@@ -158,7 +158,7 @@ var takenFlags = map[string]bool{
 }
 
 // splitGlobals splits arguments into global flags and those for the plugin. As in Helm, it finds
-// global flags behind "--" too.
+// global flags after "--" too.
 func splitGlobals(args []string) (globals, rest []string) {
 	for i := 0; i < len(args); i++ {
 		name, _, has := strings.Cut(args[i], "=")

@@ -119,20 +119,22 @@ func TestNameAndChart(t *testing.T) {
 		{"-g", "web ./c", "", "", "also specify a name"},
 		{"--name-template x", "web ./c", "", "", "also specify a name"},
 	} {
-		var n NameFlags
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-		n.Bind(fs)
-		if err := fs.Parse(strings.Fields(test.flags)); err != nil {
-			t.Fatal(err)
-		}
-		err := n.Resolve(strings.Fields(test.args), now)
-		if test.problem != "" {
-			if err == nil || !strings.Contains(err.Error(), test.problem) {
-				t.Errorf("%s %s: got %v, want %q", test.flags, test.args, err, test.problem)
+		t.Run(test.flags+" "+test.args, func(t *testing.T) {
+			var n NameFlags
+			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+			n.Bind(fs)
+			if err := fs.Parse(strings.Fields(test.flags)); err != nil {
+				t.Fatal(err)
 			}
-		} else if err != nil || n.Name != test.name || n.ChartRef != test.chart {
-			t.Errorf("%s %s: %+v, %v", test.flags, test.args, n, err)
-		}
+			err := n.Resolve(strings.Fields(test.args), now)
+			if test.problem != "" {
+				if err == nil || !strings.Contains(err.Error(), test.problem) {
+					t.Errorf("%s %s: got %v, want %q", test.flags, test.args, err, test.problem)
+				}
+			} else if err != nil || n.Name != test.name || n.ChartRef != test.chart {
+				t.Errorf("%s %s: %+v, %v", test.flags, test.args, n, err)
+			}
+		})
 	}
 }
 
@@ -154,16 +156,18 @@ func TestInvalidArguments(t *testing.T) {
 		{NameAndChart, "", `"helm status" requires at least 1 argument: a chart, which is a directory, an archive, repository/name or a URL`},
 		{NameAndChart, "a b c", `"helm status" expected at most two arguments, unexpected arguments: c`},
 	} {
-		err := test.check(cmd, strings.Fields(test.args))
-		var usage *UsageError
-		switch {
-		case test.want == "":
-			if err != nil {
-				t.Errorf("%q: %v", test.args, err)
+		t.Run(test.args, func(t *testing.T) {
+			err := test.check(cmd, strings.Fields(test.args))
+			var usage *UsageError
+			switch {
+			case test.want == "":
+				if err != nil {
+					t.Errorf("%q: %v", test.args, err)
+				}
+			case !errors.As(err, &usage) || usage.Error() != test.want || !strings.HasPrefix(usage.Usage, "helm status NAME"):
+				t.Errorf("%q: got %v, want %s", test.args, err, test.want)
 			}
-		case !errors.As(err, &usage) || usage.Error() != test.want || !strings.HasPrefix(usage.Usage, "helm status NAME"):
-			t.Errorf("%q: got %v, want %s", test.args, err, test.want)
-		}
+		})
 	}
 }
 

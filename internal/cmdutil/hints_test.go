@@ -20,7 +20,7 @@ func TestFollowableHints(t *testing.T) {
 		want       []string
 	}{
 		{"none", "", nil},
-		{"a flag of the command", "--rebase plans anew", []string{"--rebase plans anew"}},
+		{"a flag of the command", "--rebase plans again", []string{"--rebase plans again"}},
 		{"a flag of another", "--take-ownership takes it over",
 			[]string{"with helm plan upgrade: --take-ownership takes it over"}},
 		{"one that names a command", "helm install --replace does", []string{"helm install --replace does"}},

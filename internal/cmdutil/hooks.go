@@ -21,7 +21,7 @@ const acceptHooksEnv = "HELM_ACCEPT_STORED_HOOKS"
 // outside the release's namespace. It does not ask if yes or HELM_ACCEPT_STORED_HOOKS is set.
 func (f *Factory) confirmHooks(yes bool) func(context.Context, *release.Release, []action.OutsideObject) error {
 	return func(ctx context.Context, rel *release.Release, outside []action.OutsideObject) error {
-		if accepted, err := f.boolEnv(acceptHooksEnv); yes || accepted || err != nil {
+		if accepted, err := f.BoolEnv(acceptHooksEnv); yes || accepted || err != nil {
 			return err
 		}
 		refused := &action.OutsideError{Release: rel.Name, Objects: outside, Problem: "there is no terminal to ask at"}
@@ -43,8 +43,8 @@ func (f *Factory) confirmHooks(yes bool) func(context.Context, *release.Release,
 	}
 }
 
-// boolEnv returns the value of a boolean environment variable, false if it is empty.
-func (f *Factory) boolEnv(name string) (bool, error) {
+// BoolEnv returns the value of a boolean environment variable, false if it is empty.
+func (f *Factory) BoolEnv(name string) (bool, error) {
 	text := f.Getenv(name)
 	if text == "" {
 		return false, nil

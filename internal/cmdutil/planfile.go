@@ -54,5 +54,5 @@ func (a *ApplyFlags) OfPlan(o planfile.Options) {
 	}
 }
 
-// NoValidation reports whether objects are not validated beforehand.
+// NoValidation reports whether objects are not validated before they are applied.
 func (a *ApplyFlags) NoValidation() bool { return a.noValidation }

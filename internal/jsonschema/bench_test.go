@@ -4,8 +4,10 @@ package jsonschema
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	reference "github.com/santhosh-tekuri/jsonschema/v6"
@@ -54,7 +56,7 @@ func TestCorpus(t *testing.T) {
 	for i, schema := range schemas {
 		changed := []any{values[i]}
 		if table, ok := values[i].(map[string]any); ok {
-			for _, name := range sortedKeys(table) {
+			for _, name := range slices.Sorted(maps.Keys(table)) {
 				changed = append(changed, without(table, name, nil), without(table, name, []any{1.5, "x"}), without(table, name, map[string]any{"odd": true}))
 			}
 		}

@@ -147,7 +147,7 @@ func choose(d *draft, pointer string, meta map[string]any) (*dialect, error) {
 		return &dialect{draft: d}, nil
 	}
 	chosen := []string{}
-	for _, name := range sortedKeys(declared) {
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		if required, _ := declared[name].(bool); !required {
 			continue
 		}
@@ -298,7 +298,7 @@ func (c *compilation) schemaAt(res *resource, pointer string, v any) (*Schema, e
 
 // anchored compiles the schemas of a resource to which dynamic references may refer.
 func (c *compilation) anchored(res *resource) error {
-	for _, name := range sortedKeys(res.dynamic) {
+	for _, name := range slices.Sorted(maps.Keys(res.dynamic)) {
 		v, _, _, _, ok := res.doc.find(res.anchors[name])
 		if !ok {
 			continue
@@ -311,6 +311,3 @@ func (c *compilation) anchored(res *resource) error {
 	}
 	return nil
 }
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

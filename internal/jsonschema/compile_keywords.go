@@ -151,7 +151,7 @@ func (k *keywords) named(keyword string) map[string]*Schema {
 		return nil
 	}
 	out := make(map[string]*Schema, len(members))
-	for _, name := range sortedKeys(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		out[name] = k.compileAt(k.pointer+"/"+escape(keyword)+"/"+escape(name), members[name])
 	}
 	return out
@@ -238,7 +238,7 @@ func (k *keywords) object() {
 		o.properties = k.named("properties")
 		o.names = slices.Sorted(maps.Keys(o.properties))
 		patterns := k.named("patternProperties")
-		for _, text := range sortedKeys(patterns) {
+		for _, text := range slices.Sorted(maps.Keys(patterns)) {
 			o.patterns = append(o.patterns, patternProperty{text, k.pattern("patternProperties", text), patterns[text]})
 		}
 		o.additional = k.sub("additionalProperties")
@@ -258,7 +258,7 @@ func (k *keywords) object() {
 func (k *keywords) dependentRequired() []dependency {
 	members, _ := k.obj["dependentRequired"].(map[string]any)
 	var out []dependency
-	for _, name := range sortedKeys(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		out = append(out, dependency{name: name, required: names(members[name])})
 	}
 	return out
@@ -267,7 +267,7 @@ func (k *keywords) dependentRequired() []dependency {
 func (k *keywords) dependencies() []dependency {
 	members, _ := k.obj["dependencies"].(map[string]any)
 	var out []dependency
-	for _, name := range sortedKeys(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		d := dependency{name: name}
 		if list, ok := members[name].([]any); ok {
 			d.required = names(list)

@@ -4,7 +4,9 @@ package jsonschema
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -400,7 +402,7 @@ func (e *evaluation) unevaluated(s *Schema, v any, sc *scope, marks *evaluated, 
 		if s.unevaluatedProperties == nil || marks.all {
 			return true
 		}
-		for _, name := range sortedKeys(v) {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if marks.members[name] {
 				continue
 			}

@@ -105,7 +105,7 @@ func (c *madeCase) differs() bool {
 // shrink reduces a case as long as the results differ.
 func (c *madeCase) shrink() {
 	texts := []*string{&c.schema, &c.value}
-	for _, url := range sortedKeys(c.others) {
+	for _, url := range slices.Sorted(maps.Keys(c.others)) {
 		text := c.others[url]
 		texts = append(texts, &text)
 	}
@@ -117,7 +117,7 @@ func (c *madeCase) shrink() {
 				b, _ := json.Marshal(smaller)
 				*text = string(b)
 				if i > 1 {
-					c.others[sortedKeys(c.others)[i-2]] = *text
+					c.others[slices.Sorted(maps.Keys(c.others))[i-2]] = *text
 				}
 				if len(*text) < len(before) && c.differs() {
 					again = true
@@ -125,7 +125,7 @@ func (c *madeCase) shrink() {
 				}
 				*text = before
 				if i > 1 {
-					c.others[sortedKeys(c.others)[i-2]] = before
+					c.others[slices.Sorted(maps.Keys(c.others))[i-2]] = before
 				}
 			}
 		}
@@ -137,7 +137,7 @@ func reductions(v any) []any {
 	var out []any
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range sortedKeys(v) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			out = append(out, without(v, k, nil))
 			for _, smaller := range append(reductions(v[k]), map[string]any{}) {
 				out = append(out, without(v, k, smaller))
@@ -341,7 +341,7 @@ func (m *maker) names() []any {
 		seen[m.name()] = true
 	}
 	var out []any
-	for _, name := range sortedKeys(seen) {
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		out = append(out, name)
 	}
 	return out

@@ -3,7 +3,9 @@
 package jsonschema
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -242,11 +244,11 @@ func (e *evaluation) object(o *objectKeywords, v map[string]any, sc *scope, mark
 		return false
 	}
 	if o.propertyNames != nil {
-		for _, name := range sortedKeys(v) {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			ok = e.name(o.propertyNames, name, found) && ok
 		}
 	}
-	for _, name := range sortedKeys(o.dependentSchemas) {
+	for _, name := range slices.Sorted(maps.Keys(o.dependentSchemas)) {
 		if _, has := v[name]; has {
 			ok = e.inPlace(o.dependentSchemas[name], v, sc.next("dependentSchemas", name), marks, found) && ok
 		}
@@ -302,7 +304,7 @@ func (e *evaluation) members(o *objectKeywords, v map[string]any, sc *scope, mar
 	found *[]Violation) bool {
 	ok := true
 	var extra []string
-	for _, name := range sortedKeys(v) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if !e.spend(1+len(o.patterns)*(1+len(name)/16)) || !ok && found == nil {
 			return false
 		}

@@ -4,7 +4,9 @@ package jsonschema
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -76,7 +78,7 @@ func places(d *draft, keyword string) place {
 
 // eachSchema calls fn for the schemas directly below obj, with their JSON pointers.
 func eachSchema(d *draft, pointer string, obj map[string]any, fn func(pointer string, v any) error) error {
-	for _, keyword := range sortedKeys(obj) {
+	for _, keyword := range slices.Sorted(maps.Keys(obj)) {
 		p := places(d, keyword)
 		if p == 0 {
 			continue
@@ -90,7 +92,7 @@ func eachSchema(d *draft, pointer string, obj map[string]any, fn func(pointer st
 				}
 			}
 			if p&table != 0 {
-				for _, name := range sortedKeys(v) {
+				for _, name := range slices.Sorted(maps.Keys(v)) {
 					if err := fn(path+"/"+escape(name), v[name]); err != nil {
 						return err
 					}

@@ -5,6 +5,7 @@ package jsonschema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -245,7 +246,7 @@ func fingerprint(b []byte, v any) []byte {
 		return append(b, ']')
 	case map[string]any:
 		b = append(b, '{')
-		for _, k := range sortedKeys(v) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			b = append(strconv.AppendQuote(b, k), ':')
 			b = append(fingerprint(b, v[k]), ',')
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The line of a template is found behind what it rendered.
+// The line of a template is found after what it rendered.
 func TestSource(t *testing.T) {
 	source := strings.Join([]string{
 		"{{- if .Values.enabled }}",              // 1

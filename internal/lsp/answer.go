@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -65,7 +66,7 @@ func dependencyOf(c *chart.Chart, name string) *chart.Chart {
 
 // offered returns the first keys of the map at a path, sorted: as many as an answer has.
 func (p place) offered(keys []string) []string {
-	names := sortedKeys(p.keysAt(keys))
+	names := slices.Sorted(maps.Keys(p.keysAt(keys)))
 	return names[:min(len(names), maxItems)]
 }
 

@@ -3,8 +3,6 @@
 package lsp
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -111,5 +109,3 @@ var objects = map[string]map[string]string{
 	},
 	"Template": {"Name": "The path of this template", "BasePath": "The path of the directory of templates"},
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -15,7 +15,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -371,7 +373,7 @@ func (c *session) publish(dir string) {
 		}
 	}
 	c.shown[dir] = map[string]bool{}
-	for _, file := range sortedKeys(found) {
+	for _, file := range slices.Sorted(maps.Keys(found)) {
 		if len(found[file]) > 0 {
 			c.shown[dir][file] = true
 		}

@@ -4,6 +4,7 @@ package lsp
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -159,7 +160,7 @@ func at(v any, path []string) (any, bool) {
 		case map[string]any:
 			item, ok := of[key]
 			if !ok && key == each && len(of) > 0 {
-				item, ok = of[sortedKeys(of)[0]], true
+				item, ok = of[slices.Sorted(maps.Keys(of))[0]], true
 			}
 			if !ok {
 				return nil, false

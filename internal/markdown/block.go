@@ -37,7 +37,7 @@ func (r *renderer) block(n *node, columns, depth int) []string {
 
 func narrower(columns, by int) int { return max(columns-by, min(columns, minColumns)) }
 
-// prefixed returns lines behind a prefix; the first has its own.
+// prefixed returns lines after a prefix; the first has its own.
 func prefixed(lines []string, first, others string) []string {
 	for i, l := range lines {
 		switch {

@@ -12,7 +12,7 @@ type cursor struct {
 	line    string
 	pos     int
 	column  int
-	partial bool // a part of the tab at pos is behind the cursor
+	partial bool // a part of the tab at pos is after the cursor
 }
 
 // indent returns the columns of white space from the cursor.

@@ -35,10 +35,12 @@ func TestFormats(t *testing.T) {
 		{YAML, []row{{"a"}}, "- name: a\n"},
 		{YAML, []row{}, "[]\n"},
 	} {
-		var b bytes.Buffer
-		if err := test.format.Write(&b, test.value, table); err != nil || b.String() != test.want {
-			t.Errorf("%q: got %q, %v", test.format, b.String(), err)
-		}
+		t.Run(string(test.format), func(t *testing.T) {
+			var b bytes.Buffer
+			if err := test.format.Write(&b, test.value, table); err != nil || b.String() != test.want {
+				t.Errorf("%q: got %q, %v", test.format, b.String(), err)
+			}
+		})
 	}
 	for _, f := range []Format{JSON, YAML} {
 		if err := f.Write(io.Discard, func() {}, table); err == nil || !strings.HasPrefix(err.Error(), "write ") {

@@ -39,7 +39,7 @@ func (p Pager) Usable() bool {
 }
 
 // Write writes text. If it needs a pager, Write returns after the pager has ended; meanwhile an
-// interrupt is the pager's. It is no error if the pager does not read all text. If the pager cannot
+// interrupt is the pager's. A pager that does not read all text is not an error. If the pager cannot
 // be started, text is written directly.
 func (p Pager) Write(text string) error {
 	if !p.Usable() || fits(text, p.Out) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
@@ -23,10 +24,8 @@ func PlanSummary(doc *planfile.Document) string {
 			parts = append(parts, fmt.Sprintf("%d to %s", n, a))
 		}
 	}
-	if n := counts["hook"]; n == 1 {
-		parts = append(parts, "1 hook")
-	} else if n > 1 {
-		parts = append(parts, fmt.Sprintf("%d hooks", n))
+	if n := counts["hook"]; n > 0 {
+		parts = append(parts, plural.Count(n, "hook"))
 	}
 	moved := 0
 	for _, o := range doc.Objects {

@@ -94,9 +94,9 @@ func writeTransferObject(b *strings.Builder, st term.Style, o action.TransferObj
 			b.WriteString(st.Green(fmt.Sprintf("    + %s %s: %s", what, key, term.SafeLine(will))) + "\n")
 		}
 	}
-	pair("label", "app.kubernetes.io/managed-by", o.Was.ManagedBy, o.Will.ManagedBy)
-	pair("annotation", "meta.helm.sh/release-name", o.Was.Release, o.Will.Release)
-	pair("annotation", "meta.helm.sh/release-namespace", o.Was.Namespace, o.Will.Namespace)
+	pair("label", release.ManagedByLabel, o.Was.ManagedBy, o.Will.ManagedBy)
+	pair("annotation", release.NameAnnotation, o.Was.Release, o.Will.Release)
+	pair("annotation", release.NamespaceAnnotation, o.Was.Namespace, o.Will.Namespace)
 	if omitted := notable(o.Omitted); len(omitted) > 0 {
 		b.WriteString(st.Dim("    left out of the record: "+strings.Join(omitted, ", ")) + "\n")
 	}

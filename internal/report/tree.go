@@ -107,7 +107,7 @@ type treeWriter struct {
 	below  []string // the branches that go on below a row
 }
 
-// add adds the row of n, behind the branch to it, and those of its children.
+// add adds the row of n, after the branch to it, and those of its children.
 func (w *treeWriter) add(n *status.Node, branch, below string) {
 	name := n.Kind + "/" + n.Name
 	if strings.HasSuffix(n.Kind, "ontainer") {

@@ -17,7 +17,7 @@ import (
 type Class struct {
 	// Name is its name in type definitions: "Chart".
 	Name string
-	// Path is where a handler finds it: "ctx.chart". It is "" for one that stands in lists.
+	// Path is where a handler finds it: "ctx.chart". It is "" for one that is an item of lists.
 	Path string
 	// Text describes it in one sentence.
 	Text string

@@ -37,10 +37,12 @@ func TestElement(t *testing.T) {
 		"string":                 {"", false},
 		"string[]":               {"", true},
 	} {
-		class, list := scriptapi.Field{Type: typ}.Element()
-		if class != want.class || list != want.list {
-			t.Errorf("Element of %q: got %q, %t, want %q, %t", typ, class, list, want.class, want.list)
-		}
+		t.Run(typ, func(t *testing.T) {
+			class, list := scriptapi.Field{Type: typ}.Element()
+			if class != want.class || list != want.list {
+				t.Errorf("Element of %q: got %q, %t, want %q, %t", typ, class, list, want.class, want.list)
+			}
+		})
 	}
 }
 

@@ -183,7 +183,7 @@ func Functions() []Function {
 			Params: []Param{{Name: "apiVersion", Type: "string"}, {Name: "kind", Type: "string"},
 				{Name: "namespace", Type: "string", Optional: true}, {Name: "name", Type: "string", Optional: true}},
 			Returns: "table<string, any>"},
-		{Name: "print", Signature: "print(...)", Text: "writes a line to standard error, behind the chart's name; a table " +
+		{Name: "print", Signature: "print(...)", Text: "writes a line to standard error, after the chart's name; a table " +
 			"as YAML",
 			Params: []Param{{Name: "...", Type: "any"}}},
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ var known = []string{"values", "release", "capabilities", "cluster", "objects", 
 // parseOptions reads the options of run.
 func parseOptions(in map[string]any) (*options, error) {
 	o := &options{request: action.RehearsalRequest{Name: "release-name", Namespace: "default"}}
-	for _, key := range sortedKeys(in) {
+	for _, key := range slices.Sorted(maps.Keys(in)) {
 		if err := o.set(key, in[key]); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -99,10 +100,10 @@ func each(v any, fields map[string]func(any) error) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range sortedKeys(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		set := fields[key]
 		if set == nil {
-			return fmt.Errorf("%s: %w", key, unknownOption(sortedKeys(fields), key))
+			return fmt.Errorf("%s: %w", key, unknownOption(slices.Sorted(maps.Keys(fields)), key))
 		}
 		if err := set(m[key]); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -130,15 +131,6 @@ func (o *options) setObjects(v any) error {
 		o.request.Objects = append(o.request.Objects, objects...)
 	}
 	return nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // into sets to, whose type says what v must be.

@@ -48,7 +48,7 @@ func TestFold(t *testing.T) {
 	}{
 		{"it fits", "a b", 3, 2, "a b"},
 		{"at a space", "one two three", 9, 3, "one two|three"},
-		{"behind a whole word", "one two three", 7, 3, "one two|three"},
+		{"after a whole word", "one two three", 7, 3, "one two|three"},
 		{"a short first word", "main: CrashLoopBackOff, crashed", 22, 3, "main:|CrashLoopBackOff,|crashed"},
 		{"a word longer than a line", "a " + strings.Repeat("x", 12), 10, 3, "a xxxxxxxx|xxxx"},
 		{"too many lines", "one two three four", 5, 2, "one|two …"},

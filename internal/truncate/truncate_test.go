@@ -21,7 +21,7 @@ func TestBytes(t *testing.T) {
 		{"nothing may stay", "abc", 0, "…"},
 		{"negative", "abc", -1, "…"},
 		{"inside a character", "abc€", 5, "abc…"},
-		{"behind a character", "ab€cd", 5, "ab€…"},
+		{"after a character", "ab€cd", 5, "ab€…"},
 		{"inside four bytes", "a😀b", 4, "a…"},
 		{"first character is longer", "😀😀", 2, "…"},
 		{"not UTF-8", strings.Repeat("\x80", 10), 6, strings.Repeat("\x80", 6) + "…"},

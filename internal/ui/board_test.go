@@ -282,14 +282,16 @@ func TestWaitVerb(t *testing.T) {
 		{[]string{""}, "Pod/0 ready in 0s"},
 		{[]string{"\x1b[2J"}, "Pod/0 \\x1b[2J in 0s"},
 	} {
-		var w wait
-		now := time.Now()
-		for i, text := range test.texts {
-			w.update(progress.Event{Kind: progress.Ready, Object: fmt.Sprint("Pod/", i), Text: text}, now)
-		}
-		if got := w.summary(now); got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			var w wait
+			now := time.Now()
+			for i, text := range test.texts {
+				w.update(progress.Event{Kind: progress.Ready, Object: fmt.Sprint("Pod/", i), Text: text}, now)
+			}
+			if got := w.summary(now); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/moonhelm/moonhelm/internal/lazy"
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -140,18 +141,12 @@ func (w *wait) slowest(now time.Time, columns int) []string {
 		lines = append(lines, fmt.Sprintf("  %s  %6s", padName(standalone(o.name), wide), elapsed(o.since.Sub(w.start))))
 	}
 	if rest := slow[n:]; n > 0 && len(rest) > 0 {
-		line := fmt.Sprintf("  %s within %s", others(len(rest)), elapsed(rest[0].since.Sub(w.start)+time.Second-1))
+		last := elapsed(rest[0].since.Sub(w.start) + time.Second - 1)
+		line := fmt.Sprintf("  %s within %s", plural.Count(len(rest), "other"), last)
 		if columns > 0 {
 			line = fit(line, columns-1)
 		}
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-func others(n int) string {
-	if n == 1 {
-		return "1 other"
-	}
-	return fmt.Sprintf("%d others", n)
 }

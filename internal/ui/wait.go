@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -114,19 +115,12 @@ func (w *wait) summary(now time.Time) string {
 	case n < all && all == 1:
 		return fmt.Sprintf("%s not %s after %s", term.SafeLine(w.objects[0].name), w.verb(), took)
 	case n < all:
-		return fmt.Sprintf("%d of %s %s after %s", n, objects(all), w.verb(), took)
+		return fmt.Sprintf("%d of %s %s after %s", n, plural.Count(all, "object"), w.verb(), took)
 	case all == 1:
 		return fmt.Sprintf("%s %s in %s", term.SafeLine(w.objects[0].name), w.verb(), took)
 	default:
-		return fmt.Sprintf("%s %s in %s", objects(all), w.verb(), took)
+		return fmt.Sprintf("%s %s in %s", plural.Count(all, "object"), w.verb(), took)
 	}
-}
-
-func objects(n int) string {
-	if n == 1 {
-		return "1 object"
-	}
-	return fmt.Sprintf("%d objects", n)
 }
 
 // elapsed formats a time in whole seconds.

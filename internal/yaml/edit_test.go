@@ -106,7 +106,7 @@ func TestEdit(t *testing.T) {
 		{"a null that gets a list", func(o object) {
 			at(o, "spec", "template", "spec").(object)["volumes"] = []any{object{"name": "data", "emptyDir": object{}}}
 		}, "volumes: null\n", "volumes:\n      - emptyDir: {}\n        name: data\n"},
-		{"the first key behind a dash", func(o object) { delete(at(o, append(containers, 1, "env", 0)...).(object), "name") },
+		{"the first key after a dash", func(o object) { delete(at(o, append(containers, 1, "env", 0)...).(object), "name") },
 			"- name: A\n          value", "- value"},
 		{"an item that goes, with its comment", func(o object) {
 			at(o, "spec", "template", "spec").(object)["containers"] = at(o, containers...).([]any)[1:]

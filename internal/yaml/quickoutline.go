@@ -66,7 +66,7 @@ func (s *outlineSink) Key(key string, plain, _ bool) (keep, ok bool) {
 	return true, true
 }
 
-// item is called behind each dash of a block list.
+// item is called after each dash of a block list.
 func (s *outlineSink) item() {
 	s.in().entries = append(s.in().entries, entry{start: s.token, after: s.token + 1})
 }

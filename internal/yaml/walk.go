@@ -40,7 +40,7 @@ type walker struct {
 	depth int
 	// token is the offset of the key, dash or scalar that was scanned last, for sinks that need places.
 	token int
-	// item is called behind each dash of a block list, unless it is nil.
+	// item is called after each dash of a block list, unless it is nil.
 	item func()
 }
 

@@ -20,7 +20,7 @@
 //
 // Helm's behavior depends on three ways to use the libraries, which differ in their results:
 //
-//   - [Unmarshal], [Marshal], [FromJSON] and [ToJSONStrict] go by way of JSON: JSON
+//   - [Unmarshal], [Marshal], [FromJSON] and [ToJSONStrict] convert to or from JSON: JSON
 //     tags name the fields, maps have string keys, and numbers are those of JSON.
 //     What helm writes, and toYaml in templates, is Marshal's.
 //   - [UnmarshalV2], [MarshalV2] and [NewDecoderV2] are YAML 1.1 without JSON, with keys

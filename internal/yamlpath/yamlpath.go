@@ -145,7 +145,7 @@ func (n names) find(_ *search, v any, yield func(any)) {
 		return
 	}
 	if len(n) == 1 && n[0] == "*" {
-		for _, k := range sortedKeys(m) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
 			yield(k)
 		}
 		return
@@ -166,7 +166,7 @@ func (e every) find(_ *search, v any, yield func(any)) {
 		if e.onlyLists {
 			return
 		}
-		for _, k := range sortedKeys(v) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			yield(v[k])
 		}
 	case []any:
@@ -257,5 +257,3 @@ func (f filtered) find(s *search, v any, yield func(any)) {
 	}
 	every{}.find(s, v, keep)
 }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

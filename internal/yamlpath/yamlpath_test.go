@@ -120,13 +120,15 @@ func TestKeys(t *testing.T) {
 		{"..a", ""}, {"$", ""},
 	}
 	for _, tt := range tests {
-		p, err := Parse(tt.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(p.Keys(), " "); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.path, got, tt.want)
-		}
+		t.Run(tt.path, func(t *testing.T) {
+			p, err := Parse(tt.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(p.Keys(), " "); got != tt.want {
+				t.Errorf("%s: got %q, want %q", tt.path, got, tt.want)
+			}
+		})
 	}
 }
 

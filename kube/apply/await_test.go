@@ -425,16 +425,18 @@ spec:
 		{"failure alone", job("three", `helm.sh/readiness-failure: '["{.failed} > 0"]'`), "readiness-failure"},
 		{"never", job("four", `helm.sh/readiness-success: '["{.succeeded} == 5"]'`), "{.succeeded} == 5 (no value)"},
 	} {
-		objects := apitest.Parse(t, test.object)
-		if err := c.Apply(t.Context(), objects, kube.Owner{Release: "web", Namespace: ns}); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
-		err := c.Await(ctx, wait.Request{Objects: objects, Namespace: ns, Jobs: true})
-		cancel()
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("%s: %v", test.name, err)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			objects := apitest.Parse(t, test.object)
+			if err := c.Apply(t.Context(), objects, kube.Owner{Release: "web", Namespace: ns}); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+			err := c.Await(ctx, wait.Request{Objects: objects, Namespace: ns, Jobs: true})
+			cancel()
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%s: %v", test.name, err)
+			}
+		})
 	}
 }
 

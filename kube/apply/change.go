@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
@@ -99,7 +100,7 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 	items, terminating := s.planItems(r.Owner)
 	o := plan.Options{
 		ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace,
-		ForeignReason: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
+		ForeignReason: func(it plan.Item) string { return foreign[it.Ref.Identity()] },
 	}
 	p, err := c.compute(ctx, items, r.Restore, o)
 	if err != nil {
@@ -146,13 +147,26 @@ func (c *Applier) compute(ctx context.Context, items []plan.Item, restore *plan.
 	return c.considerAutoscalers(ctx, p, items, o)
 }
 
+// Labeled returns an object as it is sent to the server: in namespace, or "" if it is
+// cluster-scoped, with the ownership labels of owner, and without annotations that are
+// instructions to Moonhelm and not valid in Kubernetes.
+func Labeled(o *manifest.Object, namespace string, owner kube.Owner) (map[string]any, error) {
+	object, err := o.Map()
+	if err != nil {
+		return nil, err
+	}
+	t := api.NewTarget(o.Source, object)
+	t.Namespace = namespace
+	return t.Labeled(owner), nil
+}
+
 // replaceTerminating makes the plan recreate desired objects that are being deleted, after
 // their deletion. It does not for objects that hold data, whose deletion may wait for their
 // users indefinitely; it sends a warning instead.
-func (c *Applier) replaceTerminating(p *plan.Plan, terminating map[identity]map[string]any) {
+func (c *Applier) replaceTerminating(p *plan.Plan, terminating map[plan.Ref]map[string]any) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		live := terminating[identityOf(s.Ref)]
+		live := terminating[s.Ref.Identity()]
 		if live == nil || s.New == nil {
 			continue
 		}

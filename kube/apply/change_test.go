@@ -182,7 +182,7 @@ func TestUpgradeKeepsInjectedSidecar(t *testing.T) {
 	apitest.Want(t, "image", apitest.At(d, append(containers, "name=server", "image")...), "nginx:2.1.0")
 	apitest.Want(t, "sidecar", apitest.At(d, append(containers, "name=my-injected-sidecar", "image")...), "my-cool-mesh:1.0.0")
 	apitest.Want(t, "label of others", apitest.At(d, "metadata", "labels", "mesh"), "on")
-	apitest.Want(t, "marks", apitest.At(d, "metadata", "labels", api.LabelManagedBy)+apitest.At(d, "metadata", "annotations", api.AnnotationRelease), "Helmweb")
+	apitest.Want(t, "marks", apitest.At(d, "metadata", "labels", release.ManagedByLabel)+apitest.At(d, "metadata", "annotations", release.NameAnnotation), "Helmweb")
 }
 
 func TestUnchangedIsNotWritten(t *testing.T) {

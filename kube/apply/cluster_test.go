@@ -19,11 +19,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
 	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // namespace creates a namespace that is deleted after the test.
@@ -116,7 +116,7 @@ items:
 	}
 	meta := get(t, c, "v1", "ConfigMap", ns, "one")["metadata"].(map[string]any)
 	labels, annotations := meta["labels"].(map[string]any), meta["annotations"].(map[string]any)
-	if labels["a"] != "b" || labels[api.LabelManagedBy] != "Helm" || annotations["x"] != "y" || annotations[api.AnnotationRelease] != "web" || annotations[api.AnnotationNamespace] != ns {
+	if labels["a"] != "b" || labels[release.ManagedByLabel] != "Helm" || annotations["x"] != "y" || annotations[release.NameAnnotation] != "web" || annotations[release.NamespaceAnnotation] != ns {
 		t.Errorf("marks: %v, %v", labels, annotations)
 	}
 	if m, _ := objects[0].Map(); m["metadata"].(map[string]any)["namespace"] != nil {
@@ -313,16 +313,18 @@ func TestLookup(t *testing.T) {
 		{"Namespace", "ignored", ns, "Namespace " + ns},
 		{"ConfigMap", ns + "-ghost", "", "ConfigMapList "},
 	} {
-		m := get(t, c, "v1", test.kind, test.namespace, test.name)
-		got := ""
-		if len(m) > 0 {
-			meta, _ := m["metadata"].(map[string]any)
-			name, _ := meta["name"].(string)
-			got = m["kind"].(string) + " " + name
-		}
-		if m == nil || got != test.want {
-			t.Errorf("%v: got %q", test, got)
-		}
+		t.Run(test.kind+" "+test.name, func(t *testing.T) {
+			m := get(t, c, "v1", test.kind, test.namespace, test.name)
+			got := ""
+			if len(m) > 0 {
+				meta, _ := m["metadata"].(map[string]any)
+				name, _ := meta["name"].(string)
+				got = m["kind"].(string) + " " + name
+			}
+			if m == nil || got != test.want {
+				t.Errorf("%v: got %q", test, got)
+			}
+		})
 	}
 	items := get(t, c, "v1", "ConfigMap", ns, "")["items"].([]any)
 	names := ""

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -31,11 +32,9 @@ type FieldConflictError struct{ Conflicts []FieldConflict }
 
 func (e *FieldConflictError) Error() string {
 	var b strings.Builder
-	object, n := "", "1 conflict"
-	if len(e.Conflicts) != 1 {
-		n = strconv.Itoa(len(e.Conflicts)) + " conflicts"
-	}
-	b.WriteString("conflict occurred while applying objects: Apply failed with " + n +
+	object := ""
+	b.WriteString("conflict occurred while applying objects: Apply failed with " +
+		plural.Count(len(e.Conflicts), "conflict") +
 		": other managers have set fields that the release sets to another value")
 	for _, f := range e.Conflicts {
 		if f.Object != object {

@@ -72,11 +72,11 @@ func (c *Applier) driftChecks(ctx context.Context, r DriftRequest) ([]*driftChec
 		return nil, err
 	}
 	out := make([]*driftCheck, 0, len(placed))
-	index := make(map[identity]*driftCheck, len(placed))
+	index := make(map[plan.Ref]*driftCheck, len(placed))
 	for _, t := range placed {
 		d := &driftCheck{target: t, item: plan.Item{Ref: refOf(t), Source: t.Source}}
 		d.item.Old = []map[string]any{d.manifest(t, r.Owner)}
-		out, index[identityOf(d.item.Ref)] = append(out, d), d
+		out, index[d.item.Ref.Identity()] = append(out, d), d
 	}
 	for _, objects := range slices.Backward(r.Failed) {
 		failed, err := c.placeInstalled(ctx, objects, r.Owner.Namespace)
@@ -84,7 +84,7 @@ func (c *Applier) driftChecks(ctx context.Context, r DriftRequest) ([]*driftChec
 			return nil, err
 		}
 		for _, t := range failed {
-			if d := index[identityOf(refOf(t))]; d != nil { // the installed manifest stays the last
+			if d := index[refOf(t).Identity()]; d != nil { // the installed manifest stays the last
 				d.item.Old = append([]map[string]any{d.manifest(t, r.Owner)}, d.item.Old...)
 			}
 		}

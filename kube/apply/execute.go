@@ -210,7 +210,8 @@ func (j *job) computeStep(live map[string]any, replace bool) (plan.Step, error) 
 // checkOwner returns a [*ConflictError], or in an exact plan a [*StaleError], if live, which was
 // created after the plan was made, does not belong to the release.
 func (j *job) checkOwner(live map[string]any) error {
-	owner := ownerOf(j.New)
+	is := api.MetadataOf(j.New).Ownership()
+	owner := kube.Owner{Release: is.Release, Namespace: is.Namespace}
 	if owner.Release == "" {
 		return nil
 	}
@@ -221,14 +222,6 @@ func (j *job) checkOwner(live map[string]any) error {
 		return &ConflictError{Owner: owner, Conflicts: []Conflict{{Object: j.String(), Reason: why}}}
 	}
 	return nil
-}
-
-// ownerOf returns the owner in an object's annotations.
-func ownerOf(object map[string]any) kube.Owner {
-	return kube.Owner{
-		Release:   api.String(object, "metadata", "annotations", api.AnnotationRelease),
-		Namespace: api.String(object, "metadata", "annotations", api.AnnotationNamespace),
-	}
 }
 
 func (c *Applier) update(ctx context.Context, j *job) error {

@@ -119,8 +119,10 @@ func TestPlaceHook(t *testing.T) {
 		{"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}", HookPlace{Served: true, Definition: true}},
 		{"{apiVersion: example.com/v1, kind: CustomResourceDefinition, metadata: {name: a}}", HookPlace{}},
 	} {
-		if got, err := c.PlaceHook(t.Context(), apitest.Parse(t, test.text)[0], "web"); err != nil || got != test.want {
-			t.Errorf("%s: got %+v, want %+v; %v", test.text, got, test.want, err)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			if got, err := c.PlaceHook(t.Context(), apitest.Parse(t, test.text)[0], "web"); err != nil || got != test.want {
+				t.Errorf("%s: got %+v, want %+v; %v", test.text, got, test.want, err)
+			}
+		})
 	}
 }

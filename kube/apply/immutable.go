@@ -13,6 +13,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // annotationReplace permits to delete and recreate the object if it cannot be updated.
@@ -61,8 +62,7 @@ func isPrecious(it plan.Item) bool {
 	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", api.CRDKind:
 		return true
 	}
-	return strings.EqualFold(strings.TrimSpace(api.String(it.New, "metadata", "annotations", "helm.sh/resource-policy")),
-		"keep")
+	return release.IsKeepPolicy(api.String(it.New, "metadata", "annotations", release.PolicyAnnotation))
 }
 
 // newImmutableError returns an [*ImmutableError] if err is about immutable fields only, else

@@ -40,14 +40,7 @@ func (p *item) isFromHook(owner kube.Owner) bool {
 // to delete.
 type inventory struct {
 	items []*item
-	index map[identity]*item
-}
-
-// identity identifies an object regardless of its API version.
-type identity struct{ group, kind, namespace, name string }
-
-func identityOf(r plan.Ref) identity {
-	return identity{kube.GroupOf(r.APIVersion), r.Kind, r.Namespace, r.Name}
+	index map[plan.Ref]*item // by [plan.Ref.Identity]
 }
 
 // newInventory returns the inventory of a request.
@@ -56,7 +49,7 @@ func (c *Applier) newInventory(ctx context.Context, r Request) (*inventory, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &inventory{index: map[identity]*item{}}
+	s := &inventory{index: map[plan.Ref]*item{}}
 	duplicates := &DuplicateObjectError{}
 	for _, t := range targets {
 		p := &item{Target: t, wanted: true}
@@ -64,11 +57,11 @@ func (c *Applier) newInventory(ctx context.Context, r Request) (*inventory, erro
 		if t.Name == "" {
 			continue
 		}
-		if first := s.index[identityOf(t.Ref())]; first != nil {
+		if first := s.index[t.Ref().Identity()]; first != nil {
 			duplicates.Objects = append(duplicates.Objects, DuplicateObject{t.String(), first.Source, t.Source})
 			continue
 		}
-		s.index[identityOf(t.Ref())] = p
+		s.index[t.Ref().Identity()] = p
 	}
 	if len(duplicates.Objects) > 0 {
 		return nil, duplicates
@@ -114,10 +107,10 @@ func (c *Applier) addOld(ctx context.Context, s *inventory, objects []*manifest.
 			s.dropGenerated(t)
 			continue
 		}
-		p := s.index[identityOf(t.Ref())]
+		p := s.index[t.Ref().Identity()]
 		if p == nil {
 			p = &item{Target: t}
-			s.items, s.index[identityOf(t.Ref())] = append(s.items, p), p
+			s.items, s.index[t.Ref().Identity()] = append(s.items, p), p
 		}
 		if !p.wanted {
 			p.Target = t
@@ -152,7 +145,7 @@ func (c *Applier) addPendingDeletions(ctx context.Context, s *inventory, pending
 	}
 	placed, _, err := c.api.ResolveTargets(ctx, all, namespace)
 	for _, t := range placed {
-		if id := identityOf(t.Ref()); s.index[id] == nil {
+		if id := t.Ref().Identity(); s.index[id] == nil {
 			p := &item{Target: t}
 			s.items, s.index[id] = append(s.items, p), p
 		}
@@ -173,7 +166,7 @@ func (c *Applier) addHooks(ctx context.Context, s *inventory, hooks []*manifest.
 	all = api.Filter(all, func(t *api.Target) bool { return t.Name != "" && named[t.Short()] && t.CheckName() == nil })
 	placed, _, err := c.api.ResolveTargets(ctx, all, namespace)
 	for _, t := range placed {
-		if p := s.index[identityOf(t.Ref())]; p != nil && p.wanted {
+		if p := s.index[t.Ref().Identity()]; p != nil && p.wanted {
 			p.hook = t
 		}
 	}
@@ -308,7 +301,7 @@ func (s *inventory) checkOwnership(r Request) error {
 			continue
 		}
 		m := api.MetadataOf(p.live)
-		if slices.Contains(r.Adopted, p.From) && m.Annotations[api.AnnotationRelease] == "" {
+		if slices.Contains(r.Adopted, p.From) && m.Annotations[release.NameAnnotation] == "" {
 			continue
 		}
 		if !p.deployed || m.HasOtherOwner(r.Owner) {
@@ -325,16 +318,16 @@ func (s *inventory) checkOwnership(r Request) error {
 
 // foreignReasons returns, for each object to delete, why it does not belong to the owner. Only
 // the ownership labels of the live object count, because a record may name any object.
-func (s *inventory) foreignReasons(owner kube.Owner) map[identity]string {
-	out := map[identity]string{}
+func (s *inventory) foreignReasons(owner kube.Owner) map[plan.Ref]string {
+	out := map[plan.Ref]string{}
 	for _, p := range s.items {
 		if p.wanted || p.live == nil {
 			continue
 		}
 		m := api.MetadataOf(p.live)
-		out[identityOf(p.Ref())] = m.Foreign(owner)
+		out[p.Ref().Identity()] = m.Foreign(owner)
 		if m.IsFromHook(owner) {
-			out[identityOf(p.Ref())] = "it is a hook of the release now"
+			out[p.Ref().Identity()] = "it is a hook of the release now"
 		}
 	}
 	return out
@@ -342,8 +335,8 @@ func (s *inventory) foreignReasons(owner kube.Owner) map[identity]string {
 
 // planItems returns the items of package plan, and the live state of desired objects that are
 // being deleted.
-func (s *inventory) planItems(owner kube.Owner) (items []plan.Item, terminating map[identity]map[string]any) {
-	items, terminating = make([]plan.Item, len(s.items)), map[identity]map[string]any{}
+func (s *inventory) planItems(owner kube.Owner) (items []plan.Item, terminating map[plan.Ref]map[string]any) {
+	items, terminating = make([]plan.Item, len(s.items)), map[plan.Ref]map[string]any{}
 	for i, p := range s.items {
 		it := plan.Item{Ref: p.Ref(), Source: p.Source, Live: p.live}
 		if p.wanted {
@@ -362,7 +355,7 @@ func (s *inventory) planItems(owner kube.Owner) (items []plan.Item, terminating 
 			it.Old = append(it.Old, p.hookManifest(owner))
 		}
 		if p.wanted && api.String(p.live, "metadata", "deletionTimestamp") != "" {
-			terminating[identityOf(p.Ref())] = p.live
+			terminating[p.Ref().Identity()] = p.live
 			if !isPrecious(it) {
 				it.Live = nil
 			}
@@ -393,13 +386,13 @@ func (s *inventory) permissions(verb string, also []Permission) []Permission {
 
 // neededPermissions returns the permissions that executing p needs, and those in also.
 func (s *inventory) neededPermissions(p *plan.Plan, also []Permission) []Permission {
-	places := make(map[identity]*api.Target, len(s.items))
+	places := make(map[plan.Ref]*api.Target, len(s.items))
 	for _, q := range s.items {
-		places[identityOf(q.Ref())] = q.Target
+		places[q.Ref().Identity()] = q.Target
 	}
 	out := slices.Clone(also)
 	for _, step := range p.Steps {
-		t := places[identityOf(step.Ref)]
+		t := places[step.Ref.Identity()]
 		if t == nil {
 			continue
 		}

@@ -39,29 +39,31 @@ func TestPlanChecksPermissions(t *testing.T) {
 		{"[" + read + `, {apiGroups: [""], resources: [secrets], resourceNames: [other], verbs: [patch]}]`, ""},
 		{`[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`, "in namespace"},
 	} {
-		s.c = as(t, admin, s.ns, test.rules)
-		s.allowCluster(admin)
-		s.Old, s.New = old, manifest.ApplyOrder(apitest.Parse(t, next))
-		_, err := s.c.Plan(t.Context(), s.Request)
-		var permissions *PermissionError
-		if !errors.As(err, &permissions) {
-			t.Fatalf("%s: %v", test.rules, err)
-		}
-		var missing []string
-		for _, line := range all {
-			may := false
-			for part := range strings.SplitSeq(test.may, "|") {
-				may = may || part != "" && strings.Contains(line, part)
+		t.Run(test.may, func(t *testing.T) {
+			s.c = as(t, admin, s.ns, test.rules)
+			s.allowCluster(admin)
+			s.Old, s.New = old, manifest.ApplyOrder(apitest.Parse(t, next))
+			_, err := s.c.Plan(t.Context(), s.Request)
+			var permissions *PermissionError
+			if !errors.As(err, &permissions) {
+				t.Fatalf("%s: %v", test.rules, err)
 			}
-			if !may {
-				missing = append(missing, strings.ReplaceAll(line, "NS", s.ns))
+			var missing []string
+			for _, line := range all {
+				may := false
+				for part := range strings.SplitSeq(test.may, "|") {
+					may = may || part != "" && strings.Contains(line, part)
+				}
+				if !may {
+					missing = append(missing, strings.ReplaceAll(line, "NS", s.ns))
+				}
 			}
-		}
-		var got []string
-		for _, r := range permissions.Missing {
-			got = append(got, r.String())
-		}
-		apitest.Want(t, test.rules, strings.Join(got, "\n"), strings.Join(missing, "\n"))
+			var got []string
+			for _, r := range permissions.Missing {
+				got = append(got, r.String())
+			}
+			apitest.Want(t, test.rules, strings.Join(got, "\n"), strings.Join(missing, "\n"))
+		})
 	}
 	s.c = admin
 	apitest.Want(t, "for who may do all", s.to(next),

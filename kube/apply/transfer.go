@@ -50,18 +50,11 @@ func (f *FoundObject) Terminating() bool {
 	return api.String(f.Live, "metadata", "deletionTimestamp") != ""
 }
 
-func ownershipOf(m *api.Metadata) release.Ownership {
-	return release.Ownership{
-		ManagedBy: m.Labels[api.LabelManagedBy], Release: m.Annotations[api.AnnotationRelease],
-		Namespace: m.Annotations[api.AnnotationNamespace],
-	}
-}
-
 func found(t *api.Target, live map[string]any) *FoundObject {
 	f := &FoundObject{Ref: t.Ref(), Object: t.From, Live: live}
 	if live != nil {
 		m := api.MetadataOf(live)
-		f.UID, f.Ownership = m.UID, ownershipOf(m)
+		f.UID, f.Ownership = m.UID, m.Ownership()
 	}
 	return f
 }
@@ -240,7 +233,7 @@ func (c *Applier) changeOwnership(ctx context.Context, t *api.Target, ch Ownersh
 		if m == nil || m.UID != ch.UID {
 			return nil
 		}
-		is := ownershipOf(m)
+		is := m.Ownership()
 		if is == ch.To || ch.SkipOthers && is != ch.From {
 			return nil
 		}
@@ -281,8 +274,8 @@ func ownershipPatch(ch OwnershipChange, version string) map[string]any {
 			m[key] = nil
 		}
 	}
-	set("labels", api.LabelManagedBy, ch.From.ManagedBy, ch.To.ManagedBy)
-	set("annotations", api.AnnotationRelease, ch.From.Release, ch.To.Release)
-	set("annotations", api.AnnotationNamespace, ch.From.Namespace, ch.To.Namespace)
+	set("labels", release.ManagedByLabel, ch.From.ManagedBy, ch.To.ManagedBy)
+	set("annotations", release.NameAnnotation, ch.From.Release, ch.To.Release)
+	set("annotations", release.NamespaceAnnotation, ch.From.Namespace, ch.To.Namespace)
 	return map[string]any{"metadata": meta}
 }

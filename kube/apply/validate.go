@@ -13,7 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/openapi"
@@ -139,7 +138,7 @@ func (c *Applier) validate(ctx context.Context, steps []plan.Step, r Request) er
 	var suspects []*candidate
 	for _, a := range all {
 		d := documents[a.Key().APIVersion]
-		if d == nil || d.Custom && (r.HooksFirst || changing[kube.GroupOf(a.Key().APIVersion)+" "+a.Kind]) {
+		if d == nil || d.Custom && (r.HooksFirst || changing[manifest.Group(a.Key().APIVersion)+" "+a.Kind]) {
 			continue
 		}
 		a.problems, a.custom = d.Check(a.Object), d.Custom

@@ -17,6 +17,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
+	"github.com/moonhelm/moonhelm/manifest"
 )
 
 // maxListed is the maximum number of objects that are read of one list.
@@ -70,7 +71,7 @@ func (n *Node) creates() []string {
 
 // isCustom reports whether n is of a group that is not Kubernetes' own.
 func (n *Node) isCustom() bool {
-	group := kube.GroupOf(n.APIVersion)
+	group := manifest.Group(n.APIVersion)
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") || strings.HasSuffix(group, ".x-k8s.io")
 }
 

@@ -124,7 +124,7 @@ func newNode(apiVersion, kind, namespace, name string, object map[string]any) *N
 }
 
 func (n *Node) is(group, kind string) bool {
-	return n.Kind == kind && kube.GroupOf(n.APIVersion) == group
+	return n.Kind == kind && manifest.Group(n.APIVersion) == group
 }
 
 func (n *Node) uid() string { return api.String(n.object, "metadata", "uid") }

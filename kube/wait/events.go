@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/lazy"
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
@@ -47,7 +48,7 @@ func (h *happenings) finish(report progress.Func) {
 	h.held = nil
 	if h.left > 0 {
 		report.Send(progress.Event{Kind: progress.Occurred,
-			Text: fmt.Sprintf("%s left out: more than %d different ones", plural(h.left, "event"), maxHappenings)})
+			Text: fmt.Sprintf("%s left out: more than %d different ones", plural.Count(h.left, "event"), maxHappenings)})
 		h.left = 0
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
@@ -175,7 +176,7 @@ func (c *Waiter) explainContainer(ctx context.Context, namespace, pod string, s 
 		line := fmt.Sprintf("%s ended with %s", where, end.DescribeExit())
 		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, false)...)
 	case before != nil && !s.Ready && (end == nil || before.ExitCode != 0):
-		line := fmt.Sprintf("%s ended with %s, %s", where, before.DescribeExit(), plural(s.RestartCount, "restart"))
+		line := fmt.Sprintf("%s ended with %s, %s", where, before.DescribeExit(), plural.Count(s.RestartCount, "restart"))
 		if wait != nil && wait.Reason != "" {
 			line += ", now " + wait.Reason
 		}

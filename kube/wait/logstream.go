@@ -20,6 +20,8 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/lazy"
 	"github.com/moonhelm/moonhelm/internal/linger"
+	"github.com/moonhelm/moonhelm/internal/plural"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 	"github.com/moonhelm/moonhelm/progress"
@@ -183,7 +185,7 @@ func (l *stream) run(ctx context.Context) {
 	}
 }
 
-// resume has the next request begin behind the line of a time, if that is known.
+// resume makes the next request begin after the line of the time last, if that is known.
 func (l *stream) resume(last time.Time) {
 	if l.last = last; !last.IsZero() {
 		l.query.Del("tailLines")
@@ -259,7 +261,7 @@ func (l *stream) readAll(ctx context.Context) error {
 	}
 }
 
-// maxTimestamp is the maximum length of the time before a line, with the blank behind it.
+// maxTimestamp is the maximum length of the time before a line, with the blank after it.
 const maxTimestamp = len(time.RFC3339Nano) + 1
 
 // add reports a line, if it is to be shown and is within the limits.
@@ -315,7 +317,7 @@ func (l *stream) take(now time.Time) bool {
 // sayLeft says how many lines were left out.
 func (l *stream) sayLeft() {
 	if l.left > 0 {
-		l.send(fmt.Sprintf("(%s left out: more than %d a second)", plural(l.left, "line"), linesPerSecond))
+		l.send(fmt.Sprintf("(%s left out: more than %d a second)", plural.Count(l.left, "line"), linesPerSecond))
 		l.left = 0
 	}
 }
@@ -334,8 +336,5 @@ func cleanLine(line string) string {
 	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
 	}
-	if len(line) > maxLineBytes {
-		line = strings.ToValidUTF8(line[:maxLineBytes], "") + "…"
-	}
-	return strings.ToValidUTF8(line, "\uFFFD")
+	return strings.ToValidUTF8(truncate.Bytes(line, maxLineBytes, "…"), "\uFFFD")
 }

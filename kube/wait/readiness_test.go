@@ -116,18 +116,20 @@ func TestReadinessRules(t *testing.T) {
 		{"a custom resource that says nothing", thing + "status: {}", "ready", same},
 		{"a custom resource with a status of its own kind", thing + "status: {conditions: {a: b}}", "ready", same},
 	} {
-		tg, o := living(t, test.object)
-		r := rollout{jobs: true, silence: time.Second, begun: time.Now()}
-		if got := r.evaluate(tg, o).String(); got != test.watching {
-			t.Errorf("%s, watching: %q, want %q", test.name, got, test.watching)
-		}
-		want := test.legacy
-		if want == same {
-			want = test.watching
-		}
-		if got := r.legacy(tg, o).String(); got != want {
-			t.Errorf("%s, legacy: %q, want %q", test.name, got, want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			tg, o := living(t, test.object)
+			r := rollout{jobs: true, silence: time.Second, begun: time.Now()}
+			if got := r.evaluate(tg, o).String(); got != test.watching {
+				t.Errorf("%s, watching: %q, want %q", test.name, got, test.watching)
+			}
+			want := test.legacy
+			if want == same {
+				want = test.watching
+			}
+			if got := r.legacy(tg, o).String(); got != want {
+				t.Errorf("%s, legacy: %q, want %q", test.name, got, want)
+			}
+		})
 	}
 	tg, o := living(t, job+"status: {startTime: '2026-01-01T00:00:00Z', active: 1}")
 	if got := (rollout{}).evaluate(tg, o).String(); got != "ready" {
@@ -246,12 +248,14 @@ func TestCheckReadinessErrors(t *testing.T) {
 		{`helm.sh/readiness-failure: '["{.phase} >= Ready"]'`, `only numbers can be compared with >=, and "Ready" is not a number`},
 		{`helm.sh/readiness-failure: '["{.` + strings.Repeat("a", 1100) + `} == 1"]'`, "the limit is 1024"},
 	} {
-		objects := apitest.Parse(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: x\n  annotations:\n    "+test.annotation)
-		err := CheckReadiness(objects)
-		var wrong *ReadinessError
-		if !errors.As(err, &wrong) || wrong.Object != "Thing/x" || !strings.HasPrefix(wrong.Annotation, "helm.sh/readiness-") || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", test.annotation, err)
-		}
+		t.Run(test.annotation, func(t *testing.T) {
+			objects := apitest.Parse(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: x\n  annotations:\n    "+test.annotation)
+			err := CheckReadiness(objects)
+			var wrong *ReadinessError
+			if !errors.As(err, &wrong) || wrong.Object != "Thing/x" || !strings.HasPrefix(wrong.Annotation, "helm.sh/readiness-") || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v", test.annotation, err)
+			}
+		})
 	}
 	good := apitest.Parse(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: x\n  annotations: {helm.sh/readiness-success: '[\"{.a} == b\"]'}")
 	if err := CheckReadiness(append(good, apitest.ConfigMaps(t, "a")...)); err != nil {
@@ -295,17 +299,19 @@ func TestTroublesOfPods(t *testing.T) {
 		{"no node has room", "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 0/3 nodes}]}", false, "pod p cannot be scheduled: 0/3 nodes", never},
 		{"it is over", "{phase: Failed, containerStatuses: [{name: a, state: {terminated: {exitCode: 1}}}]}", false, "", 0},
 	} {
-		_, o := living(t, pod+test.status)
-		p, err := podOf(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := troublesOf(p, Grace{Start: time.Second, Crash: time.Minute}, test.patient)
-		switch {
-		case len(got) == 0 && test.want == "":
-		case len(got) != 1 || got[0].text != test.want || got[0].grace != test.grace:
-			t.Errorf("%s: %+v", test.name, got)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			_, o := living(t, pod+test.status)
+			p, err := podOf(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := troublesOf(p, Grace{Start: time.Second, Crash: time.Minute}, test.patient)
+			switch {
+			case len(got) == 0 && test.want == "":
+			case len(got) != 1 || got[0].text != test.want || got[0].grace != test.grace:
+				t.Errorf("%s: %+v", test.name, got)
+			}
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
@@ -59,7 +60,7 @@ func (o *Outcome) Start() string {
 		}
 	}
 	if o.Restarts > 0 {
-		parts = append(parts, plural(o.Restarts, "restart"))
+		parts = append(parts, plural.Count(o.Restarts, "restart"))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -53,13 +53,15 @@ func TestNewPods(t *testing.T) {
 		{"not ready yet", "2026-01-01T00:00:00Z", "False", true},
 		{"made for the wait, and ready at once", "2026-01-01T00:00:59Z", "True", true},
 	} {
-		var p api.Pod
-		text := `{"metadata":{"creationTimestamp":"` + test.created + `"},"status":{"conditions":[{"type":"Ready","status":"` + test.status + `"}]}}`
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			t.Fatal(err)
-		}
-		if got := newKnownPod(&p, "", begun).isNew; got != test.want {
-			t.Errorf("%s: new is %v, want %v", test.name, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			var p api.Pod
+			text := `{"metadata":{"creationTimestamp":"` + test.created + `"},"status":{"conditions":[{"type":"Ready","status":"` + test.status + `"}]}}`
+			if err := json.Unmarshal([]byte(text), &p); err != nil {
+				t.Fatal(err)
+			}
+			if got := newKnownPod(&p, "", begun).isNew; got != test.want {
+				t.Errorf("%s: new is %v, want %v", test.name, got, test.want)
+			}
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
@@ -116,7 +117,7 @@ func crashOf(s api.ContainerStatus, pod string, grace Grace, patient bool) (trou
 	t := trouble{class: crashing, container: s.Name, grace: never}
 	how := end.DescribeExit()
 	if s.RestartCount > 0 {
-		how += ", " + plural(s.RestartCount, "restart")
+		how += ", " + plural.Count(s.RestartCount, "restart")
 	}
 	verb, often := "crashed", "crashes again and again"
 	if end.ExitCode == 0 {
@@ -131,13 +132,6 @@ func crashOf(s api.ContainerStatus, pod string, grace Grace, patient bool) (trou
 		t.grace, t.rule = grace.Crash, "a container that keeps crashing"
 	}
 	return t, true
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // podTrouble contains the problems of one pod of an object.

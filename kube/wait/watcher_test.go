@@ -180,7 +180,7 @@ func TestLogsOfAWait(t *testing.T) {
 		}, {
 			name: "a log without times", log: []http.HandlerFunc{whole("one\ntwo")}, want: []string{"web: one", "web: two"},
 		}, {
-			name: "a connection that is lost goes on behind the last line",
+			name: "a connection that is lost goes on after the last line",
 			log:  []http.HandlerFunc{torn(logLine(1, "one") + logLine(2, "two")), whole(logLine(2, "two") + logLine(3, "three"))},
 			want: []string{"web: one", "web: two", "web: three"}, request: podPath + "/web/log sinceTime=2026-01-01T00:00:02Z",
 		}, {

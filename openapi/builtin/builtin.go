@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/openapi"
 )
 
@@ -184,12 +185,4 @@ func (r *Release) Kinds() []Kind {
 
 func (k Kind) servedBy(minor int) bool { return k.Versions&(1<<(minor-First)) != 0 }
 
-func (k Kind) group() string { return groupOf(k.APIVersion) }
-
-func groupOf(apiVersion string) string {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		return ""
-	}
-	return group
-}
+func (k Kind) group() string { return manifest.Group(k.APIVersion) }

@@ -123,9 +123,11 @@ func TestKind(t *testing.T) {
 		{"v1", "Namespace", "namespaces", false},
 		{"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false},
 	} {
-		if k, _ := r.Kind(test.apiVersion, test.kind); k.Resource != test.resource || k.Namespaced != test.namespaced {
-			t.Errorf("%s %s: got %+v, want the resource %s, namespaced: %v", test.apiVersion, test.kind, k, test.resource, test.namespaced)
-		}
+		t.Run(test.kind, func(t *testing.T) {
+			if k, _ := r.Kind(test.apiVersion, test.kind); k.Resource != test.resource || k.Namespaced != test.namespaced {
+				t.Errorf("%s %s: got %+v, want the resource %s, namespaced: %v", test.apiVersion, test.kind, k, test.resource, test.namespaced)
+			}
+		})
 	}
 	for group, want := range map[string]bool{"": true, "apps": true, "policy": true, "example.com": false, "k8s.io": false} {
 		if got := r.HasGroup(group); got != want {

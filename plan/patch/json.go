@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/moonhelm/moonhelm/internal/suggest"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -89,7 +90,7 @@ func pointer(text string) ([]string, error) {
 	parts := strings.Split(text[1:], "/")
 	for i, part := range parts {
 		if rest := strings.NewReplacer("~0", "", "~1", "").Replace(part); strings.Contains(rest, "~") {
-			return nil, fmt.Errorf("has ~ without 0 or 1 behind it: ~1 stands for a slash in a key, and ~0 for ~")
+			return nil, fmt.Errorf("has ~ without 0 or 1 after it: ~1 stands for a slash in a key, and ~0 for ~")
 		}
 		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
 	}
@@ -219,10 +220,7 @@ func clip(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	if len(text) > 60 {
-		return strings.ToValidUTF8(string(text[:60]), "") + "…"
-	}
-	return string(text)
+	return truncate.Bytes(string(text), 60, "…")
 }
 
 // get returns the value at a path.

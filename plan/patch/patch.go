@@ -143,7 +143,7 @@ type Patch struct {
 	// name and kind are what the patch renames an object to, if its options allow that.
 	name, kind string
 	scope      *scope // nil for every object
-	missing    bool   // a target that matches nothing is no error
+	missing    bool   // a target that matches nothing is not an error
 	source     span
 }
 

@@ -243,7 +243,7 @@ func TestSyntax(t *testing.T) {
 		"- {patch: \"a: b\\n---\\nc: d\\n\", target: {}}":                                  "fix.yaml:1: has 2 patches for one target: make an entry of each",
 		"- {patch: '[{op: ad, path: /a}]', target: {}}":                                    "fix.yaml:1: operation 1 of the JSON 6902 patch has the op ad, and must have one of add, remove, replace, move, copy, test",
 		"- {patch: '[{op: add, path: a, value: 1}]', target: {}}":                          `fix.yaml:1: operation 1 of the JSON 6902 patch has the path "a", which must begin with a slash, such as /spec/replicas`,
-		"- {patch: '[{op: add, path: /a~2, value: 1}]', target: {}}":                       `fix.yaml:1: operation 1 of the JSON 6902 patch has the path "/a~2", which has ~ without 0 or 1 behind it: ~1 stands for a slash in a key, and ~0 for ~`,
+		"- {patch: '[{op: add, path: /a~2, value: 1}]', target: {}}":                       `fix.yaml:1: operation 1 of the JSON 6902 patch has the path "/a~2", which has ~ without 0 or 1 after it: ~1 stands for a slash in a key, and ~0 for ~`,
 		"- {patch: '[{op: add, path: /a}]', target: {}}":                                   "fix.yaml:1: operation 1 of the JSON 6902 patch has no value, which add needs",
 		"- {patch: '[{op: move, path: /a}]', target: {}}":                                  "fix.yaml:1: operation 1 of the JSON 6902 patch has no from, which move needs",
 		"- {patch: '[1]', target: {}}":                                                     "fix.yaml:1: operation 1 of the JSON 6902 patch is not a map with op and path",

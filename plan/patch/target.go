@@ -38,8 +38,11 @@ var patterns = []struct {
 	field string
 	of    func(o *manifest.Object, namespace string) string
 }{
-	{"group", func(o *manifest.Object, _ string) string { group, _ := groupVersion(o.APIVersion); return group }},
-	{"version", func(o *manifest.Object, _ string) string { _, version := groupVersion(o.APIVersion); return version }},
+	{"group", func(o *manifest.Object, _ string) string { return manifest.Group(o.APIVersion) }},
+	{"version", func(o *manifest.Object, _ string) string {
+		_, version := manifest.GroupVersion(o.APIVersion)
+		return version
+	}},
 	{"kind", func(o *manifest.Object, _ string) string { return o.Kind }},
 	{"name", func(o *manifest.Object, _ string) string { return o.Name }},
 	{"namespace", func(o *manifest.Object, namespace string) string { return cmp.Or(o.Namespace, namespace) }},
@@ -52,14 +55,6 @@ var selectors = []struct {
 }{
 	{"labelSelector", func(o *manifest.Object) map[string]string { return o.Labels }},
 	{"annotationSelector", func(o *manifest.Object) map[string]string { return o.Annotations }},
-}
-
-// groupVersion splits an apiVersion. The core group is "".
-func groupVersion(apiVersion string) (group, version string) {
-	if group, version, ok := strings.Cut(apiVersion, "/"); ok {
-		return group, version
-	}
-	return "", apiVersion
 }
 
 // target reads a target. It is nil for nil.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 )
@@ -40,7 +41,7 @@ func (k *releaseLock) Abandoned(ctx context.Context, revision int) error {
 	}
 	k.locker.step("watching for up to %s whether %s is still at work on release %q", abandonedAfter, h.Name(), k.name)
 	for began := time.Now(); ; {
-		if !sleep(ctx, time.Second) {
+		if linger.Sleep(ctx, time.Second) != nil {
 			return context.Cause(ctx)
 		}
 		current, err := k.heartbeat(ctx, revision)

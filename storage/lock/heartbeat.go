@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/storage"
 )
@@ -96,7 +97,7 @@ func (k *releaseLock) runHeartbeat(h *heartbeat, err error) {
 			_ = k.lose(&LostError{Release: k.name, Err: trouble})
 			return
 		}
-		if err == nil && !h.waitDue() || err != nil && !sleep(h.life, time.Second) {
+		if err == nil && !h.waitDue() || err != nil && linger.Sleep(h.life, time.Second) != nil {
 			return
 		}
 		err = h.sendOnce(h.life)
@@ -121,7 +122,7 @@ func (k *releaseLock) stopHeartbeat(h *heartbeat) {
 // because timers do not run while the machine is suspended.
 func (h *heartbeat) waitDue() bool {
 	for h.age() < h.every {
-		if !sleep(h.life, min(time.Second, h.every)) {
+		if linger.Sleep(h.life, min(time.Second, h.every)) != nil {
 			return false
 		}
 	}
@@ -248,7 +249,7 @@ func (w *guardedRecord) sendHeartbeat(ctx context.Context, stale bool) error {
 			return w.changedError(current, stale)
 		}
 		w.seen = current
-		if tries > 1 && !sleep(ctx, backoff(tries)) {
+		if tries > 1 && linger.Sleep(ctx, backoff(tries)) != nil {
 			return context.Cause(ctx)
 		}
 	}

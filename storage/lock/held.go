@@ -9,6 +9,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/internal/linger"
 )
 
 // releaseLock implements [Lock] with a lease, or without one if there can be none.
@@ -122,7 +124,7 @@ func (k *releaseLock) releaseLease() {
 			return
 		}
 		// The cause of the conflict is a renewal whose response was lost, or another holder.
-		if tries > 1 && !sleep(ctx, backoff(tries)) {
+		if tries > 1 && linger.Sleep(ctx, backoff(tries)) != nil {
 			k.warnNotReleased(err)
 			return
 		}
@@ -182,7 +184,7 @@ func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 			// another holder.
 			var current *lease
 			if current, err = k.locker.read(ctx, k.name); err == nil && current.Spec.HolderIdentity == k.holder.identity() {
-				if tries > 1 && !sleep(ctx, backoff(tries)) {
+				if tries > 1 && linger.Sleep(ctx, backoff(tries)) != nil {
 					return context.Cause(ctx)
 				}
 				next = *current

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,6 +90,12 @@ func (l *lease) holder() (h Holder, known bool) {
 // collection returns the API path of the namespace's leases.
 func (l *Locker) collection() string {
 	return "/apis/coordination.k8s.io/v1/namespaces/" + l.namespace + "/leases"
+}
+
+// LeaseOf reports whether the name and labels of an object are those of the lease that locks a
+// release, and returns the release.
+func LeaseOf(name string, labels map[string]string) (release string, ok bool) {
+	return labels[labelName], strings.HasPrefix(name, leasePrefix) && labels[labelOwner] == owner
 }
 
 // path returns the API path of a release's lease. It never contains a name from a response.

@@ -213,7 +213,7 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 		}
 		other, err := t.read(ctx, t.lock.name)
 		switch {
-		case apierrors.IsNotFound(err) && sleep(ctx, rand.N(pollFirst/4)):
+		case apierrors.IsNotFound(err) && linger.Sleep(ctx, rand.N(pollFirst/4)) == nil:
 			free = true
 			continue
 		case unavailable(err) && ctx.Err() == nil:
@@ -232,7 +232,7 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 				return got.held(), err
 			}
 			// Another client has taken it over.
-			if !sleep(ctx, pollFirst/2+rand.N(pollFirst)) {
+			if linger.Sleep(ctx, pollFirst/2+rand.N(pollFirst)) != nil {
 				return nil, t.waitError(ctx, context.Cause(ctx))
 			}
 			continue
@@ -241,7 +241,7 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 			return nil, t.lockedError(other)
 		}
 		t.reportHolder(other)
-		if !sleep(ctx, pause/2+rand.N(pause)) {
+		if linger.Sleep(ctx, pause/2+rand.N(pause)) != nil {
 			return nil, t.waitError(ctx, context.Cause(ctx))
 		}
 		pause = min(pause*3/2, pollLast)
@@ -356,16 +356,4 @@ func (l *Locker) step(format string, args ...any) {
 
 func (l *Locker) warn(format string, args ...any) {
 	l.options.Progress.Send(progress.Event{Kind: progress.Warning, Text: term.SafeLine(fmt.Sprintf(format, args...))})
-}
-
-// sleep waits for d. It returns false if ctx ends before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -3,7 +3,7 @@
 package faults
 
 // plannedOperations are applications of plans. After a fault the plan starts from another state of
-// the release: it is planned anew.
+// the release: it is planned again.
 func plannedOperations() []operation {
 	install := []string{"install", "web", "CHART"}
 	change := []string{"web", "CHART", "--set", "colour=blue,more=true,less=true"}

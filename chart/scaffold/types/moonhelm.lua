@@ -172,7 +172,7 @@ kube = {}
 ---@return table<string, any>
 function kube.lookup(apiVersion, kind, namespace, name) end
 
----Writes a line to standard error, behind the chart's name; a table as YAML.
+---Writes a line to standard error, after the chart's name; a table as YAML.
 ---@param ... any
 function print(...) end
 

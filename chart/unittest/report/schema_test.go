@@ -170,7 +170,7 @@ func (n *node) violations(rules map[string]rule, path string) (out []string) {
 	return slices.Compact(out)
 }
 
-// childPattern returns a regular expression for names, each with a comma behind it.
+// childPattern returns a regular expression for names, each with a comma after it.
 func childPattern(children string) string {
 	var out strings.Builder
 	for part := range strings.FieldsSeq(children) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart/unittest"
 	"github.com/moonhelm/moonhelm/internal/hint"
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -196,12 +197,8 @@ func (p *Text) errorText(err error, indent string) string {
 // Summary prints the totals.
 func (p *Text) Summary(took time.Duration) error {
 	if n := p.Totals.Snapshots.Failed; n > 0 {
-		suites := "suite"
-		if p.Totals.SnapshotSuites > 1 {
-			suites = "suites"
-		}
-		p.line("\n%s", p.style.Bold(fmt.Sprintf("Snapshot Summary: %d snapshot failed in %d test %s. "+
-			"Check changes and use `-u` to update snapshot.", n, p.Totals.SnapshotSuites, suites)))
+		p.line("\n%s", p.style.Bold(fmt.Sprintf("Snapshot Summary: %d snapshot failed in %s. "+
+			"Check changes and use `-u` to update snapshot.", n, plural.Count(p.Totals.SnapshotSuites, "test suite"))))
 	}
 	snaps := p.Totals.Snapshots
 	text := fmt.Sprintf("%d passed, %d total", snaps.Total-snaps.Failed, snaps.Total)

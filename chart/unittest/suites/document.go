@@ -81,7 +81,7 @@ func decode(text string) (any, error) {
 	return plain(v), nil
 }
 
-// documentCache keeps the documents of outputs: most tests of a chart render most templates alike. It is
+// documentCache keeps the documents of outputs: most tests of a chart render most templates to the same text. It is
 // safe for concurrent use; documents are never modified.
 type documentCache struct {
 	mu   sync.Mutex
@@ -143,7 +143,7 @@ func isScalarByte(c byte) bool {
 		c == '-'
 }
 
-// mayDiffer reports whether w, with rest behind it, may be such a scalar.
+// mayDiffer reports whether w, with rest after it, may be such a scalar.
 func mayDiffer(w, rest string) bool {
 	sign := strings.TrimLeft(w, "+-")
 	if sign != "" && sign[0] >= '0' && sign[0] <= '9' {

@@ -30,7 +30,7 @@ func newFailure(err *engine.Error, root string) *failure {
 }
 
 // texts returns the forms of the message that an errorMessage may have. The first is that of
-// helm-unittest: the message of fail or required, or else Go's message behind the place. Of a message
+// helm-unittest: the message of fail or required, or else Go's message after the place. Of a message
 // with several lines, helm-unittest leaves out the first.
 func (f *failure) texts() []string {
 	var bad *engine.Error
@@ -55,7 +55,7 @@ func (f *failure) texts() []string {
 // templateTexts returns the message of an error of Go's templates, with and without the expression.
 func templateTexts(e *engine.Error) []string {
 	cause := strings.TrimPrefix(e.Cause, e.Expr+": ")
-	// What Go's message says stands in parentheses behind ours.
+	// Moonhelm's message ends with Go's, in parentheses.
 	for _, phrase := range []string{"(nil pointer evaluating", "(can't evaluate field", "(no template"} {
 		if _, rest, ok := strings.Cut(cause, phrase); ok {
 			cause = strings.TrimSuffix(strings.TrimPrefix(phrase, "(")+rest, ")")

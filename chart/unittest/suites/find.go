@@ -179,7 +179,7 @@ func (c *Chart) suite(file, prefix string, d *definition, id string, shared map[
 // defaultFileLimit is the default of loader.Limits.File.
 const defaultFileLimit = 5 << 20
 
-// limitBeside returns the size of the largest file that may stand beside a suite: that of the chart's files, or 0 if
+// limitBeside returns the size of the largest file that may be next to a suite: that of the chart's files, or 0 if
 // .helmignore keeps the tests out of the chart.
 func (c *Chart) limitBeside(file string) int64 {
 	name, err := filepath.Rel(c.Path, file)

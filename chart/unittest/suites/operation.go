@@ -193,7 +193,7 @@ func parseObjects(files []engine.File) (objects []*manifest.Object, err error) {
 }
 
 // inOrder returns objects in the order in which they were rendered, not that in which they would be
-// installed. New ones are behind them.
+// installed. New ones are after them.
 func inOrder(rendered, objects []*manifest.Object) []*manifest.Object {
 	type identity struct{ source, apiVersion, kind, namespace, name string }
 	of := func(o *manifest.Object) identity {

@@ -103,7 +103,7 @@ func cutName(path string) (name, rest string, err error) {
 	return "", "", fmt.Errorf("invalid token found %c", path[i])
 }
 
-// nestRest returns v below the part of a path behind a name.
+// nestRest returns v below the part of a path after a name.
 func nestRest(rest string, v any) (any, error) {
 	switch {
 	case rest == "":

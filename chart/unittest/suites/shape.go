@@ -36,7 +36,7 @@ func (e *shapeError) Hint() string {
 	case strings.HasSuffix(e.where, "asserts"):
 		return "each assertion begins with a hyphen: \"- equal: ...\""
 	case strings.HasPrefix(e.want, "a list"):
-		return "write each item in a line of its own, behind a hyphen"
+		return "write each item in a line of its own, after a hyphen"
 	case e.want == "a string" && !strings.HasPrefix(e.got, "a "):
 		return "put the value in quotes"
 	}

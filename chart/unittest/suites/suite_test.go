@@ -133,9 +133,11 @@ func TestPattern(t *testing.T) {
 		{`templates\ok.yaml`, "", "templates/ok.yaml", true},
 	}
 	for _, tt := range tests {
-		if got := newPattern(tt.pattern, tt.prefix).matches(tt.name); got != tt.want {
-			t.Errorf("%q (%s) and %s: %v, want %v", tt.pattern, tt.prefix, tt.name, got, tt.want)
-		}
+		t.Run(tt.pattern+" "+tt.name, func(t *testing.T) {
+			if got := newPattern(tt.pattern, tt.prefix).matches(tt.name); got != tt.want {
+				t.Errorf("%q (%s) and %s: %v, want %v", tt.pattern, tt.prefix, tt.name, got, tt.want)
+			}
+		})
 	}
 }
 

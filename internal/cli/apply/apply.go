@@ -95,7 +95,7 @@ and the same patches, and compared with the plan's digests.`,
 	fs.BoolVar(&o.Check, "check", false, "only compare the plan with the release and the cluster; nothing is written")
 	fs.BoolVar(&o.Check, "dry-run", false, "same as --check")
 	fs.BoolVar(&o.Rebase, "rebase", false,
-		"if the plan no longer holds or has expired, plan anew, show what would change now, and ask")
+		"if the plan no longer holds or has expired, plan again, show what would change now, and ask")
 	fs.BoolVar(&o.Approve, "auto-approve", false, "with --rebase, do not ask")
 	fs.StringVar(&o.Identity, "identity", "", "file with the secret key of a recipient, from age-keygen, for a sealed "+
 		"plan; the default is HELM_PLAN_IDENTITY")
@@ -303,7 +303,7 @@ func withPlanHint(doc *planfile.Document, err error) error {
 	return err
 }
 
-// A goneError is returned if the release to plan anew for does not exist any more. It does not wrap the error
+// A goneError is returned if the release of a plan to rebase does not exist any more. It does not wrap the error
 // about that, to which the program adds where else a release of the name is.
 type goneError struct{ Name, Namespace, Operation string }
 

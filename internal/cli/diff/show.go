@@ -246,14 +246,12 @@ func (v variables) value(flag, name string) string {
 
 // toggle sets *to to the variable's value, unless the flag is set.
 func (v variables) toggle(to *bool, flag, name string) error {
-	text := v.value(flag, name)
-	if text == "" {
+	if v.value(flag, name) == "" {
 		return nil
 	}
-	on, err := strconv.ParseBool(text)
-	if err != nil {
-		return fmt.Errorf("%s is %q, must be true or false", name, text)
+	on, err := v.factory.BoolEnv(name)
+	if err == nil {
+		*to = on
 	}
-	*to = on
-	return nil
+	return err
 }

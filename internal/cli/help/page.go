@@ -61,7 +61,7 @@ func (p *page) prose() int {
 	return min(p.width, proseWidth)
 }
 
-// text writes paragraphs, which are filled anew, and indented lines, which stay as they are where
+// text writes paragraphs, which are wrapped, and indented lines, which stay as they are where
 // they fit.
 func (p *page) text(text string) {
 	var paragraph []string

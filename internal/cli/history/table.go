@@ -15,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/release"
@@ -187,12 +188,8 @@ func brief(c *action.RevisionChange) string {
 		{len(c.Values), "value"}, {len(c.Images), "image"}, {len(c.Added) + len(c.Changed) + len(c.Removed), "object"},
 		{len(c.Hooks), "hook"},
 	} {
-		switch p.n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+p.name)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %ss", p.n, p.name))
+		if p.n > 0 {
+			parts = append(parts, plural.Count(p.n, p.name))
 		}
 	}
 	if len(parts) == 0 {

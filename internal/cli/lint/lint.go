@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/policyfiles"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/ui"
@@ -226,12 +227,8 @@ func (p *printer) totals() {
 		count int
 		word  string
 	}{{p.errors, "error"}, {p.warnings, "warning"}, {p.infos, "recommendation"}} {
-		switch n.count {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+n.word)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %ss", n.count, n.word))
+		if n.count > 0 {
+			parts = append(parts, plural.Count(n.count, n.word))
 		}
 	}
 	p.line(strings.Join(parts, ", "))

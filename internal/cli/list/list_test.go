@@ -33,11 +33,13 @@ func TestStatusFlags(t *testing.T) {
 		{[]string{"-a", "--failed"}, nil, false},
 		{[]string{"--superseded", "-a"}, nil, false},
 	} {
-		o := parse(t, test.flags...)
-		req, err := o.request()
-		if err != nil || !slices.Equal(req.Statuses, test.want) || req.AllRevisions != test.all {
-			t.Errorf("%q: %v, all revisions %v, %v", test.flags, req.Statuses, req.AllRevisions, err)
-		}
+		t.Run(strings.Join(test.flags, " "), func(t *testing.T) {
+			o := parse(t, test.flags...)
+			req, err := o.request()
+			if err != nil || !slices.Equal(req.Statuses, test.want) || req.AllRevisions != test.all {
+				t.Errorf("%q: %v, all revisions %v, %v", test.flags, req.Statuses, req.AllRevisions, err)
+			}
+		})
 	}
 }
 

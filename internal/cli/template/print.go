@@ -137,7 +137,7 @@ func newNoTemplateError(name string, docs []document, c *chart.Chart) *noTemplat
 	return e
 }
 
-// Error lists the templates that can be shown, behind Helm's words.
+// Error lists the templates that can be shown, after Helm's words.
 func (e *noTemplateError) Error() string {
 	text := fmt.Sprintf("could not find template %s in chart", e.Name)
 	if e.Empty {

@@ -24,7 +24,7 @@ const (
 	settleTime = 100 * time.Millisecond
 )
 
-// watch runs the tests again and again, until ctx ends. A failure is no reason to end.
+// watch runs the tests again and again, until ctx ends. It continues after a failure.
 func watch(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	for ctx.Err() == nil {
 		before := fingerprint(o.watched(), o.written())

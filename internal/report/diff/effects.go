@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -270,11 +271,7 @@ func isWorkload(r plan.Ref) bool {
 }
 
 func isKind(r plan.Ref, group, kind string) bool {
-	own, _, ok := strings.Cut(r.APIVersion, "/")
-	if !ok {
-		own = ""
-	}
-	return r.Kind == kind && own == group
+	return r.Kind == kind && manifest.Group(r.APIVersion) == group
 }
 
 // field returns the value at a path, or nil.

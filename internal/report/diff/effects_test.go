@@ -340,13 +340,15 @@ func TestTotalPods(t *testing.T) {
 		{[]*int64{nil}, "pods"},
 		{[]*int64{n(2), nil}, "at least 3 pods"},
 	} {
-		var list []effect
-		for _, p := range tc.pods {
-			list = append(list, effect{Pods: p})
-		}
-		if got := totalPods(list); got != tc.want {
-			t.Errorf("got %s, want %s", got, tc.want)
-		}
+		t.Run(tc.want, func(t *testing.T) {
+			var list []effect
+			for _, p := range tc.pods {
+				list = append(list, effect{Pods: p})
+			}
+			if got := totalPods(list); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
 	}
 }
 
@@ -361,8 +363,10 @@ func TestShortenName(t *testing.T) {
 		{"日本語日本語日本語", 9, "日...語"},
 		{strings.Repeat("a", 1<<20) + "z", 8, "aaa...az"},
 	} {
-		if got := shortenName(tc.name, tc.columns); got != tc.want {
-			t.Errorf("%.20s: got %q, want %q", tc.name, got, tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			if got := shortenName(tc.name, tc.columns); got != tc.want {
+				t.Errorf("%.20s: got %q, want %q", tc.name, got, tc.want)
+			}
+		})
 	}
 }

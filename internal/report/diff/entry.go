@@ -10,6 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // The changes of an object, in helm-diff's words.
@@ -97,7 +98,7 @@ func hookEvents(o Object) string {
 	for _, object := range []map[string]any{listOf(o.RenderedAfter), listOf(o.RenderedBefore), o.After, o.Before} {
 		meta, _ := object["metadata"].(map[string]any)
 		annotations, _ := meta["annotations"].(map[string]any)
-		if events, ok := annotations["helm.sh/hook"].(string); ok {
+		if events, ok := annotations[release.HookAnnotation].(string); ok {
 			return events
 		}
 	}

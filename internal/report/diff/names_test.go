@@ -168,9 +168,11 @@ func TestSameNames(t *testing.T) {
 		{"a.b", "c", true},
 		{"", "web", false},
 	} {
-		if got := n.same(tc.before, tc.after); got != tc.want {
-			t.Errorf("%q, %q: got %t, want %t", tc.before, tc.after, got, tc.want)
-		}
+		t.Run(tc.before, func(t *testing.T) {
+			if got := n.same(tc.before, tc.after); got != tc.want {
+				t.Errorf("%q, %q: got %t, want %t", tc.before, tc.after, got, tc.want)
+			}
+		})
 	}
 }
 
@@ -215,8 +217,10 @@ func TestFoldPaths(t *testing.T) {
 		{[][]string{{".a"}, {".b"}, {".c"}, {".d"}, {".e"}}, "a b c d e"},
 		{nil, ""},
 	} {
-		if got := strings.Join(foldPaths(tc.paths), " "); got != tc.want {
-			t.Errorf("%v: got %s, want %s", tc.paths, got, tc.want)
-		}
+		t.Run(tc.want, func(t *testing.T) {
+			if got := strings.Join(foldPaths(tc.paths), " "); got != tc.want {
+				t.Errorf("%v: got %s, want %s", tc.paths, got, tc.want)
+			}
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -270,13 +271,10 @@ func totalPods(list []effect) string {
 }
 
 func countPods(n *int64) string {
-	switch {
-	case n == nil:
+	if n == nil {
 		return "a pod on each node"
-	case *n == 1:
-		return "1 pod"
 	}
-	return fmt.Sprintf("%d pods", *n)
+	return plural.Count(*n, "pod")
 }
 
 // fold writes a line, on a terminal broken into lines that fit.

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/internal/ui"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/plan"
@@ -78,21 +80,14 @@ func (w *textWriter) outcome(r Report) string {
 	}
 	switch r.Repaired {
 	case Revision:
-		return w.st.Green(fmt.Sprintf("the drift of %s was repaired", plural(n, "object")))
+		return w.st.Green(fmt.Sprintf("the drift of %s was repaired", plural.Count(n, "object")))
 	case InPlace:
-		return w.st.Green(fmt.Sprintf("the drift of %s was repaired in place", plural(n, "object")))
+		return w.st.Green(fmt.Sprintf("the drift of %s was repaired in place", plural.Count(n, "object")))
 	}
 	if r.Planned != "" {
-		return w.st.Yellow(fmt.Sprintf("the drift of %s would be repaired", plural(n, "object")))
+		return w.st.Yellow(fmt.Sprintf("the drift of %s would be repaired", plural.Count(n, "object")))
 	}
-	return w.st.Yellow(plural(n, "object") + " drifted")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return w.st.Yellow(plural.Count(n, "object") + " drifted")
 }
 
 func (w *textWriter) object(r Report, o plan.ObjectDrift) {
@@ -174,11 +169,7 @@ func shorten(v any) string {
 	if err != nil {
 		return "(unreadable)"
 	}
-	const enough = 80
-	if runes := []rune(string(text)); len(runes) > enough {
-		return string(runes[:enough]) + "..."
-	}
-	return string(text)
+	return truncate.Runes(string(text), 80, "...")
 }
 
 // summary counts what was found. A single release needs only the differences that are not shown.
@@ -202,7 +193,7 @@ func (w *textWriter) summary(reports []Report) {
 		}
 	}
 	if !w.o.One {
-		text := fmt.Sprintf("%s checked, %d drifted", plural(len(reports), "release"), drifted)
+		text := fmt.Sprintf("%s checked, %d drifted", plural.Count(len(reports), "release"), drifted)
 		if repaired > 0 {
 			text += fmt.Sprintf(", %d repaired", repaired)
 		}
@@ -216,6 +207,6 @@ func (w *textWriter) summary(reports []Report) {
 		if allowed == 1 {
 			is = " is"
 		}
-		w.line(0, w.st.Dim(plural(allowed, "difference")+is+" allowed: --show-allowed lists what and why"))
+		w.line(0, w.st.Dim(plural.Count(allowed, "difference")+is+" allowed: --show-allowed lists what and why"))
 	}
 }

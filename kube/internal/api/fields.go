@@ -2,7 +2,7 @@
 
 package api
 
-import "strings"
+import "github.com/moonhelm/moonhelm/manifest"
 
 // Field returns the value at a path of maps, or nil if there is none.
 func Field(o map[string]any, path ...string) any {
@@ -66,13 +66,7 @@ func Reason(m map[string]any) string {
 }
 
 // Group returns the API group of the target's kind, "" for the core group.
-func (t *Target) Group() string {
-	group, _, ok := strings.Cut(t.Resource.APIVersion, "/")
-	if !ok {
-		return ""
-	}
-	return group
-}
+func (t *Target) Group() string { return manifest.Group(t.Resource.APIVersion) }
 
 // Is reports whether the target is of the given group and kind.
 func (t *Target) Is(group, kind string) bool { return t.Kind == kind && t.Group() == group }

@@ -182,34 +182,38 @@ func (c Client) listMetadata(ctx context.Context, place Collection, wanted int) 
 	}
 }
 
+// Ownership returns the metadata that says which release the object belongs to.
+func (m *Metadata) Ownership() release.Ownership { return release.OwnershipOf(m.Labels, m.Annotations) }
+
 // Foreign returns the reason why an object does not belong to owner, or "" if it does.
 func (m *Metadata) Foreign(owner kube.Owner) string {
-	release, namespace := m.Annotations[AnnotationRelease], m.Annotations[AnnotationNamespace]
+	is, want := m.Ownership(), release.OwnedBy(owner.Release, owner.Namespace)
 	switch {
-	case m.Labels[LabelManagedBy] == ManagedBy && release == owner.Release && namespace == owner.Namespace:
+	case is == want:
 		return ""
-	case m.HasOtherOwner(owner) && release != "":
-		return fmt.Sprintf("it belongs to release %q in namespace %q", release, namespace)
-	case release == "" && m.Labels[LabelManagedBy] == "":
+	case m.HasOtherOwner(owner) && is.Release != "":
+		return fmt.Sprintf("it belongs to release %q in namespace %q", is.Release, is.Namespace)
+	case is.Release == "" && is.ManagedBy == "":
 		return "it was not made by Helm"
-	case m.Labels[LabelManagedBy] != ManagedBy:
-		return fmt.Sprintf("its label %s is %q, must be %q", LabelManagedBy, m.Labels[LabelManagedBy], ManagedBy)
+	case is.ManagedBy != want.ManagedBy:
+		return fmt.Sprintf("its label %s is %q, must be %q", release.ManagedByLabel, is.ManagedBy, want.ManagedBy)
 	}
-	return fmt.Sprintf("its annotations %s and %s are %q and %q, must be %q and %q",
-		AnnotationRelease, AnnotationNamespace, release, namespace, owner.Release, owner.Namespace)
+	return fmt.Sprintf("its annotations %s and %s are %q and %q, must be %q and %q", release.NameAnnotation,
+		release.NamespaceAnnotation, is.Release, is.Namespace, want.Release, want.Namespace)
 }
 
 // IsFromHook reports whether the object has the annotation of a hook of owner, and no ownership
 // labels.
 func (m *Metadata) IsFromHook(owner kube.Owner) bool {
-	return m.Annotations[AnnotationRelease] == "" && m.Annotations[AnnotationNamespace] == "" &&
+	is := m.Ownership()
+	return is.Release == "" && is.Namespace == "" &&
 		strings.HasPrefix(m.Annotations[release.HookOfAnnotation], owner.Namespace+"/"+owner.Release+"/")
 }
 
 // HasOtherOwner reports whether an object has another release's ownership annotations.
 func (m *Metadata) HasOtherOwner(owner kube.Owner) bool {
-	release, namespace := m.Annotations[AnnotationRelease], m.Annotations[AnnotationNamespace]
-	return release != "" && release != owner.Release || namespace != "" && namespace != owner.Namespace
+	is := m.Ownership()
+	return is.Release != "" && is.Release != owner.Release || is.Namespace != "" && is.Namespace != owner.Namespace
 }
 
 // ByName returns the query that selects a single object in a list or watch.

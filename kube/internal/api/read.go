@@ -18,6 +18,7 @@ import (
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // ReadAll returns the live state of the targets that exist. It omits managedFields unless
@@ -125,7 +126,9 @@ func (c Client) readList(ctx context.Context, place Collection, members []*Targe
 	unread := func() []*Target {
 		return Filter(members, func(t *Target) bool { return left[key{t.Namespace, t.Name}] == t })
 	}
-	query := url.Values{"limit": {strconv.Itoa(ListPage)}, "labelSelector": {LabelManagedBy + "=" + ManagedBy}}
+	query := url.Values{
+		"limit": {strconv.Itoa(ListPage)}, "labelSelector": {release.ManagedByLabel + "=" + release.ManagedByHelm},
+	}
 	for seen := 0; ; {
 		body, err := c.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query, nil, nil)
 		var forbidden *kube.ForbiddenError

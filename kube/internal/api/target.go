@@ -15,14 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
-)
-
-// The ownership labels and annotations.
-const (
-	LabelManagedBy      = "app.kubernetes.io/managed-by"
-	ManagedBy           = "Helm"
-	AnnotationRelease   = "meta.helm.sh/release-name"
-	AnnotationNamespace = "meta.helm.sh/release-namespace"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // Target is an object with its REST mapping.
@@ -138,7 +131,7 @@ func (c Client) ResolveTargets(ctx context.Context, all []*Target, namespace str
 // another version of the group. missing are those without one.
 func (c Client) ResolvePreferred(targets []*Target, namespace string) (placed, missing []*Target) {
 	for _, t := range targets {
-		t.Resource = c.Preferred(kube.GroupOf(t.Key().APIVersion), t.Kind)
+		t.Resource = c.Preferred(manifest.Group(t.Key().APIVersion), t.Kind)
 		if t.Resource == nil || t.Key().APIVersion == "" {
 			missing = append(missing, t)
 			continue
@@ -248,9 +241,9 @@ func (t *Target) Labeled(owner kube.Owner) map[string]any {
 		meta["annotations"] = dropInvalidKeys(annotations)
 	}
 	if owner.Release != "" {
-		meta["labels"] = WithPairs(meta["labels"], LabelManagedBy, ManagedBy)
-		meta["annotations"] = WithPairs(meta["annotations"], AnnotationRelease, owner.Release, AnnotationNamespace,
-			owner.Namespace)
+		meta["labels"] = WithPairs(meta["labels"], release.ManagedByLabel, release.ManagedByHelm)
+		meta["annotations"] = WithPairs(meta["annotations"],
+			release.NameAnnotation, owner.Release, release.NamespaceAnnotation, owner.Namespace)
 	}
 	return object
 }

@@ -12,24 +12,25 @@ import (
 
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/kube/internal/apitest"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 func TestForeign(t *testing.T) {
 	owner := kube.Owner{Release: "web", Namespace: "prod"}
-	ours := map[string]string{LabelManagedBy: "Helm"}
+	ours := map[string]string{release.ManagedByLabel: "Helm"}
 	for _, test := range []struct {
 		labels, annotations map[string]string
 		foreign             string // part of the reason, "" for objects of the release
 		others              bool
 	}{
-		{ours, map[string]string{AnnotationRelease: "web", AnnotationNamespace: "prod"}, "", false},
-		{ours, map[string]string{AnnotationRelease: "db", AnnotationNamespace: "prod"}, `release "db"`, true},
-		{ours, map[string]string{AnnotationRelease: "web", AnnotationNamespace: "test"}, `namespace "test"`, true},
+		{ours, map[string]string{release.NameAnnotation: "web", release.NamespaceAnnotation: "prod"}, "", false},
+		{ours, map[string]string{release.NameAnnotation: "db", release.NamespaceAnnotation: "prod"}, `release "db"`, true},
+		{ours, map[string]string{release.NameAnnotation: "web", release.NamespaceAnnotation: "test"}, `namespace "test"`, true},
 		{nil, nil, "not made by Helm", false},
-		{map[string]string{LabelManagedBy: "Argo"}, nil, `is "Argo"`, false},
-		{nil, map[string]string{AnnotationRelease: "web", AnnotationNamespace: "prod"}, LabelManagedBy, false},
-		{ours, map[string]string{AnnotationRelease: "web"}, AnnotationNamespace, false},
-		{ours, nil, AnnotationRelease, false},
+		{map[string]string{release.ManagedByLabel: "Argo"}, nil, `is "Argo"`, false},
+		{nil, map[string]string{release.NameAnnotation: "web", release.NamespaceAnnotation: "prod"}, release.ManagedByLabel, false},
+		{ours, map[string]string{release.NameAnnotation: "web"}, release.NamespaceAnnotation, false},
+		{ours, nil, release.NameAnnotation, false},
 	} {
 		t.Run(test.foreign, func(t *testing.T) {
 			m := &Metadata{Labels: test.labels, Annotations: test.annotations}
