@@ -97,11 +97,14 @@ func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*
 
 // run emits chart-loaded and pre-render, renders the templates, and emits post-render.
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
+	r.check.cache = &engine.Cache{} // templates that the check parses are parsed once
+	if r.events.scripts != nil && r.resolved.Chart.HasScripts() {
+		r.check.cache.ParseAhead(ctx, r.resolved.Chart) // while the process of the scripts starts
+	}
 	pre, err := r.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.check.cache = &engine.Cache{} // templates that the check parses are parsed once
 	if err := r.check.run(ctx, pre, r.Progress); err != nil {
 		return nil, err
 	}

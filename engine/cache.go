@@ -3,8 +3,12 @@
 package engine
 
 import (
+	"context"
 	"maps"
+	"slices"
 	"sync"
+
+	"github.com/moonhelm/moonhelm/chart"
 )
 
 // Cache keeps the parsed texts of templates, and the functions, for renderings of the same charts with
@@ -20,6 +24,32 @@ type Cache struct {
 
 // maxCached limits the texts of a cache, in bytes. Texts passed to tpl may depend on values.
 const maxCached = 64 << 20
+
+// ParseAhead starts to parse the templates of root's tree and returns, for a rendering that has to wait for
+// something first. It ends with ctx, and closes the channel at its end. What is not valid is left to the
+// rendering.
+func (c *Cache) ParseAhead(ctx context.Context, root *chart.Chart) (ended <-chan struct{}) {
+	var texts []string
+	root.Walk(func(of *chart.Chart) {
+		for _, t := range of.Templates {
+			texts = append(texts, fileText(t.Data))
+		}
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e := newEngine(&Input{Cache: c})
+		var nodes arena
+		// The rendering may begin in the middle of this, with the first.
+		for _, text := range slices.Backward(texts) {
+			if ctx.Err() != nil {
+				return
+			}
+			e.parseText(textOf{text: text}, &nodes)
+		}
+	}()
+	return done
+}
 
 // find returns a parsed text, or nil. A nil Cache is empty.
 func (c *Cache) find(text string) *parsed {

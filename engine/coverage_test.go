@@ -106,26 +106,3 @@ func TestCoverageTogether(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
-
-func TestCache(t *testing.T) {
-	in := input(t, tree(t, "web", map[string]string{"templates/a.yaml": `a: {{ tpl .Values.t . }}`}))
-	in.Cache = &Cache{}
-	for i := range 3 {
-		in.Values = map[string]any{"t": fmt.Sprintf("{{ add %d 1 }}", i)}
-		out, err := Render(context.Background(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := out.Files[0].Content, fmt.Sprintf("a: %d", i+1); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-	if got := len(in.Cache.texts); got != 4 {
-		t.Errorf("the cache has %d texts, want the template and three of tpl", got)
-	}
-	in.Cache.size = maxCached
-	in.Values = map[string]any{"t": "{{ 7 }}"}
-	if _, err := Render(context.Background(), in); err != nil || len(in.Cache.texts) != 4 {
-		t.Errorf("a full cache: %v, %d texts", err, len(in.Cache.texts))
-	}
-}
