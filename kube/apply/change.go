@@ -149,10 +149,10 @@ func (c *Applier) compute(ctx context.Context, items []plan.Item, restore *plan.
 
 // Labeled returns an object as it is sent to the server: in namespace, or "" if it is
 // cluster-scoped, with the ownership labels of owner, and without annotations that are
-// instructions to Moonhelm and not valid in Kubernetes.
+// instructions to Moonhelm and not valid in Kubernetes. It returns nil for an empty document.
 func Labeled(o *manifest.Object, namespace string, owner kube.Owner) (map[string]any, error) {
 	object, err := o.Map()
-	if err != nil {
+	if err != nil || object == nil {
 		return nil, err
 	}
 	t := api.NewTarget(o.Source, object)
