@@ -62,7 +62,8 @@ type Ref struct {
 func (r Ref) String() string { return r.Kind + "/" + r.Name }
 
 // Identity returns r with its API group in place of group and version: what references to one
-// object in different versions have in common.
+// object in different versions have in common. The result is for comparing and for keys of maps:
+// it is not a reference, and has no Identity of its own.
 func (r Ref) Identity() Ref {
 	r.APIVersion = manifest.Group(r.APIVersion)
 	return r
