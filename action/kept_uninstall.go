@@ -153,9 +153,11 @@ func (w *uninstallOperation) deleteBatch(ctx context.Context, batch []*manifest.
 	}
 	var due []plan.Step
 	for _, o := range batch {
-		s, ok := steps[refOf(o, owner.Namespace).Identity()]
+		ref := refOf(o, owner.Namespace).Identity()
+		s, ok := steps[ref]
 		if !ok {
-			s, ok = steps[refOf(o, "").Identity()] // cluster-scoped
+			ref.Namespace = "" // cluster-scoped, whatever namespace its manifest names
+			s, ok = steps[ref]
 		}
 		if ok {
 			due = append(due, s)
