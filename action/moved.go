@@ -303,7 +303,8 @@ func (d *deployment) markMoved() {
 			continue // it has been parsed before
 		}
 		d.plan.Steps = append(d.plan.Steps, plan.Step{
-			Item:   plan.Item{Ref: refOf(o, ""), Source: o.Source, Live: object},
+			Item: plan.Item{Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}, Source: o.Source,
+				Live: object}, // without the namespace that its manifest may name
 			Action: plan.Keep, Reason: keptDefinition, After: object, Moved: movedDefinition(d.moves, o)})
 	}
 }
