@@ -99,7 +99,12 @@ func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	r.check.cache = &engine.Cache{} // templates that the check parses are parsed once
 	if r.events.scripts != nil && r.resolved.Chart.HasScripts() {
-		r.check.cache.ParseAhead(ctx, r.resolved.Chart) // while the process of the scripts starts
+		ahead, stop := context.WithCancel(ctx)
+		ended := r.check.cache.ParseAhead(ahead, r.resolved.Chart) // while the process of the scripts starts
+		defer func() {
+			stop()
+			<-ended
+		}()
 	}
 	pre, err := r.prepare(ctx)
 	if err != nil {
