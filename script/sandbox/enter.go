@@ -97,6 +97,9 @@ func (c *child) confine(grants []string, l wire.Limits) error {
 	}
 	c.free.Store(free)
 	c.killPrograms()
+	if l.Memory > 0 {
+		debug.SetMemoryLimit(l.Memory) // collect garbage rather than exceed the limit
+	}
 	// The watchdog first: it opens files, which is not possible later.
 	c.watch.start(l)
 	limits := confinement{free: free, network: slices.Contains(grants, "network"), limits: l}
