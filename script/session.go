@@ -190,7 +190,7 @@ type request struct {
 	chart *treeChart
 	where string
 
-	nodes nodes          // nil where there is no context
+	nodes nodes          // nil for a request without a context
 	lint  *event.PreLint // nil where findings are not asked for
 	// assign sets a field of the chart's metadata; nil where none may change.
 	assign func(id int64, field string, value any) error
@@ -293,7 +293,7 @@ func (s *session) finalMessage(err error) (wire.Message, error) {
 	return wire.Message{}, err
 }
 
-// ended returns why there is no answer to a request. The process is gone afterwards.
+// ended ends the process, and returns why it has not answered a request.
 func (r *request) ended(ctx context.Context, asked wire.Kind, err error) error {
 	s := r.session
 	switch {

@@ -393,7 +393,10 @@ func TestKillEndsWhatItStarted(t *testing.T) {
 			_, _ = p.do("die", "")
 		}
 		_ = p.end(2 * time.Second)
-		pid, _ := strconv.Atoi(said)
+		pid, err := strconv.Atoi(said)
+		if err != nil {
+			t.Fatalf("%s: %q is not the number of a process", way, said)
+		}
 		wantGone(t, pid)
 	}
 }
