@@ -54,7 +54,7 @@ type reader struct {
 // Scan implements [parsing.Scanner].
 func (r *reader) Scan() *token.Token {
 	r.blocks.add(r.last)
-	if t := r.Scanner.Scan(); t != nil { // nil is behind the end
+	if t := r.Scanner.Scan(); t != nil { // nil after the end
 		r.last = t
 	}
 	if r.blocks.tooDeep() {
