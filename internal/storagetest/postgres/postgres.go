@@ -127,7 +127,9 @@ func (s *Server) run(t testing.TB) {
 	// The shell stops the server when its standard input is closed, which happens at the
 	// latest when this process ends.
 	server := s.command(t, "postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off",
-		"-c", "max_connections=60", "-c", "shared_buffers=32MB")
+		"-c", "max_connections=60", "-c", "shared_buffers=32MB",
+		// Each new database writes 7 MB to the log of changes, of which up to 1 GB is kept by default.
+		"-c", "max_wal_size=64MB", "-c", "min_wal_size=32MB")
 	cmd := exec.Command("sh", append([]string{"-c",
 		`"$@" </dev/null & pid=$!; cat >/dev/null; kill -INT $pid; wait $pid`, "sh"}, server.Args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &log, &log
