@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -226,10 +225,7 @@ func (d *download) statusError(resp *http.Response) error {
 	err := &StatusError{URL: d.name, Host: resp.Request.URL.Host, Code: resp.StatusCode, Identified: identified}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
-		after := time.Duration(0)
-		if n, bad := strconv.Atoi(resp.Header.Get("Retry-After")); bad == nil && n > 0 {
-			after = time.Duration(n) * time.Second
-		}
+		after, _ := linger.RetryAfter(resp.Header.Get("Retry-After"))
 		if after > maxPause {
 			return err
 		}

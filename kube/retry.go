@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -295,12 +294,8 @@ func isConnectionError(err error) bool {
 // classify returns the outcome that an unsuccessful response means, and the time to wait that it
 // asks for.
 func classify(resp *http.Response) (outcome, time.Duration) {
-	wait := time.Duration(0)
-	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	hasRetryAfter := err == nil && seconds >= 0
-	if hasRetryAfter {
-		wait = min(time.Duration(seconds)*time.Second, retryTimeout)
-	}
+	wait, hasRetryAfter := linger.RetryAfter(resp.Header.Get("Retry-After"))
+	wait = min(wait, retryTimeout)
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
 		return notExecuted, wait

@@ -378,19 +378,39 @@ func TestTagsLoop(t *testing.T) {
 func TestRetries(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "the archive")
-	busy := 2
-	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if busy == 0 {
-			return false
-		}
-		busy--
-		http.Error(w, "", http.StatusServiceUnavailable)
-		return true
-	}
-	if text, _, err := pull(f, "web:1.0.0", PullOptions{}); err != nil || text != "the archive" {
-		t.Errorf("%q, %v", text, err)
+	for name, test := range map[string]struct {
+		busy  int // responses before the server does what is asked
+		after string
+		left  int // busy responses that were not requested
+	}{
+		"busy":          {2, "", 0},
+		"busy for long": {2, "3600", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			busy := test.busy
+			f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				if busy == 0 {
+					return false
+				}
+				busy--
+				w.Header().Set("Retry-After", test.after)
+				http.Error(w, "", http.StatusServiceUnavailable)
+				return true
+			}
+			text, _, err := pull(f, "web:1.0.0", PullOptions{})
+			var status *StatusError
+			switch {
+			case test.left > 0 && (!errors.As(err, &status) || status.Code != http.StatusServiceUnavailable):
+				t.Errorf("err = %v, want a StatusError of 503", err)
+			case test.left == 0 && (err != nil || text != "the archive"):
+				t.Errorf("got %q, %v, want the archive", text, err)
+			}
+			if busy != test.left {
+				t.Errorf("%d responses left, want %d", busy, test.left)
+			}
+		})
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -35,7 +34,7 @@ type request struct {
 const (
 	maxTries     = 4
 	firstPause   = 250 * time.Millisecond
-	maxPause     = 5 * time.Second
+	maxPause     = 15 * time.Second // longest Retry-After that is honored
 	maxRedirects = 10
 )
 
@@ -72,13 +71,14 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 		case !isTemporary(resp, err) || try == maxTries:
 			return nil, c.responseError(resp, err)
 		}
+		after := time.Duration(0)
 		if resp != nil {
-			if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-				pause = max(pause, time.Duration(min(s, 60))*time.Second)
+			if after, _ = linger.RetryAfter(resp.Header.Get("Retry-After")); after > maxPause {
+				return nil, c.responseError(resp, nil)
 			}
 			resp.Body.Close()
 		}
-		if linger.Sleep(ctx, min(pause, maxPause)) != nil {
+		if linger.Sleep(ctx, max(pause, after)) != nil {
 			return nil, ctx.Err()
 		}
 		pause *= 2

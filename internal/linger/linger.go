@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package linger gives requests in flight a grace period after their context is done, so that
-// the caller learns whether the server has carried out a write.
+// the caller learns whether the server has carried out a write, and waits between requests.
 package linger
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -46,4 +47,18 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+// RetryAfter returns how long the value of a Retry-After header asks to wait, which is not
+// negative, and whether it is valid: a number of seconds or a date (RFC 9110, section 10.2.3).
+func RetryAfter(value string) (wait time.Duration, ok bool) {
+	const most = 365 * 24 * time.Hour // far from the largest Duration
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return time.Duration(min(seconds, uint64(most/time.Second))) * time.Second, true
+	}
+	date, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", value)
+	if err != nil {
+		return 0, false
+	}
+	return max(0, min(time.Until(date), most)), true
 }
