@@ -398,14 +398,9 @@ func (c *Client) fetchGroupVersion(ctx context.Context, gv *groupVersion) error 
 	return nil
 }
 
-// GroupOf returns the API group of an apiVersion, "" for the core group.
-func GroupOf(apiVersion string) string {
-	return manifest.Group(apiVersion)
-}
-
 // Name returns the name of the resource as it is in RBAC rules: "deployments.apps".
 func (r *Resource) Name() string {
-	if group := GroupOf(r.APIVersion); group != "" {
+	if group := manifest.Group(r.APIVersion); group != "" {
 		return r.Plural + "." + group
 	}
 	return r.Plural
