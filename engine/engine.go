@@ -12,7 +12,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode"
+
+	"github.com/moonhelm/moonhelm/internal/lines"
 )
 
 // engine is the state that all templates of a rendering share: their parse trees and the
@@ -75,7 +76,7 @@ func (e *engine) parse(jobs []job) error {
 	})
 	e.set = &templateSet{defs: make(map[string]*definition, 2*len(jobs))}
 	for _, j := range jobs {
-		if strings.ContainsFunc(j.name, endsLine) {
+		if strings.ContainsFunc(j.name, lines.Ends) {
 			return &Error{Chart: j.chart, File: strconv.Quote(j.name),
 				Cause: "a template's name must not hold control characters"}
 		}
@@ -95,10 +96,6 @@ func (e *engine) parse(jobs []job) error {
 	}
 	return nil
 }
-
-// endsLine reports whether r may end a line. Names of templates are printed in "# Source:"
-// comments.
-func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // inParallel runs work on up to most processors. next returns each of 0 to n-1 once.
 func inParallel(n, most int, work func(next func() (int, bool))) {

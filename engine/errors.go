@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/lines"
 )
 
 // An Error is returned if a template fails. It has the position and the calls that led to
@@ -122,7 +124,7 @@ func quoted(text string) string { return strings.ReplaceAll(text, "\n", "\n    "
 
 // key returns the name of a key for a message, on one line.
 func key(name string) string {
-	if strings.ContainsFunc(name, endsLine) {
+	if strings.ContainsFunc(name, lines.Ends) {
 		return strconv.Quote(name)
 	}
 	return name

@@ -13,9 +13,9 @@ import (
 	"path"
 	"strings"
 	"sync/atomic"
-	"unicode"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/lines"
 )
 
 // tarOverhead limits the bytes of headers and padding in an uncompressed archive.
@@ -159,7 +159,7 @@ func pathProblem(name string) string {
 		return "has no name"
 	case strings.ContainsRune(name, 0):
 		return "has a zero byte in its name"
-	case isSource(name) && strings.ContainsFunc(name, endsLine):
+	case isSource(name) && strings.ContainsFunc(name, lines.Ends):
 		return "has a control character in its name; rename the file"
 	case strings.HasPrefix(name, "/"):
 		return "is an absolute path"
@@ -176,10 +176,6 @@ func pathProblem(name string) string {
 func isSource(name string) bool {
 	return strings.Contains("/"+name, "/"+chart.DirTemplates+"/") || strings.Contains("/"+name, "/"+chart.DirCRDs+"/")
 }
-
-// endsLine reports whether r is a control character or ends a line in YAML. In a name in a
-// "# Source:" comment it could begin a new document.
-func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // cappedReader returns a [*LimitError] after too many bytes.
 type cappedReader struct {

@@ -9,7 +9,14 @@
 // either unchanged or with other text in place of their actions.
 package lines
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
+
+// Ends reports whether r may end a line: whether it is a control character or a separator of
+// YAML 1.1. In a name in a "# Source:" comment it could begin a new document.
+func Ends(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // Map maps the lines of a template's output to lines of the template. It is safe for concurrent
 // use.
