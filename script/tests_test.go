@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -164,9 +165,13 @@ func TestCommandsOfTestsTakeTime(t *testing.T) {
 	if !errors.As(err, &failed) {
 		t.Fatalf("error %v, want that of a limit", err)
 	}
-	want := "the commands that the tests ran took more than 1.2s together (3 were run)"
-	if failed.Message != want || failed.Limit != "cpu" || failed.Hint() == "" {
-		t.Errorf("error %q of the limit %q with the hint %q, want %q", failed.Message, failed.Limit, failed.Hint(), want)
+	// Two commands take too long together if the machine has much else to do.
+	want := regexp.MustCompile(`^the commands that the tests ran took more than 1\.2s together \([23] were run\)$`)
+	if !want.MatchString(failed.Message) {
+		t.Errorf("error %q, want %s", failed.Message, want)
+	}
+	if failed.Limit != "cpu" || failed.Hint() == "" {
+		t.Errorf("limit %q with the hint %q, want cpu with a hint", failed.Limit, failed.Hint())
 	}
 }
 
