@@ -5,6 +5,7 @@ package template
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -72,8 +73,8 @@ type mapper struct {
 	values     map[*engine.Value]int
 }
 
-// writeSourceMap writes the source map of the output to a file.
-func (e *explained) writeSourceMap(file string) error {
+// writeSourceMap writes the source map of the output to a file, or to out if that is "-".
+func (e *explained) writeSourceMap(file string, out io.Writer) error {
 	m := &mapper{explained: e, sites: map[engine.Site]int{}, conditions: map[*engine.Condition]int{},
 		values: map[*engine.Value]int{}}
 	m.out = sourceMap{Version: 1, Lines: []mapLine{}, Sites: []mapSite{}, Conditions: []mapCondition{},
@@ -85,7 +86,12 @@ func (e *explained) writeSourceMap(file string) error {
 	if err != nil {
 		return fmt.Errorf("--source-map: %w", err)
 	}
-	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+	text = append(text, '\n')
+	if file == stdout {
+		_, err := out.Write(text)
+		return err
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return fmt.Errorf("--source-map: %w", err)
 	}
 	return nil

@@ -65,7 +65,6 @@ the calls that led there, the values that were read with the file and line or
 the flag that set them, and the if, with and range around it. --source-map
 writes all of it to a file, as JSON.
 
-
 With --wait=ordered, the objects come in the order in which they would be applied,
 those of a resource group between comments that name it (Helm's proposal 25).`,
 		Example: `  helm template blog ./mychart -f production.yaml
@@ -117,13 +116,17 @@ those of a resource group between comments that name it (Helm's proposal 25).`,
 	fs.BoolVar(&o.SubNotes, "render-subchart-notes", false, "render the notes of subcharts too")
 	fs.StringVar(&o.Explain, "explain", "", "print where a `line` of the output, the lines that match a pattern, or all come from")
 	fs.Lookup("explain").NoOptDefVal = explainAll
-	fs.StringVar(&o.SourceMap, "source-map", "", "write where each line of the output comes from to this file, as JSON")
+	fs.StringVar(&o.SourceMap, "source-map", "", "write where each line of the output comes from to this file, as JSON; "+
+		"- for standard output, instead of the objects")
 	cmd.MarkFlagsMutuallyExclusive("explain", "output-dir")
 	cmd.MarkFlagsMutuallyExclusive("source-map", "output-dir")
 	fs.BoolVar(&o.EnableDNS, "enable-dns", false, "allow DNS lookups in templates")
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
+
+// stdout is the value of --source-map for standard output.
+const stdout = "-"
 
 // defaultName is the release name if none is given.
 const defaultName = "release-name"
@@ -197,7 +200,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 func writeExplained(f *cmdutil.Factory, docs []document, out *action.Rendered, o Options) error {
 	e := explain(docs, out)
 	if o.SourceMap != "" {
-		if err := e.writeSourceMap(o.SourceMap); err != nil {
+		if err := e.writeSourceMap(o.SourceMap, f.Out); err != nil || o.SourceMap == stdout {
 			return err
 		}
 	}
