@@ -25,7 +25,7 @@ type literal struct {
 }
 
 // TestExplainCorpus explains the lines of public charts. Each has a place in a template, and a
-// literal part of a line stands in the line of the template that is named for it.
+// literal part of a line is in the line of the template that is named for it.
 func TestExplainCorpus(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join("..", "..", "shared", "corpus", "charts", "*"))
 	if len(dirs) == 0 {

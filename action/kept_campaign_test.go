@@ -101,7 +101,7 @@ func mutations() []mutation {
 		{"an unrelated object", false, func(w *keptWorld) {
 			w.call(http.MethodPost, w.path("configmaps", ""), `{"metadata":{"generateName":"unrelated-"}}`)
 		}},
-		{"what stays made anew", false, func(w *keptWorld) { w.recreate("configmaps", "same") }},
+		{"what stays created again", false, func(w *keptWorld) { w.recreate("configmaps", "same") }},
 		{"a heartbeat of the record", false, func(w *keptWorld) {
 			merge("secrets", fmt.Sprintf("sh.helm.release.v1.web.v%d", w.revision), `{"metadata":{"annotations":{"note":"x"}}}`)(w)
 		}},
@@ -119,7 +119,7 @@ func mutations() []mutation {
 		{"replicas", true, merge("deployments", "update", `{"spec":{"replicas":9}}`)},
 		{"what is updated deleted", true, func(w *keptWorld) { w.call(http.MethodDelete, w.path("configmaps", "update"), "") }},
 		{"what stays deleted", true, func(w *keptWorld) { w.call(http.MethodDelete, w.path("configmaps", "same"), "") }},
-		{"what is updated made anew", true, func(w *keptWorld) { w.recreate("configmaps", "update") }},
+		{"what is updated created again", true, func(w *keptWorld) { w.recreate("configmaps", "update") }},
 		{"what goes deleted", true, func(w *keptWorld) { w.call(http.MethodDelete, w.path("configmaps", w.goes), "") }},
 		{"what goes changed", true, func(w *keptWorld) { merge("configmaps", w.goes, `{"data":{"stays":"not"}}`)(w) }},
 		{"what comes created", true, func(w *keptWorld) {

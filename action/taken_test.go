@@ -49,7 +49,7 @@ func (f *transferFixture) upgrade(t *testing.T, name string, take bool, objects 
 	})
 }
 
-// put updates an object behind the back of the program.
+// put updates an object while the program does not look.
 func (f *transferFixture) put(t *testing.T, path string, object map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(object)

@@ -122,7 +122,7 @@ func (p *quickParser) comment() {
 		p.pos += 2
 		return
 	}
-	// Behind a comment the marker needs one space, not several.
+	// After a comment the marker needs one space, not several.
 	if p.pos < len(p.text) && isSpace(p.text[p.pos]) && strings.HasPrefix(p.text[p.pos+1:], "-}}") {
 		p.pos += 4
 		p.spaces()

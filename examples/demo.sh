@@ -54,7 +54,7 @@ templates with replicas=3, created the objects in order and waited until three
 pods were ready; list, status, get and history read the release's record (a
 Secret beside the objects); diff told what an upgrade would change, upgrade did it,
 rollback went back, test ran the chart's test; uninstall removed all of it. Then a chart with a script of
-its own was rendered: the trace shows what the script changed, and where it stands. Only
+its own was rendered: the trace shows what the script changed, and where it is. Only
 the namespace moonhelm-demo is left.
 
 To try next:

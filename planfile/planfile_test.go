@@ -98,7 +98,7 @@ func TestDifferences(t *testing.T) {
 		"another API":       {object(func(o *Object) { o.APIVersion = "apps/v2" }), ""},
 		"no fields to move": {func(d *Document) { d.Objects[1].Action = plan.Update }, ""},
 		"a value":           {object(func(o *Object) { o.Changes[0].From = int64(7) }), "Deployment/web\n- spec.replicas: 1 → 2\n+ spec.replicas: 7 → 2\n"},
-		"an object made anew": {object(func(o *Object) { o.UID = "v" }),
+		"an object created again": {object(func(o *Object) { o.UID = "v" }),
 			"Deployment/web\n- uid: u\n+ uid: v\n"},
 		"one that is gone": {func(d *Document) { d.Objects = d.Objects[1:] },
 			"Deployment/web\n- update\n- uid: u\n- spec.replicas: 1 → 2\n+ nothing\n"},

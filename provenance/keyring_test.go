@@ -93,18 +93,18 @@ func TestReadKeyrings(t *testing.T) {
 		data []byte
 		want []string
 	}{
-		"nothing":                      {nil, nil},
-		"an export":                    {packets(t, ann, bob), both},
-		"secret keys":                  {secretPackets(t, ann, bob), both},
-		"armour":                       {public(ann, bob), both},
-		"armour with empty lines":      {append([]byte("\n\n"), public(ann, bob)...), both},
-		"two exports, one behind":      {append(public(ann), public(bob)...), both},
-		"public and secret ones":       {append(public(ann), armoured(t, openpgp.PrivateKeyType, secretPackets(t, bob))...), both},
-		"a keybox":                     {keybox(packets(t, ann), packets(t, bob)), both},
-		"a keybox with a bad key":      {keybox(packets(t, ann), []byte("nonsense"), packets(t, bob)), both},
-		"a keybox with a certificate":  {append(keybox(packets(t, ann)), append(certificate, keybox(packets(t, bob))[32:]...)...), both},
-		"a keybox without keys":        {keybox(), nil},
-		"an export with something odd": {append(packets(t, ann), append([]byte{0xc0 | 60, 1, 0}, packets(t, bob)...)...), both},
+		"nothing":                          {nil, nil},
+		"an export":                        {packets(t, ann, bob), both},
+		"secret keys":                      {secretPackets(t, ann, bob), both},
+		"armour":                           {public(ann, bob), both},
+		"armour with empty lines":          {append([]byte("\n\n"), public(ann, bob)...), both},
+		"two exports, one after the other": {append(public(ann), public(bob)...), both},
+		"public and secret ones":           {append(public(ann), armoured(t, openpgp.PrivateKeyType, secretPackets(t, bob))...), both},
+		"a keybox":                         {keybox(packets(t, ann), packets(t, bob)), both},
+		"a keybox with a bad key":          {keybox(packets(t, ann), []byte("nonsense"), packets(t, bob)), both},
+		"a keybox with a certificate":      {append(keybox(packets(t, ann)), append(certificate, keybox(packets(t, bob))[32:]...)...), both},
+		"a keybox without keys":            {keybox(), nil},
+		"an export with something odd":     {append(packets(t, ann), append([]byte{0xc0 | 60, 1, 0}, packets(t, bob)...)...), both},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, err := Read(test.data)
@@ -124,7 +124,7 @@ func TestReadKeyrings(t *testing.T) {
 		"half an export":          packets(t, ann)[:20],
 		"half a keybox":           long[:len(long)-1],
 		"half a head in a keybox": append(bytes.Clone(long), 0, 0, 0),
-		"a keybox that stands":    append(bytes.Clone(long), 0, 0, 0, 0, 2),
+		"a keybox of tiny blobs":  append(bytes.Clone(long), 0, 0, 0, 0, 2),
 		"a keybox of short blobs": append(bytes.Clone(long), 0, 0, 0, 6, 2, 0),
 		"a key beyond its blob":   beyond,
 	} {

@@ -141,7 +141,7 @@ func TestEncodeMoonhelmKeys(t *testing.T) {
 		t.Errorf("read back %+v", back)
 	}
 	if back.Holder != "" {
-		t.Error("who is at work stands on the record, not in it: it must be readable without the record, and go without a trace")
+		t.Error("the holder belongs to the metadata of the record, not to its content: it must be readable without the record, and go without a trace")
 	}
 	sum, err := Summarize(bytes.NewReader(encoded))
 	if err != nil || sum.RollbackRevision != 2 {

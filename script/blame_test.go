@@ -29,7 +29,7 @@ func TestBadValuesAreBlamedOnTheAssignment(t *testing.T) {
 		"a hole in a new list": {`local t = {1, nil, 3}
 			ctx.values.ports = t -- here
 			ctx.values.more = 1`, "ctx.values.ports is a list whose item 2 is missing"},
-		"a hole by an item behind it": {`local l = ctx.values.list
+		"a hole by an item after it": {`local l = ctx.values.list
 			l[3] = 3
 			l[5] = 5 -- here
 			l[6] = 6`, "ctx.values.list is a list whose item 4 is missing"},

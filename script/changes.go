@@ -238,7 +238,7 @@ func (c *changes) list(n *node, old, sent, v []any, depth int) (any, error) {
 }
 
 // match returns for each element of now the index of the one of sent that it was, -1 for
-// none. Those that are no longer the same are taken to stand where they stood.
+// none. Those that are no longer the same are taken to be where they were.
 func match(sent, now []any) []int {
 	was := make([]int, len(now))
 	head := 0
@@ -348,7 +348,7 @@ func readItems[T any](c *changes, n *node, read func(was T, data map[string]any)
 }
 
 // item returns what an element of a list was, and its new fields. own are the items that the
-// list had: one that stands there twice, or comes from elsewhere, is a copy.
+// list had: one that is there twice, or comes from elsewhere, is a copy.
 func (c *changes) item(n *node, own map[any]bool, v any) (origin any, data map[string]any, err error) {
 	var sent any
 	if ref, isRef := v.(wire.Ref); isRef && own[ref] {

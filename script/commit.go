@@ -425,7 +425,7 @@ func checkObject(m map[string]any) error {
 }
 
 // merge returns full with those of its elements that are in old replaced by now: what is in
-// now keeps its order, what is missing there is gone, and what is new stands behind its
+// now keeps its order, what is missing there is gone, and what is new comes after its
 // neighbour. Elements that are not in old stay where they are; those of now that are in old
 // and no longer in full are left out.
 func merge[T comparable](full []T, old map[T]bool, now []T) []T {
@@ -434,7 +434,7 @@ func merge[T comparable](full []T, old map[T]bool, now []T) []T {
 		here[x] = true
 	}
 	// runs are the elements of now, each that was there followed by the new ones
-	// behind it; the first run has only new ones.
+	// after it; the first run has only new ones.
 	runs := [][]T{nil}
 	kept := make(map[T]bool, len(now))
 	for _, x := range now {

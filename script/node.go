@@ -36,7 +36,7 @@ type node struct {
 	// items is set for a list of such nodes, context for the context of a chart.
 	items, context bool
 
-	// inner returns the node for what stands under a key, nil for what has none.
+	// inner returns the node for the value of a key, nil for what has none.
 	inner func(key string, v any) *node
 	// added are nodes under keys that the value lacks. They become part of it when a script
 	// changes them; until then scripts see those that are shown.
@@ -52,7 +52,7 @@ type node struct {
 	out        any
 }
 
-// name returns where the node stands, for errors: "values.image.tags".
+// name returns where the node is, for errors: "values.image.tags".
 func (n *node) name() string {
 	switch {
 	case n.title != "":
@@ -74,7 +74,7 @@ func (n *node) get() (any, error) {
 	return n.value, nil
 }
 
-// below returns a new node for a map or list in n, which stands at its key or index.
+// below returns a new node for a map or list in n, which is at its key or index.
 func (n *node) below(v any, key string, index int) *node {
 	_, isList := v.([]any)
 	return &node{Node: wire.Node{Ref: wire.Ref{List: isList}}, value: v, parent: n, key: key, index: index,
@@ -147,7 +147,7 @@ func (s nodes) content(n *node) (any, error) {
 // manyKeys is how many keys a map has of which single ones are sent.
 const manyKeys = 2000
 
-// scalarOf returns the answer to the question what stands under a key of a map of many that
+// scalarOf returns the answer to the question for the value of a key of a map of many that
 // was not sent, for a script that reads a few of them. It is not ok for other nodes, and for
 // what is not a scalar.
 func (n *node) scalarOf(key string) (answer map[string]any, ok bool) {

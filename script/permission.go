@@ -135,7 +135,7 @@ func parsePermissions(data []byte) ([]string, error) {
 		case key.Kind != yaml.ScalarNode || key.Value != "lua":
 			return nil, yamlError(key, "%s is not a key of this file; the only one is lua", strconv.Quote(key.Value))
 		case list != nil:
-			return nil, yamlError(key, "lua stands here twice")
+			return nil, yamlError(key, "lua is here twice")
 		}
 		list = root.Content[i+1]
 	}
@@ -158,7 +158,7 @@ func permissionList(list *yaml.Node) ([]string, error) {
 		case !slices.Contains(PermissionNames(), n.Value):
 			return nil, yamlError(n, "%s is not a permission; known are %s", strconv.Quote(n.Value), known)
 		case slices.Contains(names, n.Value):
-			return nil, yamlError(n, "%s stands here twice", n.Value)
+			return nil, yamlError(n, "%s is here twice", n.Value)
 		}
 		names = append(names, n.Value)
 	}

@@ -178,7 +178,7 @@ func (s *snapshot) scope(c *chart.Chart) *node {
 	return n
 }
 
-// inLibrary reports whether c or a chart above it stands in library/.
+// inLibrary reports whether c or a chart above it is in library/.
 func inLibrary(c *chart.Chart) bool {
 	for ; c != nil; c = c.Parent() {
 		if c.FromLibrary {

@@ -215,7 +215,7 @@ func TestLibraries(t *testing.T) {
 			nil, []string{"web/library/a wants the library a in version ^2.0.0, but there is 1.0.0"},
 		},
 		{
-			"what stands below a library in charts/ comes along",
+			"what is below a library in charts/ comes along",
 			`web
 			 web/charts/a uses mysql
 			 web/charts/a/library/mysql 8.0.0

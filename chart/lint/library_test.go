@@ -67,7 +67,7 @@ func TestLibraries(t *testing.T) {
 			[]string{"[INFO] library/common: the library is not listed under libraries: in Chart.yaml; any version of it will do"},
 		},
 		{
-			"a library does not stand in for a dependency",
+			"a library does not replace a dependency",
 			with("dependencies:\n- name: common\n  version: 1.0.0\nlibraries:\n- name: common\n"), []*chart.Chart{lib("common", "library")}, nil,
 			[]string{"[WARNING] Chart.yaml:6: chart directory is missing these dependencies: common"},
 		},
@@ -93,7 +93,7 @@ func TestLibraries(t *testing.T) {
 			},
 		},
 		{
-			"a conflict stands at the chart's own entry",
+			"a conflict is reported at the chart's own entry",
 			with("libraries:\n- name: base\n- name: common\n  version: ^2.0.0\n"), []*chart.Chart{lib("base", "library"), lib("common", "library")},
 			aboutLibrary{"common", "no version of the library common suits all:\n  web wants ^2.0.0"},
 			[]string{"[ERROR] Chart.yaml:7: no version of the library common suits all:\n\t  web wants ^2.0.0"},

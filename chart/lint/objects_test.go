@@ -57,7 +57,7 @@ func TestObjects(t *testing.T) {
 			"[INFO] templates/x.yaml:2: apiVersion is not set: a cluster refuses such an object",
 			"[INFO] templates/x.yaml:2: kind is not set: a cluster refuses such an object",
 		}},
-		{"a key that stands twice", configMap + "data:\n  a: x\n  a: y\n", []string{
+		{"a duplicate key", configMap + "data:\n  a: x\n  a: y\n", []string{
 			"[ERROR] templates/x.yaml:7: .data.a: expected a string, got boolean; put it in quotes",
 			`[INFO] templates/x.yaml:7: key "a" is set twice in the same map; the last one counts`,
 		}},

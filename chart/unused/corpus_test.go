@@ -38,7 +38,7 @@ func corpus(t *testing.T) map[string]*chart.Chart {
 }
 
 // TestMisspellings misspells keys of the values files of public charts, one at a time. A key is
-// known if the charts say what belongs beside it: it does not stand in a table that a template
+// known if the charts say what belongs beside it: it is not in a table that a template
 // hands on whole, or all keys of which it goes through. Only of those can a misspelling be found.
 func TestMisspellings(t *testing.T) {
 	if testing.Short() {

@@ -69,7 +69,7 @@ func TestListsMerge(t *testing.T) {
 			"ports", `[{"name":"a"}]`},
 		{"an item is deleted", "ports: [{name: a}, {name: b}]", "", "ports: [{name: a, $patch: delete}]", "",
 			"ports", `[{"name":"b"}]`},
-		{"an item is deleted and made anew", "ports: [{name: a, port: 1}, {name: b}]", "",
+		{"an item is deleted and created again", "ports: [{name: a, port: 1}, {name: b}]", "",
 			"ports: [{name: a, $patch: delete}]|ports: [{name: a, x: 1}]", "", "ports", `[{"name":"a","x":1},{"name":"b"}]`},
 		{"an item is replaced", "ports: [{name: a, port: 1}, {name: b}]", "", "ports: [{name: a, $patch: replace, x: 1}]", "",
 			"ports", `[{"name":"a","x":1},{"name":"b"}]`},

@@ -72,7 +72,7 @@ func read(s *source) (*Index, error) {
 		return nil, &FormatError{Problem: "empty index.yaml file"}
 	case len(head) > 0 && head[0] == '<':
 		return nil, &FormatError{Problem: "it is a web page (HTML or XML); ask the repository's owner for the URL below " +
-			"which index.yaml stands"}
+			"which index.yaml is"}
 	case len(head) > 0 && head[0] == '{':
 		err = x.rewrite()
 	default:

@@ -17,7 +17,7 @@ import (
 )
 
 // Lua says that "a nil value" was indexed or called, and golua does not say which. Here the
-// key is added, and what stands before it in the script's line.
+// key is added, and what comes before it in the script's line.
 
 // fieldless gives nil, null, numbers and booleans an __index and a __newindex that
 // name the key that was looked for.

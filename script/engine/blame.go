@@ -42,7 +42,7 @@ func newBlame() *blame {
 	return &blame{at: map[slot]position{}, last: map[*rt.Table]position{}, owned: map[*rt.Table]bool{}}
 }
 
-// newHook makes the function that scripts call behind an assignment, see [rewriter].
+// newHook makes the function that scripts call after an assignment, see [rewriter].
 func (e *engine) newHook() rt.Value {
 	return e.value("wrote", 2, false, func(_ *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		if c.NArgs() == 2 {
@@ -122,7 +122,7 @@ func (e *engine) own(t *rt.Table) {
 	}
 }
 
-// rawField returns what stands under a key of a table, also of one that shows a context.
+// rawField returns the value of a key of a table, also of one that shows a context.
 func (e *engine) rawField(t *rt.Table, k rt.Value) rt.Value {
 	if v, ok := e.viewOf(rt.TableValue(t)); ok {
 		if ctx, isContext := v.(*handlerContext); isContext {
@@ -146,7 +146,7 @@ func (e *blamedError) Error() string { return e.err.Error() }
 // Unwrap returns the error without its place.
 func (e *blamedError) Unwrap() error { return e.err }
 
-// blamed adds the statement to an error about what stands in t below keys, which are text and
+// blamed adds the statement to an error about what is in t below keys, which are text and
 // int64. The tables that hold t are tried where the script did not assign there.
 func (c *changes) blamed(err error, t *rt.Table, keys ...any) error {
 	at, ok := c.request.find(t, keys)
@@ -190,7 +190,7 @@ func keyValue(key any) rt.Value {
 }
 
 // culprit returns the keys that lead to what is wrong: for a hole in a list the item that was
-// taken away, or the one that was put behind it.
+// taken away, or the one that was put after it.
 func (q *request) culprit(t *rt.Table, wrong *bridge.Error) []any {
 	keys := wrong.Keys
 	for _, key := range keys {
@@ -216,7 +216,7 @@ func (q *request) culprit(t *rt.Table, wrong *bridge.Error) []any {
 	return append(keys[:len(keys):len(keys)], i)
 }
 
-// items returns where a handler assigned what stands in the lists of its contexts, for the
+// items returns where a handler assigned what is in the lists of its contexts, for the
 // host, which checks what the engine does not know: names of files, fields of dependencies.
 func (q *request) items() []any {
 	out := []any{}

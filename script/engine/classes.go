@@ -74,7 +74,7 @@ func (e *engine) lacking(class, path string, k rt.Value, get func(rt.Value) (rt.
 	return e.field(metadata, "name")
 }
 
-// field returns what stands under a name in a table, also one that shows a view; nil where v
+// field returns the value of a name in a table, also one that shows a view; nil where v
 // is not a table.
 func (e *engine) field(v rt.Value, name string) (rt.Value, error) {
 	k := rt.StringValue(name)

@@ -157,7 +157,7 @@ func TestReadOnlyFieldsSaySo(t *testing.T) {
 	}
 }
 
-// What stands behind a read-only table is out of a script's reach.
+// What is behind a read-only table is out of a script's reach.
 func TestViewsShowNothingElse(t *testing.T) {
 	h := started(t, family(`local mysql = subcharts.get("mysql")
 events.on("pre-render", function(ctx)

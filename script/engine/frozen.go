@@ -75,7 +75,7 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 	return rt.NilValue, err
 }
 
-// fieldClass returns the class of what stands in a field of a class, or that of the items of a
+// fieldClass returns the class of what is in a field of a class, or that of the items of a
 // list there.
 func fieldClass(class, field string) (of, items string) {
 	c, _ := scriptapi.ClassOf(class)
@@ -96,7 +96,7 @@ func (f *frozen) lookUp(name string) (v any, there bool, err error) {
 	return v, there, nil
 }
 
-// value returns what stands in f under a key.
+// value returns what f has under a key.
 func (f *frozen) value(k rt.Value, v any, path string) (rt.Value, error) {
 	if isScalar(v) {
 		return f.request.e.bridge.FromGo(v)

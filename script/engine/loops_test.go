@@ -47,7 +47,7 @@ assert(o == "a!1")`))
 	}
 }
 
-// Errors in such loops stand where they stood.
+// Errors in such loops are at the lines where they were.
 func TestErrorsInLoopsKeepTheirLines(t *testing.T) {
 	for script, line := range map[string]int64{
 		"for _, n in ipairs{1} do\n  local f = function() error(n) end\n  f() end":  2,

@@ -146,7 +146,7 @@ func (q *request) content(ref wire.Ref) (any, error) {
 // maxFields is how many fields of a map the host is asked for one by one.
 const maxFields = 50
 
-// field returns what stands under a key of a map.
+// field returns the value of a key of a map.
 func (q *request) field(ref wire.Ref, name string) (v any, there bool, err error) {
 	n, err := q.node(ref)
 	if err != nil {
@@ -233,7 +233,7 @@ func (n *node) data() (any, error) {
 	return nil, nil
 }
 
-// get returns what stands under a key. To read what is not a table, the node's own need not
+// get returns the value of a key. To read what is not a table, the node's own need not
 // be filled and compared.
 func (n *node) get(k rt.Value) (rt.Value, error) {
 	if name, isText := k.TryString(); isText && !n.loaded {

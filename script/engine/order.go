@@ -67,7 +67,7 @@ func keyRank(v rt.Value) int {
 }
 
 // sorted returns the keys of a table that is an argument of a function, in order, and how to
-// get what stands under them.
+// get their values.
 func (e *engine) sorted(t *rt.Thread, c *rt.GoCont, function string) (order, error) {
 	if view, ok := e.viewOf(arg(c, 0)); ok {
 		keys, err := view.keys()

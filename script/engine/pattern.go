@@ -48,7 +48,7 @@ func gsub(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 }
 
 // substitute replaces at most so many matches, or one at the start if the pattern is
-// anchored. An empty match right behind another match does not count.
+// anchored. An empty match right after another match does not count.
 func substitute(t *rt.Thread, s string, p *pattern.Pattern, anchored bool, most int64,
 	with func(whole string, captures []rt.Value) (string, error)) (string, int64, error) {
 	search := p.Match

@@ -25,7 +25,7 @@ func TestPatternsAreLuas(t *testing.T) {
 		{`("aaa"):gsub("a", "")`, "|3"},
 		{`("/api"):gsub("^/", "")`, "api|1"},
 		{`(""):gsub("x", "y")`, "|0"},
-		// An empty match right behind a match is none.
+		// An empty match right after a match is none.
 		{`("abc"):gsub("%w*", "x")`, "x|1"},
 		{`("hello"):gsub("", "-")`, "-h-e-l-l-o-|6"},
 		{`("abc d"):gsub("%w*", "x")`, "x x|2"},

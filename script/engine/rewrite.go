@@ -14,7 +14,7 @@ const hookName = "(wrote)"
 
 // rewriter changes the syntax tree of a script where golua cannot do what is needed.
 //
-// The script calls [engine.wrote] behind every assignment to a field, so that a value that
+// The script calls [engine.wrote] after every assignment to a field, so that a value that
 // cannot be kept is blamed on the assignment. golua has no hook for it.
 //
 //	t[k] = v   is   do local v, t, k = v, t, k; t[k] = v; wrote(t, k) end

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Assignments mean what they mean without the call behind them.
+// Assignments mean what they mean without the call after them.
 func TestAssignmentsAreAsInLua(t *testing.T) {
 	started(t, alone(`
 assert(select("#", ...) == 0)

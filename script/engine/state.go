@@ -38,7 +38,7 @@ type engine struct {
 	bridge   *bridge.Bridge
 	lib      *library
 	charts   []*chart
-	sources  map[string]place // where chunks stand, by their names
+	sources  map[string]place // where chunks are, by their names
 	texts    map[place]string // of the scripts that were compiled
 	events   []string
 	aliases  map[string]any // other names of events
@@ -53,7 +53,7 @@ type engine struct {
 	covered  *covered  // nil if lines are not counted
 
 	request   *request
-	hook      rt.Value             // what scripts call behind an assignment
+	hook      rt.Value             // what scripts call after an assignment
 	views     *rt.Table            // the metatable of tables that show a view
 	behind    rt.Value             // the key of the view in them
 	classes   map[string]*rt.Table // the metatables of elements of contexts' lists, by their class

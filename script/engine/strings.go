@@ -93,7 +93,7 @@ func mapASCII(from, to byte) oneFunc {
 }
 
 // search is string.find, or string.match, of golua. Its find returns wrong offsets for plain
-// text with a start, and both fail for a start that is nil; match also for one behind the end.
+// text with a start, and both fail for a start that is nil; match also for one after the end.
 func search(golua rt.Value, canBePlain bool) goFunc {
 	f, _ := golua.TryCallable()
 	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
@@ -125,7 +125,7 @@ func search(golua rt.Value, canBePlain bool) goFunc {
 	}
 }
 
-// findPlain returns where a text is in another, at from or behind.
+// findPlain returns where a text is in another, at from or after it.
 func findPlain(t *rt.Thread, c *rt.GoCont, s, what string, from int64) rt.Cont {
 	t.RequireCPU(uint64(len(s)+len(what)) / 16)
 	at := strings.Index(s[from-1:], what)

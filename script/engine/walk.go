@@ -5,7 +5,7 @@ package engine
 import "github.com/arnodel/golua/ast"
 
 // visitor is given the statements and expressions of a script by [walkBlock], the inner ones
-// first, and returns what is to stand in their places. For a function it returns a function,
+// first, and returns what is to take their places. For a function it returns a function,
 // for what can be assigned to an [ast.Var].
 type visitor interface {
 	stat(s ast.Stat) ast.Stat

@@ -74,7 +74,7 @@ const (
 	//
 	// [Node.Diff] makes a change and [Node.Apply] carries it out. Values in it may be
 	// Refs of this request: what the script did not look into or did not change, and
-	// what it did change, whose changes stand under their own id. There is one change
+	// what it did change, whose changes are under their own id. There is one change
 	// of an id at most.
 	Call
 

@@ -150,7 +150,7 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Parse reads one value and nothing behind it.
+// Parse reads one value and nothing after it.
 func Parse(b []byte) (any, error) {
 	d := decoder{b: b, left: MaxValues}
 	v := d.value(0)
@@ -177,7 +177,7 @@ func (d *decoder) fail(err error) {
 	d.b = nil
 }
 
-// skip goes on behind n bytes. Anything but the size of what could be read is an error.
+// skip goes on after n bytes. Anything but the size of what could be read is an error.
 func (d *decoder) skip(n int) {
 	if n <= 0 {
 		d.fail(ErrGarbled)

@@ -44,7 +44,7 @@ func TestArgoCDCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(charts) == 0 {
-		t.Skip("the corpus is not there: it stands in ../shared/corpus, beside the project, where it is developed")
+		t.Skip("the corpus is missing: it is in ../shared/corpus, beside the project, where it is developed")
 	}
 	bin, other := ours(t), peer(t, helm4)
 	values := filepath.Join(t.TempDir(), "values.yaml")

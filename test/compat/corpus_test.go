@@ -24,7 +24,7 @@ func TestCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(expected) == 0 {
-		t.Skip("the corpus is not there: it stands in ../shared/corpus, beside the project, where it is developed")
+		t.Skip("the corpus is missing: it is in ../shared/corpus, beside the project, where it is developed")
 	}
 	bin, home := ours(t), t.TempDir()
 	for _, file := range expected {

@@ -20,7 +20,7 @@ func TestDriftOfCorpus(t *testing.T) {
 	}
 	charts, err := filepath.Glob(filepath.Join(root(t), "..", "shared", "corpus", "charts", "*"))
 	if err != nil || len(charts) == 0 {
-		t.Skip("the corpus is not there: it stands in ../shared/corpus, beside the project, where it is developed")
+		t.Skip("the corpus is missing: it is in ../shared/corpus, beside the project, where it is developed")
 	}
 	c, bin, home := connect(t), ours(t), t.TempDir()
 	installed, objects, drifted := 0, 0, 0

@@ -242,7 +242,7 @@ func corpusObjects(t *testing.T) []judged {
 		t.Fatal(err)
 	}
 	if len(files) == 0 {
-		t.Skip("the corpus is not there: it stands in ../shared/corpus, beside the project, where it is developed")
+		t.Skip("the corpus is missing: it is in ../shared/corpus, beside the project, where it is developed")
 	}
 	var out []judged
 	for _, file := range files {

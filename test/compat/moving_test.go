@@ -39,7 +39,7 @@ func TestMoved(t *testing.T) {
 			same := func(when string) {
 				t.Helper()
 				if uid("Service") != service || uid("Deployment") != deployment {
-					t.Fatalf("%s: the objects were made anew", when)
+					t.Fatalf("%s: the objects were created again", when)
 				}
 			}
 

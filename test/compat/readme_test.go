@@ -79,7 +79,7 @@ func TestHelmDocs(t *testing.T) {
 	t.Run("corpus", func(t *testing.T) {
 		corpus := filepath.Join(root(t), "..", "shared", "corpus", "charts")
 		if _, err := os.Stat(corpus); err != nil {
-			t.Skip("the corpus is not there: it stands in ../shared/corpus, beside the project, where it is developed")
+			t.Skip("the corpus is missing: it is in ../shared/corpus, beside the project, where it is developed")
 		}
 		copied := filepath.Join(t.TempDir(), "charts")
 		if err := os.CopyFS(copied, os.DirFS(corpus)); err != nil {

@@ -32,7 +32,7 @@ func helmUnittest(t *testing.T) string {
 	return bin
 }
 
-// verdicts are the results of tests by suite and name, in order: a name may stand several times.
+// verdicts are the results of tests by suite and name, in order: a name may come several times.
 type verdicts map[string][]string
 
 // runUnittest runs the tests of a copy of a chart, and returns their verdicts and the exit code.
@@ -164,7 +164,7 @@ func TestUnittestCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(found) == 0 {
-		t.Skip("the corpus is not there: it stands in ../shared/corpus, beside the project, where it is developed")
+		t.Skip("the corpus is missing: it is in ../shared/corpus, beside the project, where it is developed")
 	}
 	done := map[string]bool{}
 	for _, file := range found {

@@ -166,7 +166,7 @@ func (m *mover) read(t *testing.T, name string) (o ownedObject) {
 }
 
 // owners returns the release that each object belongs to by its annotations, and fails the test if an
-// object was made anew, or its annotations contradict each other.
+// object was created again, or its annotations contradict each other.
 func (m *mover) owners(t *testing.T, when string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

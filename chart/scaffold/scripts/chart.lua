@@ -26,7 +26,7 @@
 -- end)
 
 -- The number says when: 0.1 is before the handlers of subcharts, 0.9 after them.
--- Values of a subchart stand below its name:
+-- Values of a subchart are below its name:
 --
 -- events.on("pre-render", 0.1, function(ctx)
 --   ctx.values.mysql.port = 3307

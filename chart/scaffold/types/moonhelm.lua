@@ -233,7 +233,7 @@ function yaml.encode(value) end
 
 json = {}
 
----Reads JSON. Numbers without a fraction and an exponent are integers; a key that stands twice in an object is an error.
+---Reads JSON. Numbers without a fraction and an exponent are integers; a key that an object has twice is an error.
 ---@param text string
 ---@return any
 function json.decode(text) end

@@ -269,7 +269,7 @@ func (r *testRun) evaluate(i int, a *assertion) *unittest.Failure {
 		return nil
 	}
 	if a.beside != "" {
-		lines = append(lines, fmt.Sprintf("Hint:\t%s stands beside %s, without effect: indent it to make it a parameter",
+		lines = append(lines, fmt.Sprintf("Hint:\t%s is beside %s, without effect: indent it to make it a parameter",
 			a.beside, a.name))
 	}
 	not := ""

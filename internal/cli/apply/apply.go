@@ -69,7 +69,7 @@ and the same patches, and compared with the plan's digests.`,
   # Only check whether the plan still holds: exit code 2 if not
   helm apply plan.json --check --detailed-exitcode
 
-  # Plan anew where something has changed, and ask
+  # Plan again where something has changed, and ask
   helm apply plan.json --rebase
 
   # A sealed plan, and one that must be signed

@@ -95,7 +95,7 @@ func blocks(text string) []block {
 	return out
 }
 
-// manFlags writes flags as `-f, --flag=default`, those that may stand alone as
+// manFlags writes flags as `-f, --flag=default`, those that may be used alone as
 // `--flag[=default]`.
 func manFlags(out io.Writer, heading string, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {

@@ -22,7 +22,7 @@ const maxIndent = 16
 func jsonFunctions() []function {
 	return []function{
 		fn("json.decode", "(text) → value", "Reads JSON. Numbers without a fraction and an exponent are integers; a key "+
-			"that stands twice in an object is an error.", 1, takesText((*call).decodeJSON)),
+			"that an object has twice is an error.", 1, takesText((*call).decodeJSON)),
 		fn("json.encode", "(value[, indent]) → text", "Writes JSON, keys in sorted order, on one line or indented by so "+
 			"many spaces a level.", 2, (*call).encodeJSON),
 	}
@@ -50,7 +50,7 @@ func (c *call) readJSON(text string) (any, error) {
 		return nil, d.located(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, d.located(errors.New("something stands behind the value"))
+		return nil, d.located(errors.New("something follows the value"))
 	}
 	return v, nil
 }
@@ -123,7 +123,7 @@ func (d *jsonReader) object(depth int) (any, error) {
 			return nil, fmt.Errorf("the key %v is not text", token)
 		}
 		if _, twice := out[key]; twice {
-			return nil, fmt.Errorf("the key %q stands twice in one object", clip(key))
+			return nil, fmt.Errorf("the key %q is there twice in one object", clip(key))
 		}
 		if out[key], err = d.next(depth + 1); err != nil {
 			return nil, err

@@ -52,7 +52,7 @@ type Options struct {
 type Function struct {
 	// Name is how a script writes it: "yaml.decode", "file:read".
 	Name string
-	// Signature is Name with its arguments and, behind "→", its results.
+	// Signature is Name with its arguments and, after "→", its results.
 	Signature string
 	// Text describes it in one or two sentences.
 	Text string

@@ -210,7 +210,7 @@ func (w *yamlWriter) below(v any, indent int, inList bool) error {
 	return err
 }
 
-// table writes a map, its first line behind what stands on it up to column at.
+// table writes a map, its first line after what is on it up to column at.
 func (w *yamlWriter) table(v map[string]any, indent, at int) error {
 	for _, k := range w.keys(v) {
 		w.pad(indent - at)

@@ -31,7 +31,7 @@ func (w *yamlWriter) key(k string, indent int) error {
 	return nil
 }
 
-// scalar writes what fits behind a key or a dash; further lines of a text are
+// scalar writes what fits after a key or a dash; further lines of a text are
 // indented.
 func (w *yamlWriter) scalar(v any, indent int) error {
 	s, isText := v.(string)
@@ -53,7 +53,7 @@ func (w *yamlWriter) scalar(v any, indent int) error {
 	return nil
 }
 
-// isPlain reports whether s can stand without quotes: it is read as text, as the
+// isPlain reports whether s can be written without quotes: it is read as text, as the
 // same text, by readers of YAML 1.1 and 1.2.
 func isPlain(s string) bool {
 	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || isWord(s) {
@@ -63,7 +63,7 @@ func isPlain(s string) bool {
 	switch {
 	case first == '_', first == '/', first >= utf8.RuneSelf, first|0x20 >= 'a' && first|0x20 <= 'z':
 	case first >= '0' && first <= '9':
-		// A letter that stands in no number, date or time: 100m, 1.25-alpine.
+		// A letter that no number, date or time has: 100m, 1.25-alpine.
 		if !strings.ContainsAny(s, "ghijklmpqrsuvwyGHIJKLMPQRSUVWY") {
 			return false
 		}

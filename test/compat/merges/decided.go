@@ -45,7 +45,7 @@ var Decided = []Decision{
 	},
 	{
 		Name:   "as the server merges, in another order",
-		Reason: "the same, but that items of other clients stand elsewhere in a list whose items have keys",
+		Reason: "the same, but that items of other clients are elsewhere in a list whose items have keys",
 		Match: func(r *result, server bool, d mutated.Difference) bool {
 			list, _, _ := strings.Cut(d.Path, "[") // the indices differ
 			want := sorted(r.normal[reference])
@@ -107,7 +107,7 @@ var Decided = []Decision{
 	},
 	{
 		Name:   "items that are there twice",
-		Reason: "Helm's client takes items with one key for one; ours keeps what another client lists twice, behind what the chart lists",
+		Reason: "Helm's client takes items with one key for one; ours keeps what another client lists twice, after what the chart lists",
 		Match: func(r *result, server bool, d mutated.Difference) bool {
 			list, _, _ := strings.Cut(d.Path, "[")
 			says, _ := at(r.New, list)

@@ -113,7 +113,7 @@ func TestDecidedMatch(t *testing.T) {
 			ours: "{s: [{n: b}, {n: a}, {n: b}]}", helm: "{s: [{n: b}, {n: b}, {n: a}]}", want: "items that are there twice",
 		},
 		{
-			name: "what another client lists twice, behind the chart's", kind: "ServiceAccount", old: "{}",
+			name: "what another client lists twice, after the chart's", kind: "ServiceAccount", old: "{}",
 			new: "{s: [{n: a}, {n: b}]}", live: "{s: [{n: a}, {n: a}]}", reference: "{s: [{n: a}, {n: b}]}",
 			ours: "{s: [{n: a}, {n: b}, {n: a}]}", helm: "{s: [{n: a}, {n: a}, {n: b}]}", want: "items that are there twice",
 		},

@@ -28,7 +28,7 @@ func corpus(t *testing.T) []*Source {
 		t.Fatal(err)
 	}
 	if len(charts) == 0 {
-		t.Skip("the corpus is not there: it stands in ../shared/corpus, beside the project, where it is developed")
+		t.Skip("the corpus is missing: it is in ../shared/corpus, beside the project, where it is developed")
 	}
 	var out []*Source
 	for _, c := range charts {

@@ -17,7 +17,7 @@ type lowerer struct {
 	scope *scope
 	in    *function
 	// branches counts the branches and loops around a statement, in its function; returned is
-	// set behind a return in one of them.
+	// set after a return in one of them.
 	branches int
 	returned bool
 	guarded  bool
