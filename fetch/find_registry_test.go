@@ -72,59 +72,62 @@ func TestFindInRegistries(t *testing.T) {
 	manifest := "sha256:" + digestOf(manifestOf(tgz("web")))
 	anna := HostOptions{Username: "anna"}
 	for _, c := range []struct {
+		name string
 		ref  Ref
 		want []string // requests, or an error that begins with "error: "
 	}{
-		{Ref{Name: "oci://host:5000/a/web", Host: anna}, []string{"tags oci://host:5000/a/web", "pull oci://host:5000/a/web:1.1.0 anna"}},
-		{Ref{Name: "oci://host/a/web", Version: "^1"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
-		{Ref{Name: "oci://host/a/web", Version: "1.1"}, []string{"tags oci://host/a/web:1.1", "pull oci://host/a/web:1.1.0 "}},
-		{Ref{Name: "oci://host/a/web", Version: "0.5"}, []string{"tags oci://host/a/web:0.5", "pull oci://host/a/web:0.5 "}},
-		{Ref{Name: "oci://host/a/web", Version: "^9"}, []string{"error: oci://host/a/web: no version of it is ^9"}},
-		{Ref{Name: "oci://host/a/web", Version: "1.1.0"}, []string{"pull oci://host/a/web:1.1.0 "}},
-		{Ref{Name: "oci://host/a/web", Devel: true}, []string{"tags oci://host/a/web", "pull oci://host/a/web:2.0.0-rc.1 "}},
-		{Ref{Name: "oci://host/a/web:1.1.0"}, []string{"pull oci://host/a/web:1.1.0 "}},
-		{Ref{Name: "oci://host/a/web:1.1.0", Version: "1.1.0"}, []string{"pull oci://host/a/web:1.1.0 "}},
-		{Ref{Name: "oci://host/a/web:1.1.0", Version: "2.0.0"}, []string{"error: chart reference and version mismatch: 2.0.0 is not 1.1.0, the version of oci://host/a/web:1.1.0"}},
-		{Ref{Name: "oci://host/a/web@" + manifest}, []string{"pull oci://host/a/web@" + manifest + " "}},
-		{Ref{Name: "oci://host/a/web@" + manifest, Version: "^1"}, []string{"pull oci://host/a/web@" + manifest + " "}},
-		{Ref{Name: "oci://host/a/web@" + manifest, Version: "^2"}, []string{"error: chart reference and version mismatch: ^2 is not 1.1.0, the version of oci://host/a/web@" + manifest}},
-		{Ref{Name: "oci://host/a/web:1.1.0@" + manifest}, []string{"pull oci://host/a/web:1.1.0@" + manifest + " "}},
-		{Ref{Name: "oci://host/a/web@sha256:" + digestOf("x")}, []string{"error: fetch oci://host/a/web@sha256:" + digestOf("x") + ": digest mismatch: got " + manifest}},
-		{Ref{Name: "web", Repo: "oci://host/a/"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
+		{"the newest tag, with credentials", Ref{Name: "oci://host:5000/a/web", Host: anna}, []string{"tags oci://host:5000/a/web", "pull oci://host:5000/a/web:1.1.0 anna"}},
+		{"the newest tag in a range", Ref{Name: "oci://host/a/web", Version: "^1"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
+		{"a version that a tag completes", Ref{Name: "oci://host/a/web", Version: "1.1"}, []string{"tags oci://host/a/web:1.1", "pull oci://host/a/web:1.1.0 "}},
+		{"a tag that is not a full version", Ref{Name: "oci://host/a/web", Version: "0.5"}, []string{"tags oci://host/a/web:0.5", "pull oci://host/a/web:0.5 "}},
+		{"a range without a tag", Ref{Name: "oci://host/a/web", Version: "^9"}, []string{"error: oci://host/a/web: no version of it is ^9"}},
+		{"a full version", Ref{Name: "oci://host/a/web", Version: "1.1.0"}, []string{"pull oci://host/a/web:1.1.0 "}},
+		{"a prerelease with devel", Ref{Name: "oci://host/a/web", Devel: true}, []string{"tags oci://host/a/web", "pull oci://host/a/web:2.0.0-rc.1 "}},
+		{"a tag", Ref{Name: "oci://host/a/web:1.1.0"}, []string{"pull oci://host/a/web:1.1.0 "}},
+		{"a tag and its version", Ref{Name: "oci://host/a/web:1.1.0", Version: "1.1.0"}, []string{"pull oci://host/a/web:1.1.0 "}},
+		{"a tag and another version", Ref{Name: "oci://host/a/web:1.1.0", Version: "2.0.0"}, []string{"error: chart reference and version mismatch: 2.0.0 is not 1.1.0, the version of oci://host/a/web:1.1.0"}},
+		{"a digest", Ref{Name: "oci://host/a/web@" + manifest}, []string{"pull oci://host/a/web@" + manifest + " "}},
+		{"a digest and a range with it", Ref{Name: "oci://host/a/web@" + manifest, Version: "^1"}, []string{"pull oci://host/a/web@" + manifest + " "}},
+		{"a digest and a range without it", Ref{Name: "oci://host/a/web@" + manifest, Version: "^2"}, []string{"error: chart reference and version mismatch: ^2 is not 1.1.0, the version of oci://host/a/web@" + manifest}},
+		{"a tag and a digest", Ref{Name: "oci://host/a/web:1.1.0@" + manifest}, []string{"pull oci://host/a/web:1.1.0@" + manifest + " "}},
+		{"a digest of something else", Ref{Name: "oci://host/a/web@sha256:" + digestOf("x")}, []string{"error: fetch oci://host/a/web@sha256:" + digestOf("x") + ": digest mismatch: got " + manifest}},
+		{"a repository in a registry", Ref{Name: "web", Repo: "oci://host/a/"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
 		// An index may refer to a registry.
-		{Ref{Name: "r/web", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
-		{Ref{Name: "r/tagged", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
+		{"an index that names a chart in a registry", Ref{Name: "r/web", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
+		{"an index that names a tag", Ref{Name: "r/tagged", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
 	} {
-		reg := &fakeRegistry{tags: []string{"1.0.0", "1.1.0", "2.0.0-rc.1", "latest", "0.5"}}
-		f := finder(t, shelf{Repository{Name: "r", URL: "https://host"}, []Entry{
-			{Name: "web", Version: "1.1.0", URLs: []string{"oci://host/a/web"}, Digest: digestOf(tgz("web"))},
-			{Name: "tagged", Version: "1.1.0", URLs: []string{"oci://host/a/web:1.1.0"}},
-		}})
-		f.Registry = reg
-		a, err := f.Find(t.Context(), c.ref)
-		if want, fails := strings.CutPrefix(c.want[0], "error: "); fails {
-			if err == nil || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("%+v: %+v, %v", c.ref, a, err)
+		t.Run(c.name, func(t *testing.T) {
+			reg := &fakeRegistry{tags: []string{"1.0.0", "1.1.0", "2.0.0-rc.1", "latest", "0.5"}}
+			f := finder(t, shelf{Repository{Name: "r", URL: "https://host"}, []Entry{
+				{Name: "web", Version: "1.1.0", URLs: []string{"oci://host/a/web"}, Digest: digestOf(tgz("web"))},
+				{Name: "tagged", Version: "1.1.0", URLs: []string{"oci://host/a/web:1.1.0"}},
+			}})
+			f.Registry = reg
+			a, err := f.Find(t.Context(), c.ref)
+			if want, fails := strings.CutPrefix(c.want[0], "error: "); fails {
+				if err == nil || !strings.HasPrefix(err.Error(), want) {
+					t.Errorf("got %+v, %v, want the error %q", a, err, want)
+				}
+				return
 			}
-			continue
-		}
-		if err != nil || !slices.Equal(reg.requests(), c.want) {
-			t.Errorf("%+v: %+v, %v; want %q", c.ref, a, err, c.want)
-			continue
-		}
-		name, version := "web-1.1.0.tgz", "1.1.0"
-		if c.ref.Name == "r/tagged" {
-			name = "tagged-1.1.0.tgz"
-		}
-		switch { // named by the tag, whatever the registry returns
-		case c.ref.Devel:
-			name, version = "web-2.0.0-rc.1.tgz", "2.0.0-rc.1"
-		case c.ref.Version == "0.5":
-			name, version = "web-0.5.tgz", "0.5"
-		}
-		if a.Name != name || a.Version != version || a.Digest != digestOf(tgz("web")) || a.Pushed != manifest || read(t, a.Path) != tgz("web") {
-			t.Errorf("%+v: %+v", c.ref, a)
-		}
+			if got := reg.requests(); err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("got %+v, %v with the requests %q, want %q", a, err, got, c.want)
+				return
+			}
+			name, version := "web-1.1.0.tgz", "1.1.0"
+			if c.ref.Name == "r/tagged" {
+				name = "tagged-1.1.0.tgz"
+			}
+			switch { // named by the tag, whatever the registry returns
+			case c.ref.Devel:
+				name, version = "web-2.0.0-rc.1.tgz", "2.0.0-rc.1"
+			case c.ref.Version == "0.5":
+				name, version = "web-0.5.tgz", "0.5"
+			}
+			if a.Name != name || a.Version != version || a.Digest != digestOf(tgz("web")) || a.Pushed != manifest || read(t, a.Path) != tgz("web") {
+				t.Errorf("got %+v, want %s of version %s", a, name, version)
+			}
+		})
 	}
 }
 

@@ -33,27 +33,29 @@ func TestLookupAndTemplateFunctions(t *testing.T) {
 	}
 	fns := e.Functions["web"]
 	for _, tc := range []struct {
-		name string
-		args []any
-		want string
+		name, function string
+		args           []any
+		want           string
 	}{
-		{"port", []any{8000.0, []string{"a", "b"}}, "map[list:[a b] n:8002]"},
-		{"found", []any{"Secret"}, "map[data:map[f:2 n:7] kind:Secret]"},
-		{"found", []any{"None"}, "map[]"},
-		{"found", []any{"Broken"}, "!forbidden"},
-		{"late", []any{map[string]string{"name": "x"}}, "x"},
-		{"bad", nil, "!ext/lua/chart.lua:3: no way"},
-		{"port", []any{func() {}}, "!argument 1: a func() cannot be given to a script"},
-		{"late", []any{map[string]any{"Files": struct{}{}}}, "!argument 1: Files: a struct {} cannot be given to a script"},
+		{"a number and a list", "port", []any{8000.0, []string{"a", "b"}}, "map[list:[a b] n:8002]"},
+		{"an object", "found", []any{"Secret"}, "map[data:map[f:2 n:7] kind:Secret]"},
+		{"an object that is not there", "found", []any{"None"}, "map[]"},
+		{"a lookup that fails", "found", []any{"Broken"}, "!forbidden"},
+		{"a function of a handler", "late", []any{map[string]string{"name": "x"}}, "x"},
+		{"a function that fails", "bad", nil, "!ext/lua/chart.lua:3: no way"},
+		{"a function as an argument", "port", []any{func() {}}, "!argument 1: a func() cannot be given to a script"},
+		{"a struct in an argument", "late", []any{map[string]any{"Files": struct{}{}}}, "!argument 1: Files: a struct {} cannot be given to a script"},
 	} {
-		got, err := fns[tc.name](tc.args...)
-		if want, bad := strings.CutPrefix(tc.want, "!"); bad {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v, %v", tc.name, got, err)
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := fns[tc.function](tc.args...)
+			if want, bad := strings.CutPrefix(tc.want, "!"); bad {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, %v, want the error %q", got, err, want)
+				}
+			} else if err != nil || fmt.Sprint(got) != tc.want {
+				t.Errorf("got %v, %v, want %s", got, err, tc.want)
 			}
-		} else if err != nil || fmt.Sprint(got) != tc.want {
-			t.Errorf("%s: got %v, %v", tc.name, got, err)
-		}
+		})
 	}
 	done := make(chan error)
 	for range 8 {

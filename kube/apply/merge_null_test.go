@@ -10,10 +10,10 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// A null in a map of strings is an empty string from the first installation on, and upgrades do
-// not change it.
-func TestMergeNulls(t *testing.T) {
-	const objects = `
+// nullObjects have nulls in their maps of strings, and droppedNulls are the same objects without
+// what was null.
+const (
+	nullObjects = `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: web, labels: {l: null}, annotations: {a: null}}
@@ -40,7 +40,8 @@ spec:
     metadata: {labels: {app: web, x: null, l: null}}
     spec: {containers: [{name: a, image: a, securityContext: {}, resources: {limits: {cpu: null}}}]}
 `
-	const dropped = `
+
+	droppedNulls = `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: web}
@@ -65,54 +66,55 @@ spec:
     metadata: {labels: {app: web, x: null}}
     spec: {containers: [{name: a, image: a}]}
 `
+)
+
+// A null in a map of strings is an empty string from the first installation on, and upgrades do
+// not change it.
+func TestMergeNulls(t *testing.T) {
+	fields := []struct {
+		name, apiVersion, kind string
+		path                   []string
+		want, dropped          string
+	}{
+		{"data of a ConfigMap", "v1", "ConfigMap", []string{"data"}, `{"d":""}`, `null`},
+		{"label of a ConfigMap", "v1", "ConfigMap", []string{"metadata", "labels", "l"}, `""`, `null`},
+		{"data of a Secret", "v1", "Secret", []string{"data"}, `{"d":"","s":""}`, `null`},
+		{"selector of a Service", "v1", "Service", []string{"spec", "selector"}, `{"a":"b","c":""}`, `{"a":"b"}`},
+		{"labels of the pods of a Deployment", "apps/v1", "Deployment", []string{"spec", "template", "metadata", "labels"},
+			`{"app":"web","l":"","x":""}`, `{"app":"web","x":""}`},
+	}
 	for _, serverSide := range []bool{false, true} {
 		t.Run(fmt.Sprintf("server side %v", serverSide), func(t *testing.T) {
 			s := newReleaseCase(t)
 			s.ServerSide = serverSide
-			s.to(objects)
-			for _, f := range []struct {
-				apiVersion, kind string
-				want             string
-				path             []string
-			}{
-				{"v1", "ConfigMap", `{"d":""}`, []string{"data"}},
-				{"v1", "ConfigMap", `""`, []string{"metadata", "labels", "l"}},
-				{"v1", "Secret", `{"d":"","s":""}`, []string{"data"}},
-				{"v1", "Service", `{"a":"b","c":""}`, []string{"spec", "selector"}},
-				{"apps/v1", "Deployment", `{"app":"web","l":"","x":""}`, []string{"spec", "template", "metadata", "labels"}},
-			} {
-				if got := jsonOf(t, api.Field(s.get(f.apiVersion, f.kind, "web"), f.path...)); got != f.want {
-					t.Errorf("%s of %s is %s, want %s", f.path, f.kind, got, f.want)
-				}
+			s.to(nullObjects)
+			for _, f := range fields {
+				t.Run("with nulls: "+f.name, func(t *testing.T) {
+					if got := jsonOf(t, api.Field(get(t, s.c, f.apiVersion, f.kind, s.ns, "web"), f.path...)); got != f.want {
+						t.Errorf("got %s, want %s", got, f.want)
+					}
+				})
 			}
 			before := s.rest()
-			if says := s.to(objects); says != "unchanged ConfigMap/web, unchanged Deployment/web, unchanged Secret/web, unchanged Service/web" {
+			if says := s.to(nullObjects); says != "unchanged ConfigMap/web, unchanged Deployment/web, unchanged Secret/web, unchanged Service/web" {
 				t.Errorf("the same again: %s", says)
 			}
 			if after := s.versions(); after != before {
 				t.Errorf("the same again wrote: %s, then %s", before, after)
 			}
-			s.to(dropped)
-			for _, f := range []struct {
-				apiVersion, kind string
-				want             string
-				path             []string
-			}{
-				{"v1", "ConfigMap", `null`, []string{"data"}},
-				{"v1", "ConfigMap", `null`, []string{"metadata", "labels", "l"}},
-				{"v1", "Secret", `null`, []string{"data"}},
-				{"v1", "Service", `{"a":"b"}`, []string{"spec", "selector"}},
-				{"apps/v1", "Deployment", `{"app":"web","x":""}`, []string{"spec", "template", "metadata", "labels"}},
-			} {
-				if got := jsonOf(t, api.Field(s.get(f.apiVersion, f.kind, "web"), f.path...)); got != f.want {
-					t.Errorf("dropped: %s of %s is %s, want %s", f.path, f.kind, got, f.want)
-				}
+			s.to(droppedNulls)
+			for _, f := range fields {
+				t.Run("dropped: "+f.name, func(t *testing.T) {
+					if got := jsonOf(t, api.Field(get(t, s.c, f.apiVersion, f.kind, s.ns, "web"), f.path...)); got != f.dropped {
+						t.Errorf("got %s, want %s", got, f.dropped)
+					}
+				})
 			}
 			containers := api.Field(s.get("apps/v1", "Deployment", "web"), "spec", "template", "spec", "containers").([]any)
 			if c := containers[0].(map[string]any); c["securityContext"] != nil {
 				t.Errorf("dropped: the container still has the security context %v", c["securityContext"])
 			}
-			if says := s.to(dropped); strings.Contains(says, "update") {
+			if says := s.to(droppedNulls); strings.Contains(says, "update") {
 				t.Errorf("the same again: %s", says)
 			}
 		})

@@ -22,21 +22,32 @@ func TestFindChooses(t *testing.T) {
 			t.Error(got)
 		}
 		for _, c := range []struct {
-			name, want string
-			devel      bool
-			version    string
+			name, chart, version string
+			devel                bool
+			want                 string // "" for a VersionError
 		}{
-			{"web", "", false, "1.10.0"}, {"web", "", true, "2.0.0-rc.1"}, {"web", "~1.2", false, "1.2.0"}, {"web", "^1.3 <1.4", false, "v1.3"},
-			{"web", "1.3", false, "v1.3"}, {"web", "1.4.0+b", false, "1.4.0+b"}, {"web", ">=2.0.0-0", false, "2.0.0-rc.1"},
-			{"web", "3", false, ""}, {"web", "what", false, ""}, {"zoo", "", false, ""}, {"zoo", "", true, "1.0.0-alpha"}, {"none", "", false, ""},
+			{"the newest that is stable", "web", "", false, "1.10.0"},
+			{"the newest with devel", "web", "", true, "2.0.0-rc.1"},
+			{"a tilde range", "web", "~1.2", false, "1.2.0"},
+			{"two constraints", "web", "^1.3 <1.4", false, "v1.3"},
+			{"a version with a v", "web", "1.3", false, "v1.3"},
+			{"a version with build metadata", "web", "1.4.0+b", false, "1.4.0+b"},
+			{"a range with prereleases", "web", ">=2.0.0-0", false, "2.0.0-rc.1"},
+			{"a version that is not there", "web", "3", false, ""},
+			{"an invalid constraint", "web", "what", false, ""},
+			{"prereleases only", "zoo", "", false, ""},
+			{"prereleases only with devel", "zoo", "", true, "1.0.0-alpha"},
+			{"no versions", "none", "", false, ""},
 		} {
-			e, err := x.Find(c.name, c.want, c.devel)
-			if c.version != "" && (err != nil || e.Version != c.version) {
-				t.Errorf("%s %q: %+v, %v, want %s", c.name, c.want, e, err, c.version)
-			}
-			if _, ok := errors.AsType[*dependency.VersionError](err); c.version == "" && (!ok || !strings.Contains(err.Error(), "chart "+c.name)) {
-				t.Errorf("%s %q: %+v, %v", c.name, c.want, e, err)
-			}
+			t.Run(c.name, func(t *testing.T) {
+				e, err := x.Find(c.chart, c.version, c.devel)
+				if c.want != "" && (err != nil || e.Version != c.want) {
+					t.Errorf("got %+v, %v, want version %s", e, err, c.want)
+				}
+				if _, ok := errors.AsType[*dependency.VersionError](err); c.want == "" && (!ok || !strings.Contains(err.Error(), "chart "+c.chart)) {
+					t.Errorf("got %+v, %v, want a VersionError of chart %s", e, err, c.chart)
+				}
+			})
 		}
 		_, err := x.Find("wbe", "", false)
 		if none, ok := errors.AsType[*NotFoundError](err); !ok || none.Suggestion != "" && none.Suggestion != "web" {
@@ -61,18 +72,21 @@ func TestSelect(t *testing.T) {
 			return got
 		}
 		for _, c := range []struct {
+			name string
 			got  []string
 			want string
 		}{
-			{list(x.All()), "web 1.0.0,error,web 3.0.0,web 1.0.0second,zoo 1.0.0"},
-			{list(x.Latest(false)), "web 3.0.0,zoo 1.0.0"},
-			{list(x.Select(func([]string) []string { return nil })), ""},
-			{list(x.Select(func(have []string) []string { return []string{"gone", have[0], have[0]} })), "web 1.0.0,web 1.0.0second,zoo 1.0.0"},
-			{list(x.Select(func(have []string) []string { return have[max(0, len(have)-2):] })), "web 3.0.0,web 1.0.0,zoo 1.0.0"},
+			{"all", list(x.All()), "web 1.0.0,error,web 3.0.0,web 1.0.0second,zoo 1.0.0"},
+			{"the latest", list(x.Latest(false)), "web 3.0.0,zoo 1.0.0"},
+			{"none", list(x.Select(func([]string) []string { return nil })), ""},
+			{"one that is not there and one twice", list(x.Select(func(have []string) []string { return []string{"gone", have[0], have[0]} })), "web 1.0.0,web 1.0.0second,zoo 1.0.0"},
+			{"the last two", list(x.Select(func(have []string) []string { return have[max(0, len(have)-2):] })), "web 3.0.0,web 1.0.0,zoo 1.0.0"},
 		} {
-			if strings.Join(c.got, ",") != c.want {
-				t.Errorf("got %s, want %s", c.got, c.want)
-			}
+			t.Run(c.name, func(t *testing.T) {
+				if got := strings.Join(c.got, ","); got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+			})
 		}
 		for range x.All() {
 			break // without a panic
