@@ -5,6 +5,7 @@ package action
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -236,14 +237,16 @@ func TestHookMissingPermissions(t *testing.T) {
 		{release.PreDelete, release.PostDelete, func(s event.Payload) event.Event { return &event.PreDelete{Payload: s} }},
 	} {
 		for _, on := range []release.HookEvent{e.pre, e.post, release.Test} {
-			rel := withHooks("mine")
-			rel.Hooks[0].Events = []release.HookEvent{on}
-			s := &fakeHookCluster{fail: map[string]error{"right to create mine": errBroken}}
-			err := s.at(t.Context(), e.event(event.Payload{Release: rel}), hookSetup{})
-			if refused := errors.Is(err, errBroken); refused != (on != release.Test) {
-				t.Errorf("%s at %s: %v", on, e.pre, err)
-			}
-			s.want(t)
+			t.Run(fmt.Sprintf("%s hook at %s", on, e.pre), func(t *testing.T) {
+				rel := withHooks("mine")
+				rel.Hooks[0].Events = []release.HookEvent{on}
+				s := &fakeHookCluster{fail: map[string]error{"right to create mine": errBroken}}
+				err := s.at(t.Context(), e.event(event.Payload{Release: rel}), hookSetup{})
+				if refused, want := errors.Is(err, errBroken), on != release.Test; refused != want {
+					t.Errorf("refused: got %t (%v), want %t", refused, err, want)
+				}
+				s.want(t)
+			})
 		}
 	}
 }

@@ -142,11 +142,10 @@ func TestAuthInvalidToken(t *testing.T) {
 	}
 }
 
-// CVE-2021-32690: a registry cannot redirect credentials to another host.
-func TestAuthOtherHosts(t *testing.T) {
-	other := newFake(t)
-	localhost := "http://localhost:" + portOf(mustURL(t, other.URL)) // the same machine with another name
-	for name, lead := range map[string]func(f *fake) func(http.ResponseWriter, *http.Request) bool{
+// leadsElsewhere returns handlers by which a registry leads its clients to another host, which is
+// known as localhost as well.
+func leadsElsewhere(other *fake, localhost string) map[string]func(f *fake) func(http.ResponseWriter, *http.Request) bool {
+	return map[string]func(f *fake) func(http.ResponseWriter, *http.Request) bool{
 		"a redirect to another port": func(f *fake) func(http.ResponseWriter, *http.Request) bool {
 			basic := wantBasic("ann", "secret")
 			return func(w http.ResponseWriter, r *http.Request) bool {
@@ -195,33 +194,46 @@ func TestAuthOtherHosts(t *testing.T) {
 				return want(w, r)
 			}
 		},
-	} {
+	}
+}
+
+// CVE-2021-32690: a registry cannot redirect credentials to another host.
+func TestAuthOtherHosts(t *testing.T) {
+	other := newFake(t)
+	localhost := "http://localhost:" + portOf(mustURL(t, other.URL)) // the same machine with another name
+	for name, lead := range leadsElsewhere(other, localhost) {
 		t.Run(name, func(t *testing.T) {
-			for _, who := range []struct{ user, password string }{{"ann", "secret"}, {"", "secret"}} {
-				f := newFake(t)
-				archive := f.chart("web", "1.0.0", "the archive")
-				other.mu.Lock()
-				other.blobs[archive.Digest] = []byte("the archive")
-				other.handle = func(w http.ResponseWriter, r *http.Request) bool {
-					switch r.URL.Path {
-					case "/bounce":
-						http.Redirect(w, r, r.URL.RawQuery, http.StatusFound)
-					case "/curious":
-						return wantToken(other.URL+"/token", "abc")(w, r)
-					default:
-						return false
+			for _, who := range []struct{ name, user, password string }{
+				{"with a user", "ann", "secret"},
+				{"without a user", "", "secret"},
+			} {
+				t.Run(who.name, func(t *testing.T) {
+					f := newFake(t)
+					archive := f.chart("web", "1.0.0", "the archive")
+					other.mu.Lock()
+					other.seen = nil
+					other.blobs[archive.Digest] = []byte("the archive")
+					other.handle = func(w http.ResponseWriter, r *http.Request) bool {
+						switch r.URL.Path {
+						case "/bounce":
+							http.Redirect(w, r, r.URL.RawQuery, http.StatusFound)
+						case "/curious":
+							return wantToken(other.URL+"/token", "abc")(w, r)
+						default:
+							return false
+						}
+						return true
 					}
-					return true
-				}
-				other.mu.Unlock()
-				f.handle = lead(f)
-				text, err := f.pullAs(f.as(who.user, who.password), "web:1.0.0")
-				if sent := other.secrets(); len(sent) > 0 {
-					t.Fatalf("%s, as %q: the other host got %q (%q, %v)", name, who.user, sent, text, err)
-				}
-				if err != nil && strings.Contains(err.Error(), "secret") {
-					t.Errorf("%s: an error tells the password: %v", name, err)
-				}
+					other.mu.Unlock()
+					f.handle = lead(f)
+					text, err := f.pullAs(f.as(who.user, who.password), "web:1.0.0")
+					if sent := other.secrets(); len(sent) > 0 {
+						t.Fatalf("the other host got %q (%q, %v)", sent, text, err)
+					}
+					if err != nil && strings.Contains(err.Error(), "secret") {
+						t.Errorf("an error tells the password: %v", err)
+					}
+				})
 			}
 		})
 	}

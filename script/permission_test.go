@@ -143,10 +143,12 @@ func TestPolicies(t *testing.T) {
 		"accepted, not asked":  {script.Policy{Accept: []string{"os", "network", "io"}, Interactive: true, Ask: said("n")}, ""},
 		"interactive and mute": {script.Policy{Interactive: true}, "no terminal"},
 	} {
-		err := tc.policy.Approve(t.Context(), wishes)
-		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := tc.policy.Approve(t.Context(), wishes)
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
 	}
 	if err := (script.Policy{}).Approve(t.Context(), nil); err != nil {
 		t.Error("asked for nothing:", err)

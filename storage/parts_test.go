@@ -99,38 +99,40 @@ func kill(api *storagetest.API, n int) (requests func() int) {
 
 func TestUpdateKilled(t *testing.T) {
 	for _, test := range []struct{ from, to int }{{1, 3}, {3, 1}, {3, 2}, {2, 4}} {
-		old, next := large(t, release.Deployed, test.from), large(t, release.Superseded, test.to)
-		switched := false
-		for n, done := 0, false; !done; n++ {
-			api := storagetest.NewAPI(time.Now)
-			create(t, api, old)
-			requests := kill(api, n)
-			failed := storetest.Update(t.Context(), secrets(api), next)
-			done = requests() <= n
-			api.Intercept(nil, nil)
-			got, err := secrets(api).Read(t.Context(), web1, "")
-			if err != nil {
-				t.Fatalf("from %d to %d Secrets, killed after request %d: %v", test.from, test.to, n, err)
+		t.Run(fmt.Sprintf("from %d to %d Secrets", test.from, test.to), func(t *testing.T) {
+			old, next := large(t, release.Deployed, test.from), large(t, release.Superseded, test.to)
+			switched := false
+			for n, done := 0, false; !done; n++ {
+				api := storagetest.NewAPI(time.Now)
+				create(t, api, old)
+				requests := kill(api, n)
+				failed := storetest.Update(t.Context(), secrets(api), next)
+				done = requests() <= n
+				api.Intercept(nil, nil)
+				got, err := secrets(api).Read(t.Context(), web1, "")
+				if err != nil {
+					t.Fatalf("killed after request %d: %v", n, err)
+				}
+				want := old
+				if got.Status == next.Status {
+					want, switched = next, true
+				} else if switched || failed == nil {
+					t.Errorf("killed after request %d: the old record again, %v", n, failed)
+				}
+				if !bytes.Equal(got.Data, want.Data) {
+					t.Errorf("killed after request %d: half of each record", n)
+				}
+				if list, err := secrets(api).List(t.Context(), storage.Query{}); err != nil || len(list) != 1 || list[0].Status != got.Status {
+					t.Errorf("killed after request %d: listed %+v, %v", n, list, err)
+				}
+				if err := storetest.Update(t.Context(), secrets(api), next); err != nil {
+					t.Errorf("killed after request %d: the next update: %v", n, err)
+				}
 			}
-			want := old
-			if got.Status == next.Status {
-				want, switched = next, true
-			} else if switched || failed == nil {
-				t.Errorf("killed after request %d: the old record again, %v", n, failed)
+			if !switched {
+				t.Error("the update never got through")
 			}
-			if !bytes.Equal(got.Data, want.Data) {
-				t.Errorf("killed after request %d: half of each record", n)
-			}
-			if list, err := secrets(api).List(t.Context(), storage.Query{}); err != nil || len(list) != 1 || list[0].Status != got.Status {
-				t.Errorf("killed after request %d: listed %+v, %v", n, list, err)
-			}
-			if err := storetest.Update(t.Context(), secrets(api), next); err != nil {
-				t.Errorf("killed after request %d: the next update: %v", n, err)
-			}
-		}
-		if !switched {
-			t.Errorf("from %d to %d Secrets: the update never got through", test.from, test.to)
-		}
+		})
 	}
 }
 

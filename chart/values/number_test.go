@@ -102,25 +102,33 @@ func TestResolveExact(t *testing.T) {
 	one := map[string]any{"l": []any{map[string]any{"one": Real(1)}}}
 	plain := map[string]any{"l": []any{1.0, nil}}
 	for _, c := range []struct {
+		name            string
 		root, sub, user map[string]any
 		want            bool
-	}{{plain, plain, plain, false}, {one, plain, nil, true}, {plain, one, nil, true}, {plain, plain, one, true}} {
-		r, err := Resolve(tree(c.root, c.sub), c.user)
-		if err != nil || r.Exact != c.want {
-			t.Errorf("%v %v %v: %v, %v", c.root, c.sub, c.user, r.Exact, err)
-		}
-		if got := r.Rounded(r.Values); !reflect.DeepEqual(got, Rounded(r.Values)) || !c.want && !same(got, r.Values) {
-			t.Errorf("%v %v %v: rounded %v", c.root, c.sub, c.user, got)
-		}
-		if !c.want {
-			// Numbers from scripts have no details.
-			if got := r.Rounded(one); reflect.DeepEqual(got, one) {
-				t.Errorf("not rounded: %v", got)
+	}{
+		{"no exact numbers", plain, plain, plain, false},
+		{"in the values of the chart", one, plain, nil, true},
+		{"in the values of a subchart", plain, one, nil, true},
+		{"in the values of the user", plain, plain, one, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := Resolve(tree(c.root, c.sub), c.user)
+			if err != nil || r.Exact != c.want {
+				t.Errorf("exact: got %v, %v, want %v", r.Exact, err, c.want)
 			}
-			continue
-		}
-		if reflect.DeepEqual(Rounded(r.Values), r.Values) {
-			t.Error("the values lost their exact numbers")
-		}
+			if got := r.Rounded(r.Values); !reflect.DeepEqual(got, Rounded(r.Values)) || !c.want && !same(got, r.Values) {
+				t.Errorf("rounded: got %v of %v", got, r.Values)
+			}
+			if !c.want {
+				// Numbers from scripts have no details.
+				if got := r.Rounded(one); reflect.DeepEqual(got, one) {
+					t.Errorf("not rounded: %v", got)
+				}
+				return
+			}
+			if reflect.DeepEqual(Rounded(r.Values), r.Values) {
+				t.Error("the values lost their exact numbers")
+			}
+		})
 	}
 }

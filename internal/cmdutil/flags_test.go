@@ -3,6 +3,7 @@
 package cmdutil
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -54,12 +55,14 @@ func TestWaitHelm3AndHelm4(t *testing.T) {
 		"--wait-for-jobs --wait":     {true, true, 5 * time.Minute},
 		"--timeout 10s --wait=false": {false, false, 10 * time.Second},
 	} {
-		var w WaitFlags
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-		w.Bind(fs, true)
-		if err := fs.Parse(strings.Fields(args)); err != nil || w.Wait() != want.waits || w.Jobs != want.jobs || w.Timeout != want.timeout {
-			t.Errorf("%q: %+v, %v", args, w, err)
-		}
+		t.Run(cmp.Or(args, "no flags"), func(t *testing.T) {
+			var w WaitFlags
+			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+			w.Bind(fs, true)
+			if err := fs.Parse(strings.Fields(args)); err != nil || w.Wait() != want.waits || w.Jobs != want.jobs || w.Timeout != want.timeout {
+				t.Errorf("got %+v, %v, want %+v", w, err, want)
+			}
+		})
 	}
 	for _, args := range []string{"--wait=long", "--timeout=5", "--wait-for-jobs"} {
 		t.Run(args, func(t *testing.T) {

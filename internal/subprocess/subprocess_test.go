@@ -99,12 +99,19 @@ func TestPermissions(t *testing.T) {
 		local name = os.tmpname()
 		assert(os.remove(name))`
 	for _, tt := range []struct {
+		name   string
 		grants []any
 		want   wire.Kind
-	}{{[]any{"io", "os"}, wire.Done}, {[]any{"network"}, wire.Fail}, {[]any{}, wire.Fail}} {
-		c := begin(t, l)
-		if answer, err := c.start(l, tt.grants, script); err != nil || answer.Kind != tt.want {
-			t.Errorf("%v: %s %v, %v", tt.grants, answer.Kind, answer.Body, err)
-		}
+	}{
+		{"io and os", []any{"io", "os"}, wire.Done},
+		{"network", []any{"network"}, wire.Fail},
+		{"none", []any{}, wire.Fail},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := begin(t, l)
+			if answer, err := c.start(l, tt.grants, script); err != nil || answer.Kind != tt.want {
+				t.Errorf("got %s %v, %v, want %s", answer.Kind, answer.Body, err, tt.want)
+			}
+		})
 	}
 }

@@ -154,8 +154,8 @@ func TestWithReadyPods(t *testing.T) {
 	}
 }
 
-func TestExpressions(t *testing.T) {
-	_, o := living(t, `
+// expressionObject is an object with what expressions ask for.
+const expressionObject = `
 apiVersion: example.com/v1
 kind: Thing
 metadata: {name: x, labels: {tier: gold, example.com/a: '1'}}
@@ -169,11 +169,27 @@ status:
   none: null
   nodes: [{name: a, load: 1}, {name: b, load: 5}]
   conditions: [{type: Ready, status: "True"}, {type: Degraded, status: "False"}]
-`)
-	for _, test := range []struct {
-		expression string
-		want       bool
-	}{
+`
+
+// expressionCase is an expression and whether it is true of expressionObject.
+type expressionCase struct {
+	expression string
+	want       bool
+}
+
+func (c expressionCase) check(t *testing.T) {
+	_, o := living(t, expressionObject)
+	x, err := parseExpression(c.expression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, value := x.isTrue(o); got != c.want {
+		t.Errorf("got %v (%q), want %v", got, value, c.want)
+	}
+}
+
+func TestExpressions(t *testing.T) {
+	for _, c := range []expressionCase{
 		{`{.phase} == Ready`, true},
 		{`{.phase}==Ready`, true},
 		{`{.phase} == "Ready"`, true},
@@ -198,6 +214,17 @@ status:
 		{`{.ghost} == 1`, false},
 		{`{.ghost} != 1`, false},
 		{`{.none} != 1`, false},
+		{`{.*} == Ready`, true},
+		{`{.phase[0]} == Ready`, false},
+		{`{.metadata.labels.example\.com/a} == 1`, true},
+		{`{.metadata.labels['example\.com/a']} == 1`, true},
+	} {
+		t.Run(c.expression, c.check)
+	}
+}
+
+func TestExpressionsOfLists(t *testing.T) {
+	for _, c := range []expressionCase{
 		{`{.nodes} == a`, false},
 		{`{.nodes[1].load} == 5`, true},
 		{`{.nodes[-1].load} == 5`, true},
@@ -213,20 +240,9 @@ status:
 		{`{.nodes[?(@.load>1)].name} == a`, false},
 		{`{.nodes[?(@.heavy)].name} == a`, false},
 		{`{.nodes[?(@.name != "a")].load} == 5`, true},
-		{`{.*} == Ready`, true},
-		{`{.phase[0]} == Ready`, false},
 		{`{.nodes.load} == 1`, false},
-		{`{.metadata.labels.example\.com/a} == 1`, true},
-		{`{.metadata.labels['example\.com/a']} == 1`, true},
 	} {
-		x, err := parseExpression(test.expression)
-		if err != nil {
-			t.Errorf("%s: %v", test.expression, err)
-			continue
-		}
-		if got, value := x.isTrue(o); got != test.want {
-			t.Errorf("%s: %v (%q)", test.expression, got, value)
-		}
+		t.Run(c.expression, c.check)
 	}
 }
 

@@ -175,42 +175,6 @@ func TestFindMetadataFields(t *testing.T) {
 	}
 }
 
-func TestFindChooses(t *testing.T) {
-	text := index("  web:\n", entry("1.2.0"), entry("1.10.0"), entry("2.0.0-rc.1"), entry("v1.3"), entry("1.4.0+b"), "  zoo:\n", entry("1.0.0-alpha"), "  none: []\n")
-	inAllForms(t, text, func(t *testing.T, x *Index) {
-		if got := x.Names(); !slices.Equal(got, []string{"none", "web", "zoo"}) {
-			t.Error(got)
-		}
-		if got := x.Versions("web"); !slices.Equal(got, []string{"1.2.0", "1.10.0", "2.0.0-rc.1", "v1.3", "1.4.0+b"}) {
-			t.Error(got)
-		}
-		for _, c := range []struct {
-			name, want string
-			devel      bool
-			version    string
-		}{
-			{"web", "", false, "1.10.0"}, {"web", "", true, "2.0.0-rc.1"}, {"web", "~1.2", false, "1.2.0"}, {"web", "^1.3 <1.4", false, "v1.3"},
-			{"web", "1.3", false, "v1.3"}, {"web", "1.4.0+b", false, "1.4.0+b"}, {"web", ">=2.0.0-0", false, "2.0.0-rc.1"},
-			{"web", "3", false, ""}, {"web", "what", false, ""}, {"zoo", "", false, ""}, {"zoo", "", true, "1.0.0-alpha"}, {"none", "", false, ""},
-		} {
-			e, err := x.Find(c.name, c.want, c.devel)
-			if c.version != "" && (err != nil || e.Version != c.version) {
-				t.Errorf("%s %q: %+v, %v, want %s", c.name, c.want, e, err, c.version)
-			}
-			if _, ok := errors.AsType[*dependency.VersionError](err); c.version == "" && (!ok || !strings.Contains(err.Error(), "chart "+c.name)) {
-				t.Errorf("%s %q: %+v, %v", c.name, c.want, e, err)
-			}
-		}
-		_, err := x.Find("wbe", "", false)
-		if none, ok := errors.AsType[*NotFoundError](err); !ok || none.Suggestion != "" && none.Suggestion != "web" {
-			t.Error(err)
-		}
-		if _, err = x.Find("Web", "", false); !strings.Contains(fmt.Sprint(err), `did you mean "web"`) {
-			t.Error(err)
-		}
-	})
-}
-
 // An entry for which Helm 4.3.1 prints "skipping loading invalid entry", and one with a wrong
 // type, for which it rejects the index, do not affect the others. CVE-2022-23525,
 // CVE-2020-15184, CVE-2025-55198, CVE-2024-25620.
@@ -399,38 +363,6 @@ func TestParseRejectsInvalid(t *testing.T) {
 			t.Errorf("%s is an empty index", text)
 		}
 	}
-}
-
-func TestSelect(t *testing.T) {
-	inAllForms(t, index("  zoo:\n", entry("1.0.0"), "  web:\n", entry("1.0.0"), entry("what"), entry("3.0.0"), entry("1.0.0", "home: second")), func(t *testing.T, x *Index) {
-		list := func(seq func(func(*Entry, error) bool)) (got []string) {
-			for e, err := range seq {
-				if err != nil {
-					got = append(got, "error")
-					continue
-				}
-				got = append(got, e.Name+" "+e.Version+e.Home)
-			}
-			return got
-		}
-		for _, c := range []struct {
-			got  []string
-			want string
-		}{
-			{list(x.All()), "web 1.0.0,error,web 3.0.0,web 1.0.0second,zoo 1.0.0"},
-			{list(x.Latest(false)), "web 3.0.0,zoo 1.0.0"},
-			{list(x.Select(func([]string) []string { return nil })), ""},
-			{list(x.Select(func(have []string) []string { return []string{"gone", have[0], have[0]} })), "web 1.0.0,web 1.0.0second,zoo 1.0.0"},
-			{list(x.Select(func(have []string) []string { return have[max(0, len(have)-2):] })), "web 3.0.0,web 1.0.0,zoo 1.0.0"},
-		} {
-			if strings.Join(c.got, ",") != c.want {
-				t.Errorf("got %s, want %s", c.got, c.want)
-			}
-		}
-		for range x.All() {
-			break // without a panic
-		}
-	})
 }
 
 // Entries of a few bytes must not take hundreds of bytes each.

@@ -62,10 +62,13 @@ func TestPatternsAreLuas(t *testing.T) {
 		{`("a1"):find(1) `, "2|2"},
 		{`("a1"):match(1)`, "1"},
 	} {
-		started(t, alone(fmt.Sprintf(`
-local got = table.pack(%s)
+		t.Run(c.call, func(t *testing.T) {
+			started(t, alone(fmt.Sprintf(`
+local got, want = table.pack(%s), %q
 for i = 1, got.n do got[i] = tostring(got[i]) end
-assert(table.concat(got, "|") == %q, %q .. " is " .. table.concat(got, "|"))`, c.call, c.want, c.call)))
+got = table.concat(got, "|")
+assert(got == want, "got " .. got .. ", want " .. want)`, c.call, c.want)))
+		})
 	}
 }
 
@@ -81,9 +84,11 @@ func TestReplacementsThatAreNone(t *testing.T) {
 		{`("abc"):gsub("b", function() error("no") end)`, "no"},
 		{`("abc"):gsub("(b", "")`, "unfinished capture"},
 	} {
-		started(t, alone(fmt.Sprintf(`
+		t.Run(c.call, func(t *testing.T) {
+			started(t, alone(fmt.Sprintf(`
 local ok, err = pcall(function() return %s end)
 assert(not ok and err:find(%q, 1, true), err)`, c.call, c.says)))
+		})
 	}
 }
 

@@ -58,17 +58,19 @@ end`, `function init(events) events.on("pre-render", function() print("mysql") e
 
 func TestInit(t *testing.T) {
 	says := func(name string) string { return `function init(events) print("` + name + `") end` }
-	for _, c := range []struct{ story, web, mysql, want string }{
+	for _, c := range []struct{ name, web, mysql, want string }{
 		{"a chart that initializes nobody", says("web"), says("mysql"), "web"},
 		{"one that chooses", `function init(e) subcharts.init(e, {"redis"}) print("web") end`, says("mysql"), "redis web"},
 		{"one that chooses by one name", `function init(e) subcharts.init(e, "redis") print("web") end`, says("mysql"), "redis web"},
 		{"one that has no init", ``, says("mysql"), "mysql redis"},
 		{"each runs once", `function init(e) subcharts.init(e) subcharts.init(e) end`, says("mysql"), "mysql redis"},
 	} {
-		h := started(t, family(c.web, c.mysql, says("redis")))
-		if got := strings.Join(h.printed, " "); got != c.want {
-			t.Errorf("%s: %q, wanted %q", c.story, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			h := started(t, family(c.web, c.mysql, says("redis")))
+			if got := strings.Join(h.printed, " "); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 	err := newHost(t, family(`function init(e) subcharts.init(e, {"mongo"}) end`, ``, ``)).start()
 	if err == nil || !strings.Contains(err.Error(), `no subchart "mongo"; it has mysql, redis`) {
@@ -257,39 +259,41 @@ assert(string.dump == nil and subcharts.get("mysql").http == nil)`}),
 
 func TestErrorsSayWhere(t *testing.T) {
 	for _, c := range []struct {
-		script, want string
-		line         int64
+		name, script, want string
+		line               int64
 	}{
-		{"local x = 1\nerror(\"boom\")", "boom", 2},
-		{"local x\nprint(x.y)", `x is nil, so it has no "y"`, 2},
-		{"\n\nhelm.fail(\"stop here\")", "stop here", 3},
-		{"\nerror({message = \"object\"})", "object", 2},
-		{"\nerror(setmetatable({}, {__tostring = function() return \"mine\" end}))", "mine", 2},
-		{"\nerror({})", "(the error is a table value)", 2},
-		{"\nerror()", "error called without a message", 2},
-		{"\nerror(nil)", "error called without a message", 2},
-		{"\nerror(setmetatable({}, {__tostring = function() error(\"again\") end}))", "(the error is a table value)", 2},
-		{"\nerror(setmetatable({}, {__tostring = function() return {} end}))", "(the error is a table value)", 2},
-		{"x = = 1", "near", 1},
-		{"\n\nfor", "near", 3},
-		{"goto nowhere", "nowhere", 1},
-		{"\nlocal ok, e = pcall(error, \"inner\", 0)\nerror(e, 0)", "inner", 3},
-		{"\nprint(1 + {})", "arithmetic", 2},
-		{"\nlocal ok = 1\n\nlocal y = 2\nprint('a' + 1)", "+ joins two strings", 5},
-		{"\nprint('a' + 1)", "+ joins two strings", 2},
-		{"\n(\"x\"):nope()", "nope is nil, and cannot be called", 2},
-		{"\nassert(false, \"claim\")", "claim", 2},
-		{"\nlocal function f() error(\"deep\") end\nf()", "deep", 2},
+		{"a string", "local x = 1\nerror(\"boom\")", "boom", 2},
+		{"a field of nil", "local x\nprint(x.y)", `x is nil, so it has no "y"`, 2},
+		{"helm.fail", "\n\nhelm.fail(\"stop here\")", "stop here", 3},
+		{"a table with a message", "\nerror({message = \"object\"})", "object", 2},
+		{"a table with __tostring", "\nerror(setmetatable({}, {__tostring = function() return \"mine\" end}))", "mine", 2},
+		{"a table without a text", "\nerror({})", "(the error is a table value)", 2},
+		{"no argument", "\nerror()", "error called without a message", 2},
+		{"nil", "\nerror(nil)", "error called without a message", 2},
+		{"__tostring that fails", "\nerror(setmetatable({}, {__tostring = function() error(\"again\") end}))", "(the error is a table value)", 2},
+		{"__tostring that returns a table", "\nerror(setmetatable({}, {__tostring = function() return {} end}))", "(the error is a table value)", 2},
+		{"syntax", "x = = 1", "near", 1},
+		{"unexpected end", "\n\nfor", "near", 3},
+		{"goto without its label", "goto nowhere", "nowhere", 1},
+		{"an error that was caught", "\nlocal ok, e = pcall(error, \"inner\", 0)\nerror(e, 0)", "inner", 3},
+		{"arithmetic with a table", "\nprint(1 + {})", "arithmetic", 2},
+		{"strings joined with + further down", "\nlocal ok = 1\n\nlocal y = 2\nprint('a' + 1)", "+ joins two strings", 5},
+		{"strings joined with +", "\nprint('a' + 1)", "+ joins two strings", 2},
+		{"a method that is not there", "\n(\"x\"):nope()", "nope is nil, and cannot be called", 2},
+		{"assert", "\nassert(false, \"claim\")", "claim", 2},
+		{"in a function", "\nlocal function f() error(\"deep\") end\nf()", "deep", 2},
 	} {
-		err := newHost(t, alone(c.script)).start()
-		says(t, err, c.want)
-		f, ok := err.(*failure)
-		if !ok {
-			continue
-		}
-		if f.m["line"] != c.line || f.m["file"] != "ext/lua/chart.lua" || f.m["chart"] != int64(0) || f.m["limit"] != "" || strings.Contains(err.Error(), "chart.lua") {
-			t.Errorf("%q: %v", c.script, f.m)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			err := newHost(t, alone(c.script)).start()
+			says(t, err, c.want)
+			f, ok := err.(*failure)
+			if !ok {
+				t.Fatalf("got a %T, want a *failure", err)
+			}
+			if f.m["line"] != c.line || f.m["file"] != "ext/lua/chart.lua" || f.m["chart"] != int64(0) || f.m["limit"] != "" || strings.Contains(err.Error(), "chart.lua") {
+				t.Errorf("got %v, want line %d of ext/lua/chart.lua", f.m, c.line)
+			}
+		})
 	}
 	err := newHost(t, alone("local function deep() error('x') end\nfunction init()\n deep()\nend")).start()
 	f := err.(*failure)

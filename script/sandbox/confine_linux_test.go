@@ -4,6 +4,7 @@ package sandbox_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,56 +146,66 @@ func TestNothingCanBeReachedFromBehindTheWalls(t *testing.T) {
 	needSeccomp(t)
 	o := newOutside(t)
 	for _, grants := range [][]string{nil, {"network"}} {
-		p := begin(t, wire.DefaultLimits())
-		if _, err := p.confined(grants, "nothing", ""); err != nil {
-			t.Fatal(err)
-		}
-		for _, tt := range []struct{ act, arg string }{
-			{"read", o.file},
-			{"read", "/proc/self/environ"},
-			{"read", fmt.Sprintf("/proc/%d/environ", os.Getpid())},
-			{"read", "/etc/hostname"},
-			{"list", "/"},
-			{"list", o.directory},
-			{"stat", o.file},
-			{"write", o.file},
-			{"write", filepath.Join(o.directory, "new")},
-			{"write", "new"},
-			{"write", "/dev/null"},
-			{"remove", o.file},
-			{"rename", o.file},
-			{"chmod", o.file},
-			{"link", o.directory},
-			{"pipe", ""},
-			{"dial", "tcp " + o.tcp},
-			{"dial", "udp " + o.udp},
-			{"dial", "unix " + o.unix},
-			{"listen", ""},
-			{"run", "true"},
-			{"fork", ""},
-			{"signal", fmt.Sprint(os.Getpid())},
-			{"stop itself", ""},
-			{"kill itself", ""},
-			{"unlimited", ""},
-			{"code", ""},
-		} {
-			said, err := p.do(tt.act, tt.arg)
-			var refused *refusedError
-			if !errors.As(err, &refused) {
-				t.Errorf("%s %s: %q, %v", tt.act, tt.arg, said, err)
-			} else if text := refused.text; !strings.Contains(text, "not permitted") && !strings.Contains(text, "permission denied") && !strings.Contains(text, "too many open files") {
-				t.Errorf("%s %s: failed for another reason: %s", tt.act, tt.arg, text)
+		t.Run(cmp.Or(strings.Join(grants, " "), "no permissions"), func(t *testing.T) {
+			p := begin(t, wire.DefaultLimits())
+			if _, err := p.confined(grants, "nothing", ""); err != nil {
+				t.Fatal(err)
 			}
-		}
-		if said, err := p.do("echo", "still well"); said != "still well" || err != nil {
-			t.Errorf("%q, %v; %v", said, err, p.end(time.Second))
-		}
+			wantConfined(t, p, o)
+			if said, err := p.do("echo", "still well"); said != "still well" || err != nil {
+				t.Errorf("%q, %v; %v", said, err, p.end(time.Second))
+			}
+		})
 	}
 	if b, err := os.ReadFile(o.file); string(b) != "secret" || err != nil {
 		t.Errorf("the file holds %q now, %v", b, err)
 	}
 	if entries, err := os.ReadDir(o.directory); len(entries) != 2 || err != nil {
 		t.Errorf("the directory holds %v now, %v", entries, err)
+	}
+}
+
+// wantConfined requires that the process is refused everything outside of it.
+func wantConfined(t *testing.T, p *play, o outside) {
+	t.Helper()
+	for _, tt := range []struct{ name, act, arg string }{
+		{"read a file", "read", o.file},
+		{"read its environment", "read", "/proc/self/environ"},
+		{"read the environment of its parent", "read", fmt.Sprintf("/proc/%d/environ", os.Getpid())},
+		{"read a file of the system", "read", "/etc/hostname"},
+		{"list the root", "list", "/"},
+		{"list a directory", "list", o.directory},
+		{"stat", "stat", o.file},
+		{"write a file", "write", o.file},
+		{"write a new file", "write", filepath.Join(o.directory, "new")},
+		{"write in its directory", "write", "new"},
+		{"write to a device", "write", "/dev/null"},
+		{"remove", "remove", o.file},
+		{"rename", "rename", o.file},
+		{"chmod", "chmod", o.file},
+		{"link", "link", o.directory},
+		{"pipe", "pipe", ""},
+		{"dial TCP", "dial", "tcp " + o.tcp},
+		{"dial UDP", "dial", "udp " + o.udp},
+		{"dial a Unix socket", "dial", "unix " + o.unix},
+		{"listen", "listen", ""},
+		{"run", "run", "true"},
+		{"fork", "fork", ""},
+		{"signal its parent", "signal", fmt.Sprint(os.Getpid())},
+		{"stop itself", "stop itself", ""},
+		{"kill itself", "kill itself", ""},
+		{"lift its limits", "unlimited", ""},
+		{"map executable memory", "code", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			said, err := p.do(tt.act, tt.arg)
+			var refused *refusedError
+			if !errors.As(err, &refused) {
+				t.Errorf("%s %s: got %q, %v, want a refusal", tt.act, tt.arg, said, err)
+			} else if text := refused.text; !strings.Contains(text, "not permitted") && !strings.Contains(text, "permission denied") && !strings.Contains(text, "too many open files") {
+				t.Errorf("%s %s: failed for another reason: %s", tt.act, tt.arg, text)
+			}
+		})
 	}
 }
 

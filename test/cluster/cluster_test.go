@@ -153,27 +153,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("the log ended before the pod: %s", summary(pod))
 		}
 	})
-	t.Run("each run of a container has its log", func(t *testing.T) {
-		createPod(t, r.admin, "again", podTemplate(corev1.RestartPolicyAlways, "exit-code=1", "restart-after=60s", "logs=now", "logs-previous=before"))
-		createPod(t, r.admin, "unborn", podTemplate(corev1.RestartPolicyAlways, "waiting=ImagePullBackOff"))
-		becomes(t, r.admin, "again", "backs off", func(p *corev1.Pod) bool { return firstContainer(p).LastTerminationState.Terminated != nil })
-		becomes(t, r.admin, "unborn", "waits", func(p *corev1.Pod) bool { return firstContainer(p).State.Waiting != nil })
-		for _, test := range []struct {
-			pod      string
-			previous bool
-			want     string
-		}{
-			{"again", false, "now\n"},
-			{"again", true, "before\n"},
-			{"unborn", false, "is waiting to start: ImagePullBackOff"},
-			{"unborn", true, "previous terminated container"},
-		} {
-			log, err := r.admin.CoreV1().Pods("default").GetLogs(test.pod, &corev1.PodLogOptions{Previous: test.previous}).DoRaw(t.Context())
-			if got := string(log) + fmt.Sprint(err); !strings.Contains(got, test.want) {
-				t.Errorf("%s, previous %v: %q", test.pod, test.previous, got)
-			}
-		}
-	})
+	t.Run("each run of a container has its log", func(t *testing.T) { logsOfRuns(t, r.admin) })
 	t.Run("a namespace goes away with what is in it", func(t *testing.T) { namespaceGoes(t, r.admin) })
 	t.Run("the restricted user may do what is bound", func(t *testing.T) { restrictions(t, r) })
 
@@ -210,6 +190,30 @@ func jobEnds(t *testing.T, c kubernetes.Interface, name string, tmpl corev1.PodT
 		return false, fmt.Sprintf("%+v", job.Status)
 	})
 	return completed
+}
+
+func logsOfRuns(t *testing.T, c kubernetes.Interface) {
+	createPod(t, c, "again", podTemplate(corev1.RestartPolicyAlways, "exit-code=1", "restart-after=60s", "logs=now", "logs-previous=before"))
+	createPod(t, c, "unborn", podTemplate(corev1.RestartPolicyAlways, "waiting=ImagePullBackOff"))
+	becomes(t, c, "again", "backs off", func(p *corev1.Pod) bool { return firstContainer(p).LastTerminationState.Terminated != nil })
+	becomes(t, c, "unborn", "waits", func(p *corev1.Pod) bool { return firstContainer(p).State.Waiting != nil })
+	for _, test := range []struct {
+		name, pod string
+		previous  bool
+		want      string
+	}{
+		{"the run of now", "again", false, "now\n"},
+		{"the run before", "again", true, "before\n"},
+		{"a container that waits", "unborn", false, "is waiting to start: ImagePullBackOff"},
+		{"before a container that waits", "unborn", true, "previous terminated container"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			log, err := c.CoreV1().Pods("default").GetLogs(test.pod, &corev1.PodLogOptions{Previous: test.previous}).DoRaw(t.Context())
+			if got := string(log) + fmt.Sprint(err); !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
 }
 
 func statefulSet(t *testing.T, c kubernetes.Interface) {

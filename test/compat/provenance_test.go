@@ -142,6 +142,7 @@ func TestProvenanceInvalid(t *testing.T) {
 	filetest.WriteFile(t, filepath.Join(chart, "charts", "db", "Chart.yaml"), "apiVersion: v2\nname: db\nversion: 1.2.3\n")
 	must(t, ours(t), home, "package", chart, "--sign", "--key", "Rita", "--keyring", secret, "-d", home)
 	archive, prov := read(t, filepath.Join(home, "web-0.1.0+build.tgz")), read(t, filepath.Join(home, "web-0.1.0+build.tgz.prov"))
+	bins := map[string]string{"helm4": peer(t, helm4), "ours": ours(t)}
 	for name, test := range map[string]struct{ file, archive, prov, keyring string }{
 		"an archive that was altered":   {"web-0.1.0+build.tgz", archive + " ", prov, secret},
 		"an archive that was renamed":   {"other-0.1.0.tgz", archive, prov, secret},
@@ -152,13 +153,15 @@ func TestProvenanceInvalid(t *testing.T) {
 		"a keyring without keys":        {"web-0.1.0+build.tgz", archive, prov, os.DevNull},
 		"a keyring that is not there":   {"web-0.1.0+build.tgz", archive, prov, filepath.Join(keys, "nowhere.gpg")},
 	} {
-		path := filepath.Join(t.TempDir(), test.file)
-		filetest.WriteFile(t, path, test.archive)
-		filetest.WriteFile(t, path+".prov", test.prov)
-		for by, bin := range map[string]string{"helm4": peer(t, helm4), "ours": ours(t)} {
-			if r := run(t, bin, home, "verify", path, "--keyring", test.keyring); r.err == nil || r.stdout != "" {
-				t.Errorf("%s takes %s:\n%s", by, name, r.stdout)
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), test.file)
+			filetest.WriteFile(t, path, test.archive)
+			filetest.WriteFile(t, path+".prov", test.prov)
+			for by, bin := range bins {
+				if r := run(t, bin, home, "verify", path, "--keyring", test.keyring); r.err == nil || r.stdout != "" {
+					t.Errorf("%s: got %v and the output %q, want an error and none", by, r.err, r.stdout)
+				}
 			}
-		}
+		})
 	}
 }

@@ -156,14 +156,16 @@ func TestKindOf(t *testing.T) {
 		{"PUT", "", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/a.b", "", "PUT customresourcedefinitions"},
 		{"POST", "", "/api/v1/namespaces", "", "POST namespaces"},
 	} {
-		r, err := http.NewRequest(test.method, test.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", test.contentType)
-		if got := kindOf(r, []byte(test.body)); got != test.want {
-			t.Errorf("%s %s: got %q, want %q", test.method, test.path, got, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			r, err := http.NewRequest(test.method, test.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", test.contentType)
+			if got := kindOf(r, []byte(test.body)); got != test.want {
+				t.Errorf("%s %s: got %q, want %q", test.method, test.path, got, test.want)
+			}
+		})
 	}
 }
 

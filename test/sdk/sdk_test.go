@@ -48,7 +48,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("peak of ours is %d KiB, want at most a fifth of Helm's, %d KiB", last.Peak, peak/5)
 	}
 	for _, test := range []struct {
-		what        string
+		name        string
 		first, last int
 		more        int // additional KiB that are allowed
 	}{
@@ -57,9 +57,12 @@ func TestMemory(t *testing.T) {
 		{"KiB resident", first.Resident, last.Resident, first.Resident / 6},
 		{"goroutines", first.Goroutines, last.Goroutines, 5},
 	} {
-		if test.last > test.first+test.more {
-			t.Errorf("%d %s after %d loops, %d after %d: want no growth", test.first, test.what, first.Loops, test.last, last.Loops)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if test.last > test.first+test.more {
+				t.Errorf("got %d after %d loops and %d after %d, want at most %d more",
+					test.first, first.Loops, test.last, last.Loops, test.more)
+			}
+		})
 	}
 }
 

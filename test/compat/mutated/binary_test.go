@@ -4,6 +4,7 @@ package mutated
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,14 +63,16 @@ func TestInProcessReference(t *testing.T) {
 			{"Helm's", helmBin, func() *Output { return again(k, call, sdk) }},
 			{"ours", oursBin, func() *Output { return Ours(c.Chart, call) }},
 		} {
-			binary, short := runBinary(t, l.bin, args), l.inProcess()
-			diffs := Compare(short, binary)
-			if len(diffs) > 0 && binary.Error == "" {
-				diffs, _ = Random(diffs, sdk, again(k, call, sdk))
-			}
-			for _, d := range diffs {
-				t.Errorf("%s, case %d/%d: in process (first) and the binary differ: %s\n%s", l.name, seed, n, d, c.Describe(n))
-			}
+			t.Run(fmt.Sprintf("%s, case %d of seed %d", l.name, n, seed), func(t *testing.T) {
+				binary, short := runBinary(t, l.bin, args), l.inProcess()
+				diffs := Compare(short, binary)
+				if len(diffs) > 0 && binary.Error == "" {
+					diffs, _ = Random(diffs, sdk, again(k, call, sdk))
+				}
+				for _, d := range diffs {
+					t.Errorf("in process (first) and the binary differ: %s\n%s", d, c.Describe(n))
+				}
+			})
 		}
 	}
 }
