@@ -336,11 +336,15 @@ func (w *linter) checkDuplicates(root *chart.Chart, files []engine.File, objects
 		return // lint.Objects reports the error
 	}
 	_, all = release.SplitHooks(all)
-	first, texts := map[plan.Ref]*manifest.Object{}, newTemplates(root, files)
+	type identity struct {
+		plan.Ref
+		known bool // an object without an apiVersion has no group; that of the core group is ""
+	}
+	first, texts := map[identity]*manifest.Object{}, newTemplates(root, files)
 	for _, o := range all {
-		key := refOf(o, w.req.Namespace).Identity()
+		key := identity{refOf(o, w.req.Namespace).Identity(), o.APIVersion != ""}
 		switch known := first[key]; {
-		case o.Empty || o.Name == "" || o.APIVersion == "": // reported elsewhere
+		case o.Empty || o.Name == "": // reported elsewhere
 		case known == nil:
 			first[key] = o
 		default:

@@ -76,6 +76,7 @@ func TestLintDuplicateObjects(t *testing.T) {
 		"templates/1.yaml":     object + "---\n" + object,
 		"templates/2.yaml":     "# a comment\n" + object,
 		"templates/hook.yaml":  object + "  annotations: {helm.sh/hook: pre-install}\n",
+		"templates/none.yaml":  "kind: ConfigMap\nmetadata: {name: b}\n---\nkind: ConfigMap\nmetadata: {name: b}\n---\nkind: Secret\nmetadata: {name: a}\n",
 		"templates/other.yaml": object + "  namespace: elsewhere\n",
 		"templates/kind.yaml":  strings.Replace(object, "ConfigMap", "Secret", 1),
 		"templates/group.yaml": strings.Replace(object, "v1", "example.com/v1", 1),
@@ -86,6 +87,7 @@ func TestLintDuplicateObjects(t *testing.T) {
 	got, want := lintDir(t, dir), []string{
 		"[ERROR] templates/1.yaml:4: ConfigMap/a is defined twice here" + once,
 		"[ERROR] templates/2.yaml:5: ConfigMap/a is defined twice, here and at templates/1.yaml:4" + once,
+		"[ERROR] templates/none.yaml:2: ConfigMap/b is defined twice here" + once,
 	}
 	got = slices.DeleteFunc(got, func(s string) bool { return !strings.Contains(s, "twice") })
 	if !slices.Equal(got, want) {
