@@ -352,6 +352,7 @@ func tear(w http.ResponseWriter, part bool) {
 }
 
 func TestGetRetries(t *testing.T) {
+	var asked time.Time
 	for name, c := range map[string]struct {
 		answer func(try int, w http.ResponseWriter, r *http.Request)
 		want   string // content, or "error: " and a part of it
@@ -364,8 +365,17 @@ func TestGetRetries(t *testing.T) {
 			}
 			fmt.Fprint(w, "content")
 		}, "content", 3},
+		"busy for a second": {func(try int, w http.ResponseWriter, r *http.Request) {
+			if try == 1 {
+				asked = time.Now()
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprint(w, map[bool]string{true: "content", false: "too early"}[time.Since(asked) >= time.Second])
+		}, "content", 2},
 		"busy for long": {func(_ int, w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Retry-After", "3600")
+			w.Header().Set("Retry-After", "16")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}, "error: the server answered 503", 1},
 		"busy for ever": {func(_ int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "error: the server answered 503", maxTries},

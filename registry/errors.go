@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/internal/truncate"
 )
 
@@ -72,6 +74,8 @@ type StatusError struct {
 	Ref     string
 	Code    int
 	Message string // of the registry: untrusted text
+	// After is how long the registry asks to wait before another request, 0 if it does not say.
+	After time.Duration
 }
 
 func (e *StatusError) Error() string {
@@ -185,7 +189,8 @@ func (c *call) responseError(resp *http.Response, err error) error {
 		}
 		return &NotFoundError{Ref: missing}
 	}
-	return &StatusError{Ref: c.ref.errorName(), Code: resp.StatusCode, Message: message}
+	after, _ := linger.RetryAfter(resp.Header.Get("Retry-After"))
+	return &StatusError{Ref: c.ref.errorName(), Code: resp.StatusCode, Message: message, After: after}
 }
 
 // maxAnswer is the largest body of an error response that is read, in bytes.

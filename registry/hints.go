@@ -4,6 +4,7 @@ package registry
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/moonhelm/moonhelm/internal/hint"
 )
@@ -39,4 +40,15 @@ func (e *NotFoundError) Hint() string {
 		return "without --version the newest release is used; " + hidden
 	}
 	return "the name of the chart is the last element of the path; " + hidden
+}
+
+// Hint returns advice for users of the command line, or "" if there is none for the status.
+func (e *StatusError) Hint() string {
+	switch {
+	case e.Code < 500 && e.Code != http.StatusTooManyRequests:
+		return ""
+	case e.After > 0:
+		return fmt.Sprintf("the registry asks to wait for %s: try again then", e.After)
+	}
+	return "the registry has a problem: try again later, or ask its owner"
 }

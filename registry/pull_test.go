@@ -381,10 +381,14 @@ func TestRetries(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy  int // responses before the server does what is asked
 		after string
-		left  int // busy responses that were not requested
+		left  int    // busy responses that were not requested
+		hint  string // of the error, "" for success
+		least time.Duration
 	}{
-		"busy":          {2, "", 0},
-		"busy for long": {2, "3600", 1},
+		"busy":              {busy: 2},
+		"busy for a second": {busy: 1, after: "1", least: time.Second},
+		"busy for long":     {busy: 2, after: "16", left: 1, hint: "the registry asks to wait for 16s: try again then"},
+		"busy for a while":  {busy: 9, left: 5, hint: "the registry has a problem: try again later, or ask its owner"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			busy := test.busy
@@ -399,12 +403,18 @@ func TestRetries(t *testing.T) {
 				http.Error(w, "", http.StatusServiceUnavailable)
 				return true
 			}
+			began := time.Now()
 			text, _, err := pull(f, "web:1.0.0", PullOptions{})
+			if took := time.Since(began); took < test.least {
+				t.Errorf("it waited for %s, want at least %s", took, test.least)
+			}
 			var status *StatusError
 			switch {
-			case test.left > 0 && (!errors.As(err, &status) || status.Code != http.StatusServiceUnavailable):
+			case test.hint != "" && (!errors.As(err, &status) || status.Code != http.StatusServiceUnavailable):
 				t.Errorf("err = %v, want a StatusError of 503", err)
-			case test.left == 0 && (err != nil || text != "the archive"):
+			case test.hint != "" && status.Hint() != test.hint:
+				t.Errorf("hint %q, want %q", status.Hint(), test.hint)
+			case test.hint == "" && (err != nil || text != "the archive"):
 				t.Errorf("got %q, %v, want the archive", text, err)
 			}
 			if busy != test.left {

@@ -50,15 +50,13 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // RetryAfter returns how long the value of a Retry-After header asks to wait, which is not
-// negative, and whether it is valid: a number of seconds or a date (RFC 9110, section 10.2.3).
+// negative, and whether it is a number of seconds (RFC 9110, section 10.2.3). A date is not used:
+// by a clock that differs from the server's it could mean any time.
 func RetryAfter(value string) (wait time.Duration, ok bool) {
 	const most = 365 * 24 * time.Hour // far from the largest Duration
-	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
-		return time.Duration(min(seconds, uint64(most/time.Second))) * time.Second, true
-	}
-	date, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", value)
+	seconds, err := strconv.ParseUint(value, 10, 64)
 	if err != nil {
 		return 0, false
 	}
-	return max(0, min(time.Until(date), most)), true
+	return time.Duration(min(seconds, uint64(most/time.Second))) * time.Second, true
 }

@@ -42,22 +42,17 @@ func TestRetryAfter(t *testing.T) {
 		{"0", 0, true},
 		{"120", 2 * time.Minute, true},
 		{"18446744073709551615", year, true},
-		{"Sat, 01 Jan 2000 00:01:30 GMT", 90 * time.Second, true}, // synctest begins at midnight
-		{"Fri, 31 Dec 1999 23:59:59 GMT", 0, true},
-		{"Fri, 31 Dec 9999 23:59:59 GMT", year, true},
 		{"", 0, false},
 		{"-1", 0, false},
 		{"1.5", 0, false},
 		{"18446744073709551616", 0, false},
 		{"soon", 0, false},
-		{"Sat, 01 Jan 2000 00:01:30 CET", 0, false},
+		{"Sat, 01 Jan 2000 00:01:30 GMT", 0, false},
 	} {
 		t.Run(test.value, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if got, ok := RetryAfter(test.value); got != test.want || ok != test.ok {
-					t.Errorf("got %v, %v; want %v, %v", got, ok, test.want, test.ok)
-				}
-			})
+			if got, ok := RetryAfter(test.value); got != test.want || ok != test.ok {
+				t.Errorf("got %v, %v; want %v, %v", got, ok, test.want, test.ok)
+			}
 		})
 	}
 }
