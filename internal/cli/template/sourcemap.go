@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/internal/output"
 )
 
 // sourceMap is the JSON of --source-map. Places, conditions and values are in tables, and others
@@ -82,16 +83,14 @@ func (e *explained) writeSourceMap(file string, out io.Writer) error {
 	for i := range e.lines {
 		m.out.Lines = append(m.out.Lines, m.line(&e.lines[i]))
 	}
+	if file == stdout {
+		return output.WriteJSON(out, m.out)
+	}
 	text, err := json.Marshal(m.out)
 	if err != nil {
 		return fmt.Errorf("--source-map: %w", err)
 	}
-	text = append(text, '\n')
-	if file == stdout {
-		_, err := out.Write(text)
-		return err
-	}
-	if err := os.WriteFile(file, text, 0o644); err != nil {
+	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
 		return fmt.Errorf("--source-map: %w", err)
 	}
 	return nil

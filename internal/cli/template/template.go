@@ -5,6 +5,7 @@ package template
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,7 @@ that rendered it. --explain=LINE and --explain=PATTERN explain a line of the
 output, or those that a regular expression matches: the line of the template,
 the calls that led there, the values that were read with the file and line or
 the flag that set them, and the if, with and range around it. --source-map
-writes all of it to a file, as JSON.
+writes all of it to a file, or with - to standard output, as JSON.
 
 With --wait=ordered, the objects come in the order in which they would be applied,
 those of a resource group between comments that name it (Helm's proposal 25).`,
@@ -132,6 +133,9 @@ const stdout = "-"
 const defaultName = "release-name"
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	if o.Explain != "" && o.SourceMap == stdout {
+		return errors.New("--explain and --source-map - both print to standard output: name a file for --source-map")
+	}
 	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
 	if err != nil {
 		return err
