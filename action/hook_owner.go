@@ -149,15 +149,19 @@ func formatRelease(namespace, name string) string {
 // liveObject is a live object, or the zero value if it does not exist.
 type liveObject struct{ object map[string]any }
 
-func (e liveObject) text(field, key string) string {
+// texts returns the labels or annotations.
+func (e liveObject) texts(field string) map[string]string {
 	meta, _ := e.object["metadata"].(map[string]any)
 	all, _ := meta[field].(map[string]any)
-	text, _ := all[key].(string)
-	return text
+	texts := make(map[string]string, len(all))
+	for key, v := range all {
+		texts[key], _ = v.(string)
+	}
+	return texts
 }
 
-func (e liveObject) annotation(key string) string { return e.text("annotations", key) }
-func (e liveObject) label(key string) string      { return e.text("labels", key) }
+func (e liveObject) annotation(key string) string { return e.texts("annotations")[key] }
+func (e liveObject) label(key string) string      { return e.texts("labels")[key] }
 
 func (e liveObject) uid() string {
 	meta, _ := e.object["metadata"].(map[string]any)
@@ -168,12 +172,7 @@ func (e liveObject) uid() string {
 // releaseData returns which data of a release the object stores, such as "a record of release
 // web", or "".
 func (e liveObject) releaseData(name string) string {
-	labels := map[string]string{}
-	meta, _ := e.object["metadata"].(map[string]any)
-	all, _ := meta["labels"].(map[string]any)
-	for key, v := range all {
-		labels[key], _ = v.(string)
-	}
+	labels := e.texts("labels")
 	if of, ok := storage.RecordOf(name, labels); ok {
 		return fmt.Sprintf("a record of release %q", of)
 	}
@@ -198,11 +197,7 @@ func (e liveObject) owner() string {
 
 // isOwnedBy reports whether the object has the ownership labels of a release.
 func (e liveObject) isOwnedBy(owner kube.Owner) bool {
-	is := release.Ownership{
-		ManagedBy: e.label(release.ManagedByLabel), Release: e.annotation(release.NameAnnotation),
-		Namespace: e.annotation(release.NamespaceAnnotation),
-	}
-	return is == release.OwnedBy(owner.Release, owner.Namespace)
+	return release.OwnershipOf(e.texts("labels"), e.texts("annotations")) == release.OwnedBy(owner.Release, owner.Namespace)
 }
 
 // hookRelease returns the release whose hook created the object, or "" if that is not known.

@@ -60,11 +60,6 @@ func (e *Error) Error() string {
 	return where + ": " + e.Path + " " + e.Text
 }
 
-// Annotations that allow an object to be kept or replaced.
-const (
-	replaceAnnotation = "helm.sh/replace"
-)
-
 // Compute returns a step for each item, in the order of items, which is the order of
 // execution. There is no step for an item to delete whose live object does not exist, or is
 // also wanted by another item: an object that two API groups serve has one UID. The error
@@ -299,7 +294,7 @@ func withLiveMetadata(object, live map[string]any, key string) map[string]any {
 // helm.sh/replace: "true", which allows an object that cannot be updated to be deleted and
 // recreated.
 func Replaceable(s Step) bool {
-	return strings.EqualFold(strings.TrimSpace(annotation(s.New, replaceAnnotation)), "true")
+	return strings.EqualFold(strings.TrimSpace(annotation(s.New, release.ReplaceAnnotation)), "true")
 }
 
 func mergerOf(item Item) *merger {

@@ -9,6 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // readEdges adds the entries with names.
@@ -101,7 +102,7 @@ func (m *mover) pair(was, o *manifest.Object, e Move, recreate, deleteFirst bool
 		return err
 	}
 	if why := LostBy(o.Kind, after); why != "" && !Replaceable(Step{Item: Item{New: after}}) {
-		return e.fail("recreate: false keeps the object under its old name; the annotation "+replaceAnnotation+
+		return e.fail("recreate: false keeps the object under its old name; the annotation "+release.ReplaceAnnotation+
 			`: "true" on the object accepts the loss`, "recreating %s as %s loses data: %s", was, o, why)
 	}
 	if deleteFirst {

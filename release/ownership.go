@@ -16,6 +16,10 @@ const (
 // longer contains it.
 const PolicyAnnotation = "helm.sh/resource-policy"
 
+// ReplaceAnnotation is the annotation whose value "true" permits to delete and recreate an object
+// that cannot be updated.
+const ReplaceAnnotation = "helm.sh/replace"
+
 // IsKeepPolicy reports whether a value of [PolicyAnnotation] keeps the object.
 func IsKeepPolicy(value string) bool { return strings.EqualFold(strings.TrimSpace(value), "keep") }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/hint"
+	"github.com/moonhelm/moonhelm/internal/plural"
 	"github.com/moonhelm/moonhelm/internal/suggest"
 	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/plan"
@@ -107,10 +108,7 @@ func wantedArgs(atLeast, atMost, got int) string {
 	case got > atLeast:
 		count, verb = atMost, "accepts at most"
 	}
-	if count == 1 {
-		return verb + " 1 argument"
-	}
-	return fmt.Sprintf("%s %d arguments", verb, count)
+	return verb + " " + plural.Count(count, "argument")
 }
 
 // Group validates the arguments of a command that only groups others: it accepts none, and an

@@ -16,9 +16,6 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// annotationReplace permits to delete and recreate the object if it cannot be updated.
-const annotationReplace = "helm.sh/replace"
-
 // An ImmutableError is returned when an update changes immutable fields.
 type ImmutableError struct {
 	Object string // with its namespace
@@ -38,10 +35,10 @@ func (e *ImmutableError) Error() string {
 	s := fmt.Sprintf("update %s%s: %s: field is immutable, it cannot be changed once the object exists", e.Object, from,
 		strings.Join(e.Fields, ", "))
 	if e.Precious {
-		return s + `: restore the old value, or set the annotation ` + annotationReplace +
+		return s + `: restore the old value, or set the annotation ` + release.ReplaceAnnotation +
 			`: "true" on the object, which deletes it with its data and creates it again; --force-replace alone does not`
 	}
-	return s + `: --force-replace, or the annotation ` + annotationReplace +
+	return s + `: --force-replace, or the annotation ` + release.ReplaceAnnotation +
 		`: "true" on the object, deletes it and creates it again`
 }
 

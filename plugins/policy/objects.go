@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/moonhelm/moonhelm/chart/lint"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/openapi/builtin"
 )
 
@@ -118,26 +119,18 @@ func (k *kinds) kind(apiVersion, kind string) (out builtin.Kind, own bool) {
 // otherVersions reports whether the object's kind is known in other versions of its group.
 func (k *kinds) otherVersions(o *object) bool {
 	for _, other := range k.release.Kinds() {
-		group, _, _ := cutVersion(other.APIVersion)
+		group := manifest.Group(other.APIVersion)
 		if group == o.group && other.Kind == o.kind && other.APIVersion != o.apiVersion {
 			return true
 		}
 	}
 	for _, other := range k.custom {
-		group, _, _ := cutVersion(other.APIVersion)
+		group := manifest.Group(other.APIVersion)
 		if group == o.group && other.Kind == o.kind && other.APIVersion != o.apiVersion {
 			return true
 		}
 	}
 	return false
-}
-
-func cutVersion(apiVersion string) (group, version string, hasGroup bool) {
-	group, version, hasGroup = strings.Cut(apiVersion, "/")
-	if !hasGroup {
-		return "", group, false
-	}
-	return group, version, true
 }
 
 // object returns m as an API server would hand it to a policy: with default values, and for
@@ -156,7 +149,7 @@ func (k *kinds) object(m map[string]any, namespace string) *object {
 		return nil
 	}
 	kind, own := k.kind(o.apiVersion, o.kind)
-	o.group, o.version, _ = cutVersion(o.apiVersion)
+	o.group, o.version = manifest.GroupVersion(o.apiVersion)
 	o.resource, o.namespaced = kind.Resource, kind.Namespaced
 	meta, ok := copied["metadata"].(map[string]any)
 	if !ok {

@@ -39,7 +39,7 @@ func (e *evaluation) read(files []lint.PolicyFile) error {
 				continue
 			}
 			e.kinds.define(m)
-			group, _, _ := cutVersion(o.APIVersion)
+			group := manifest.Group(o.APIVersion)
 			switch {
 			case group == registration && o.Kind == "ValidatingAdmissionPolicy":
 				p := &policy{file: f.Name, ValidatingAdmissionPolicy: &v1.ValidatingAdmissionPolicy{}}
@@ -77,7 +77,7 @@ func (e *evaluation) read(files []lint.PolicyFile) error {
 // isKnown reports whether a policy or binding of that name has been read. That it is another one is a
 // problem.
 func (e *evaluation) isKnown(file string, o *manifest.Object, m map[string]any) bool {
-	if group, _, _ := cutVersion(o.APIVersion); group != registration {
+	if manifest.Group(o.APIVersion) != registration {
 		return false
 	}
 	before := e.known[o.String()]
