@@ -4,6 +4,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -20,19 +21,30 @@ func TestParsingEndsWithRendering(t *testing.T) {
 		files = append(files, fmt.Sprintf("templates/%d.yaml", i), fmt.Sprintf("# {{ add %d 1 }}\n", i)+
 			strings.Repeat("{{ if .Values.a }}{{ .Values.b | quote }}{{ end }}\n", 50))
 	}
+	began := false
 	config := &Config{Scripts: func() ScriptRunner {
-		return loadFunc(func(context.Context, *event.ChartResolved) error { return errBroken })
+		return loadFunc(func(context.Context, *event.ChartResolved) error {
+			began = isParsing()
+			return errBroken
+		})
 	}}
 	c := newChart(t, files...)
 	if !c.HasScripts() || len(c.Templates) < 2000 {
 		t.Fatalf("the chart has scripts: %t, and %d templates", c.HasScripts(), len(c.Templates))
 	}
-	if _, err := (Template{Config: config}).Run(t.Context(), TemplateRequest{Chart: c, Name: "web"}); err == nil {
-		t.Fatal("no error of the scripts")
+	if _, err := (Template{Config: config}).Run(t.Context(), TemplateRequest{Chart: c, Name: "web"}); !errors.Is(err, errBroken) {
+		t.Fatalf("error %v, want that of the scripts", err)
 	}
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	if strings.Contains(string(stacks), "ParseAhead") {
+	if !began {
+		t.Error("no templates are parsed while the scripts start")
+	}
+	if isParsing() {
 		t.Error("templates are parsed after the end of the rendering")
 	}
+}
+
+// isParsing reports whether a goroutine parses templates ahead.
+func isParsing() bool {
+	stacks := make([]byte, 1<<20)
+	return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "ParseAhead")
 }

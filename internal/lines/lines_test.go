@@ -8,6 +8,19 @@ import (
 	"testing"
 )
 
+func TestEnds(t *testing.T) {
+	for _, r := range "\n\r\x00\x7f\u0085\u2028\u2029" {
+		if !Ends(r) {
+			t.Errorf("%q does not end a line", r)
+		}
+	}
+	for _, r := range "a -.\u00a0\u202fé" {
+		if Ends(r) {
+			t.Errorf("%q ends a line", r)
+		}
+	}
+}
+
 // The line of a template is found after what it rendered.
 func TestSource(t *testing.T) {
 	source := strings.Join([]string{

@@ -94,9 +94,17 @@ func mustExecutable(t *testing.T) string {
 	return path
 }
 
-// A process that runs for longer gets a processor for the collector.
+// A process begins with one processor, except on Windows, and gets one for the collector if it runs
+// for longer than a moment.
 func TestASecondProcessorComesLater(t *testing.T) {
 	p := begin(t, wire.DefaultLimits())
+	want := "1"
+	if runtime.GOOS == "windows" {
+		want = "2"
+	}
+	if said, err := p.do("processors", ""); said != want || err != nil {
+		t.Errorf("it begins with %s processors (%v), want %s", said, err, want)
+	}
 	if _, err := p.confined(nil, "nothing", ""); err != nil {
 		t.Fatal(err)
 	}
