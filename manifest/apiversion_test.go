@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"testing"
 )
 
@@ -11,7 +12,7 @@ func TestGroupVersion(t *testing.T) {
 		{"", "", ""}, {"v1", "", "v1"}, {"apps/v1", "apps", "v1"}, {"a.example.com/v1/x", "a.example.com", "v1/x"},
 		{"/v1", "", "v1"}, {"apps/", "apps", ""},
 	} {
-		t.Run(test.apiVersion, func(t *testing.T) {
+		t.Run(cmp.Or(test.apiVersion, "empty"), func(t *testing.T) {
 			if group, version := GroupVersion(test.apiVersion); group != test.group || version != test.version {
 				t.Errorf("got %q and %q, want %q and %q", group, version, test.group, test.version)
 			}

@@ -31,30 +31,35 @@ func annotated(t testing.TB, kind, name string, annotations ...string) *manifest
 // The hooks of Helm 4.3.1 for these annotations, observed with a dry run.
 func TestParseHookLikeHelm(t *testing.T) {
 	for _, test := range []struct {
+		name        string
 		annotations []string
 		want        string // events weight delete-policies log-policies; "" is skipped
 	}{
-		{[]string{HookAnnotation, "pre-install"}, "[pre-install] 0 [] []"},
-		{[]string{HookAnnotation, "PRE-INSTALL"}, "[pre-install] 0 [] []"},
-		{[]string{HookAnnotation, " Pre-Install , test-success,test"}, "[pre-install test test] 0 [] []"},
-		{[]string{HookAnnotation, "pre-install,pre-install"}, "[pre-install pre-install] 0 [] []"},
-		{[]string{HookAnnotation, "unknown-event"}, ""},
-		{[]string{HookAnnotation, "pre-install,unknown-event"}, ""},
-		{[]string{HookAnnotation, "pre-install,"}, ""},
-		{[]string{HookAnnotation, "test-failure"}, ""},
-		{[]string{HookAnnotation, "crd-install"}, ""},
-		{[]string{HookAnnotation, ""}, ""},
-		{[]string{HookAnnotation, "test", HookWeightAnnotation, "-5"}, "[test] -5 [] []"},
-		{[]string{HookAnnotation, "test", HookWeightAnnotation, "+2"}, "[test] 2 [] []"},
-		{[]string{HookAnnotation, "test", HookWeightAnnotation, "bad"}, "[test] 0 [] []"},
-		{[]string{HookAnnotation, "test", HookWeightAnnotation, " 7"}, "[test] 0 [] []"},
-		{[]string{HookAnnotation, "test", HookWeightAnnotation, "1.5"}, "[test] 0 [] []"},
-		{[]string{HookAnnotation, "test", HookWeightAnnotation, "99999999999"}, "[test] 99999999999 [] []"},
-		{[]string{HookAnnotation, "test", HookDeleteAnnotation, "hook-succeeded, nonsense,HOOK-Failed", HookOutputLogAnnotation, "hook-failed,bogus"},
+		{"one event", []string{HookAnnotation, "pre-install"}, "[pre-install] 0 [] []"},
+		{"upper case", []string{HookAnnotation, "PRE-INSTALL"}, "[pre-install] 0 [] []"},
+		{"spaces and capitals", []string{HookAnnotation, " Pre-Install , test-success,test"},
+			"[pre-install test test] 0 [] []"},
+		{"event twice", []string{HookAnnotation, "pre-install,pre-install"}, "[pre-install pre-install] 0 [] []"},
+		{"unknown event", []string{HookAnnotation, "unknown-event"}, ""},
+		{"event and unknown event", []string{HookAnnotation, "pre-install,unknown-event"}, ""},
+		{"trailing comma", []string{HookAnnotation, "pre-install,"}, ""},
+		{"test-failure", []string{HookAnnotation, "test-failure"}, ""},
+		{"crd-install", []string{HookAnnotation, "crd-install"}, ""},
+		{"empty", []string{HookAnnotation, ""}, ""},
+		{"negative weight", []string{HookAnnotation, "test", HookWeightAnnotation, "-5"}, "[test] -5 [] []"},
+		{"weight with a plus", []string{HookAnnotation, "test", HookWeightAnnotation, "+2"}, "[test] 2 [] []"},
+		{"weight that is not a number", []string{HookAnnotation, "test", HookWeightAnnotation, "bad"}, "[test] 0 [] []"},
+		{"weight with a space", []string{HookAnnotation, "test", HookWeightAnnotation, " 7"}, "[test] 0 [] []"},
+		{"fractional weight", []string{HookAnnotation, "test", HookWeightAnnotation, "1.5"}, "[test] 0 [] []"},
+		{"weight over 32 bits", []string{HookAnnotation, "test", HookWeightAnnotation, "99999999999"},
+			"[test] 99999999999 [] []"},
+		{"policies", []string{HookAnnotation, "test", HookDeleteAnnotation, "hook-succeeded, nonsense,HOOK-Failed",
+			HookOutputLogAnnotation, "hook-failed,bogus"},
 			"[test] 0 [hook-succeeded nonsense hook-failed] [hook-failed bogus]"},
-		{[]string{HookAnnotation, "test", HookDeleteAnnotation, "", HookOutputLogAnnotation, ""}, "[test] 0 [] []"},
+		{"empty policies", []string{HookAnnotation, "test", HookDeleteAnnotation, "", HookOutputLogAnnotation, ""},
+			"[test] 0 [] []"},
 	} {
-		t.Run(test.want, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			hooks, rest := SplitHooks([]*manifest.Object{annotated(t, "ConfigMap", "h", test.annotations...)})
 			if len(rest) != 0 {
 				t.Errorf("%q: rest %v", test.annotations, rest)

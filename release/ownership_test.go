@@ -2,13 +2,16 @@
 
 package release
 
-import "testing"
+import (
+	"cmp"
+	"testing"
+)
 
 func TestIsKeepPolicy(t *testing.T) {
 	for value, want := range map[string]bool{
 		"keep": true, " Keep\n": true, "": false, "delete": false, "keep,delete": false,
 	} {
-		t.Run(value, func(t *testing.T) {
+		t.Run(cmp.Or(value, "empty"), func(t *testing.T) {
 			if got := IsKeepPolicy(value); got != want {
 				t.Errorf("got %v, want %v", got, want)
 			}

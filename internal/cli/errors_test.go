@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,53 +36,75 @@ import (
 // Errors have their hints also if they are wrapped.
 func TestHints(t *testing.T) {
 	for _, test := range []struct {
+		name string
 		err  error
 		want []string
 	}{
-		{&cmdutil.UsageError{Command: "helm status", Usage: "helm status NAME [flags]", Problem: "requires 1 argument: a name"},
+		{"usage", &cmdutil.UsageError{Command: "helm status", Usage: "helm status NAME [flags]",
+			Problem: "requires 1 argument: a name"},
 			[]string{"usage: helm status NAME [flags]", "helm status --help shows the flags and examples"}},
-		{&unknownCommandError{Name: "instal", Similar: []string{"install", "uninstall"}}, []string{"did you mean: helm install, helm uninstall"}},
-		{&unknownCommandError{Name: "fly"}, []string{"helm --help lists the commands"}},
-		{&storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 3}}, []string{"helm history web lists its revisions"}},
-		{&storage.NotFoundError{Key: storage.Key{Name: "web"}}, []string{"helm list --all-namespaces"}},
-		{&action.NameInUseError{Name: "web", Status: release.Failed}, []string{"helm uninstall web removes", "--replace"}},
-		{&action.NameInUseError{Name: "web", Status: release.Failed, Deployed: true}, []string{"helm upgrade web CHART"}},
-		{&action.NameInUseError{Name: "web", Status: release.Uninstalled}, []string{"--replace"}},
-		{&action.NameInUseError{Name: "web", Status: release.Deployed}, []string{"cannot reuse a name", "choose another"}},
-		{&action.NameInUseError{Name: "web"}, []string{"cannot reuse a name", "choose another"}},
-		{&action.AlreadyUninstalledError{Name: "web"}, []string{"without --keep-history"}},
-		{action.ErrNoName, []string{"give one, or --generate-name"}},
-		{&storage.TooLargeError{}, []string{"(.helmignore), or use HELM_DRIVER=sql"}},
-		{&storage.DatabaseError{}, []string{"HELM_DRIVER_SQL_CONNECTION_STRING"}},
-		{&action.CredentialsError{}, []string{"--username and --password are for one host", "helm registry login", "helm repo add"}},
-		{&cmdutil.KubeconfigError{Err: errors.New("x")}, []string{"KUBECONFIG"}},
-		{&kube.UnreachableError{}, []string{"kubernetes cluster unreachable: is it running"}},
-		{&kube.ForbiddenError{}, []string{"--kube-as-user"}},
-		{&apply.ConflictError{}, []string{"--take-ownership"}},
-		{&action.HookError{Hook: &release.Hook{}, Err: &action.HookConflictError{Conflicts: []action.HookConflict{{}}}}, []string{"--take-ownership"}},
-		{&action.OutsideError{Release: "web"}, []string{"helm get hooks web", "--yes", "HELM_ACCEPT_STORED_HOOKS=true", "--no-hooks"}},
-		{&action.ChartNotFoundError{Ref: "x"}, []string{"helm create", "helm search repo x looks for it"}},
-		{&action.ChartNotFoundError{Ref: "./x"}, []string{"helm create"}},
-		{&action.DependencyError{Err: &action.ChartNotFoundError{Ref: "x"}}, []string{"helm create"}},
-		{&action.ChartNotFoundError{Ref: "a/x"}, []string{"helm pull a/x --untar"}},
-		{&action.ChartNotFoundError{Ref: "x-1.0.0.tgz"}, []string{"helm package", "helm pull"}},
-		{&action.RemoteError{Remote: "localhost:5000/charts"}, []string{"did you mean oci://localhost:5000/charts?"}},
-		{&action.RemoteError{Remote: "http://localhost:5000/charts"}, []string{"plugins upload"}},
-		{&action.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"helm dependency update", "helm dependency build"}},
-		{&action.DependencyError{Err: &action.RepublishedError{}}, []string{"helm dependency update"}},
-		{&dependency.SyncError{}, []string{"Please update the dependencies with 'helm dependency update'"}},
-		{&chart.InvalidError{File: "Chart.lock", Line: 2, Problem: "x"}, []string{"run 'helm dependency update' to write a new one"}},
-		{&chart.InvalidError{File: "Chart.yaml", Line: 2, Problem: "x"}, nil},
-		{&action.KubeVersionError{}, []string{"--kube-version"}},
-		{apierrors.NewBadRequest(`strict decoding error: unknown field "spec.colour"`), []string{"; --disable-openapi-validation leaves"}},
-		{apierrors.NewInternalError(errors.New(".spec.colour: field not declared in schema")), []string{"--server-side=false --disable-openapi-validation"}},
-		{errors.New(`strict decoding error: unknown field "spec.colour"`), nil},
-		{apierrors.NewBadRequest("no"), nil},
-		{context.Canceled, []string{"interrupted"}},
-		{errors.New("what no one knows a remedy for"), nil},
-		{context.DeadlineExceeded, nil},
+		{"unknown command with similar ones", &unknownCommandError{Name: "instal", Similar: []string{"install", "uninstall"}},
+			[]string{"did you mean: helm install, helm uninstall"}},
+		{"unknown command", &unknownCommandError{Name: "fly"}, []string{"helm --help lists the commands"}},
+		{"revision not found", &storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 3}},
+			[]string{"helm history web lists its revisions"}},
+		{"release not found", &storage.NotFoundError{Key: storage.Key{Name: "web"}}, []string{"helm list --all-namespaces"}},
+		{"name of a failed release", &action.NameInUseError{Name: "web", Status: release.Failed},
+			[]string{"helm uninstall web removes", "--replace"}},
+		{"name of a failed release with a deployed revision",
+			&action.NameInUseError{Name: "web", Status: release.Failed, Deployed: true}, []string{"helm upgrade web CHART"}},
+		{"name of an uninstalled release", &action.NameInUseError{Name: "web", Status: release.Uninstalled},
+			[]string{"--replace"}},
+		{"name of a deployed release", &action.NameInUseError{Name: "web", Status: release.Deployed},
+			[]string{"cannot reuse a name", "choose another"}},
+		{"name of a release being installed", &action.NameInUseError{Name: "web"},
+			[]string{"cannot reuse a name", "choose another"}},
+		{"already uninstalled", &action.AlreadyUninstalledError{Name: "web"}, []string{"without --keep-history"}},
+		{"no name", action.ErrNoName, []string{"give one, or --generate-name"}},
+		{"record too large", &storage.TooLargeError{}, []string{"(.helmignore), or use HELM_DRIVER=sql"}},
+		{"database", &storage.DatabaseError{}, []string{"HELM_DRIVER_SQL_CONNECTION_STRING"}},
+		{"credentials for several hosts", &action.CredentialsError{},
+			[]string{"--username and --password are for one host", "helm registry login", "helm repo add"}},
+		{"kubeconfig", &cmdutil.KubeconfigError{Err: errors.New("x")}, []string{"KUBECONFIG"}},
+		{"cluster unreachable", &kube.UnreachableError{}, []string{"kubernetes cluster unreachable: is it running"}},
+		{"forbidden", &kube.ForbiddenError{}, []string{"--kube-as-user"}},
+		{"conflict", &apply.ConflictError{}, []string{"--take-ownership"}},
+		{"conflict of a hook",
+			&action.HookError{Hook: &release.Hook{}, Err: &action.HookConflictError{Conflicts: []action.HookConflict{{}}}},
+			[]string{"--take-ownership"}},
+		{"hooks outside the namespace", &action.OutsideError{Release: "web"},
+			[]string{"helm get hooks web", "--yes", "HELM_ACCEPT_STORED_HOOKS=true", "--no-hooks"}},
+		{"chart not found by name", &action.ChartNotFoundError{Ref: "x"},
+			[]string{"helm create", "helm search repo x looks for it"}},
+		{"chart not found by path", &action.ChartNotFoundError{Ref: "./x"}, []string{"helm create"}},
+		{"dependency not found", &action.DependencyError{Err: &action.ChartNotFoundError{Ref: "x"}}, []string{"helm create"}},
+		{"chart of a repository not found", &action.ChartNotFoundError{Ref: "a/x"}, []string{"helm pull a/x --untar"}},
+		{"archive not found", &action.ChartNotFoundError{Ref: "x-1.0.0.tgz"}, []string{"helm package", "helm pull"}},
+		{"push to a host without scheme", &action.RemoteError{Remote: "localhost:5000/charts"},
+			[]string{"did you mean oci://localhost:5000/charts?"}},
+		{"push to an HTTP URL", &action.RemoteError{Remote: "http://localhost:5000/charts"}, []string{"plugins upload"}},
+		{"missing dependencies", &action.MissingDependenciesError{Chart: "web", Missing: []string{"db"}},
+			[]string{"helm dependency update", "helm dependency build"}},
+		{"republished dependency", &action.DependencyError{Err: &action.RepublishedError{}},
+			[]string{"helm dependency update"}},
+		{"lock file out of sync", &dependency.SyncError{},
+			[]string{"Please update the dependencies with 'helm dependency update'"}},
+		{"invalid Chart.lock", &chart.InvalidError{File: "Chart.lock", Line: 2, Problem: "x"},
+			[]string{"run 'helm dependency update' to write a new one"}},
+		{"invalid Chart.yaml", &chart.InvalidError{File: "Chart.yaml", Line: 2, Problem: "x"}, nil},
+		{"Kubernetes version", &action.KubeVersionError{}, []string{"--kube-version"}},
+		{"unknown field found by the server", apierrors.NewBadRequest(`strict decoding error: unknown field "spec.colour"`),
+			[]string{"; --disable-openapi-validation leaves"}},
+		{"undeclared field found by the server",
+			apierrors.NewInternalError(errors.New(".spec.colour: field not declared in schema")),
+			[]string{"--server-side=false --disable-openapi-validation"}},
+		{"unknown field in another error", errors.New(`strict decoding error: unknown field "spec.colour"`), nil},
+		{"bad request", apierrors.NewBadRequest("no"), nil},
+		{"canceled", context.Canceled, []string{"interrupted"}},
+		{"other error", errors.New("what no one knows a remedy for"), nil},
+		{"deadline exceeded", context.DeadlineExceeded, nil},
 	} {
-		t.Run(fmt.Sprint(test.err), func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			for _, err := range []error{test.err, fmt.Errorf("install web: %w", test.err), errors.Join(errors.New("other"), test.err)} {
 				got := hints(err)
 				text := strings.Join(got, "\n")
@@ -149,7 +172,7 @@ func TestRunExitCode(t *testing.T) {
 		"list --color x":  {1, "", "--color is \"x\""},
 		"":                {0, "The Kubernetes package manager", ""},
 	} {
-		t.Run(args, func(t *testing.T) {
+		t.Run(cmp.Or(args, "no arguments"), func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := Run(t.Context(), strings.Fields(args), cmdutil.New(term.Streams{Out: &out, Err: &errs}))
 			if code != want.code || (out.Len() > 0) != (want.out != "") || !strings.Contains(errs.String(), want.errs) || (errs.Len() > 0) != (want.errs != "") {
@@ -233,23 +256,34 @@ func TestReadOnlyCommandInterrupt(t *testing.T) {
 // There is no hint if the interrupt came before anything was written to the cluster.
 func TestInterruptHints(t *testing.T) {
 	for _, test := range []struct {
+		name string
 		err  error
 		want string
 	}{
-		{context.Canceled, "Error: interrupted\n"},
-		{&registry.InterruptedError{Ref: "oci://host/web", Err: context.Canceled}, "Error: oci://host/web: interrupted\n"},
-		{&interruptedError{Err: fmt.Errorf("sign web: %w", context.Canceled)}, "Error: sign web: interrupted\n"},
-		{&interruptedError{Err: fmt.Errorf("pull: %w", signalled{}), Cause: signalled{}}, "Error: pull: interrupted\n"},
-		{&lock.LockedError{Release: "web", Holder: "alice@laptop (pid 7)", Doing: "upgrade", Ended: signalled{},
+		{"canceled", context.Canceled, "Error: interrupted\n"},
+		{"registry", &registry.InterruptedError{Ref: "oci://host/web", Err: context.Canceled},
+			"Error: oci://host/web: interrupted\n"},
+		{"command", &interruptedError{Err: fmt.Errorf("sign web: %w", context.Canceled)}, "Error: sign web: interrupted\n"},
+		{"command with a cause", &interruptedError{Err: fmt.Errorf("pull: %w", signalled{}), Cause: signalled{}},
+			"Error: pull: interrupted\n"},
+		{"lock", &lock.LockedError{Release: "web", Holder: "alice@laptop (pid 7)", Doing: "upgrade", Ended: signalled{},
 			Since: time.Date(2026, 7, 1, 9, 5, 0, 0, time.Local)},
 			"Error: stopped waiting for the lock of release \"web\" (interrupt signal received): alice@laptop (pid 7) has been " +
 				"upgrading it since 2026-07-01 09:05:00\n  nothing was changed\n"},
-		{&event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled}, "Error: pre-render handler of chart \"web\": interrupted\n"},
-		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Core: true, Err: context.Canceled}, "Error: context canceled\nhint: interrupted: helm status shows how far the operation got\n"},
-		{&event.HandlerError{Event: "pre-delete", Owner: "permissions", Core: true, Err: context.Canceled}, "Error: interrupted\n"},
-		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: interrupted: helm status shows how far the operation got\n"},
+		{"pre-render handler", &event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled},
+			"Error: pre-render handler of chart \"web\": interrupted\n"},
+		{"annotation hooks",
+			&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Core: true, Err: context.Canceled},
+			"Error: context canceled\nhint: interrupted: helm status shows how far the operation got\n"},
+		{"check of permissions",
+			&event.HandlerError{Event: "pre-delete", Owner: "permissions", Core: true, Err: context.Canceled},
+			"Error: interrupted\n"},
+		{"post-install handler",
+			&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled},
+			"Error: post-install handler of chart \"web\": context canceled\n" +
+				"hint: interrupted: helm status shows how far the operation got\n"},
 	} {
-		t.Run(fmt.Sprint(test.err), func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			if got := explain(test.err, cmdutil.New(term.Streams{})); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}

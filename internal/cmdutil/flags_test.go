@@ -85,7 +85,7 @@ func TestReadinessTimeout(t *testing.T) {
 		"--wait=ordered --readiness-timeout 2m": 2 * time.Minute,
 		"--readiness-timeout 5m":                5 * time.Minute,
 	} {
-		t.Run(args, func(t *testing.T) {
+		t.Run(cmp.Or(args, "no flags"), func(t *testing.T) {
 			var w WaitFlags
 			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 			w.Bind(fs, true)
@@ -146,20 +146,22 @@ func TestInvalidArguments(t *testing.T) {
 	cmd := &cobra.Command{Use: "status NAME", Run: func(*cobra.Command, []string) {}}
 	root.AddCommand(cmd)
 	for _, test := range []struct {
+		name  string
 		check cobra.PositionalArgs
 		args  string
 		want  string
 	}{
-		{Args(1, 1, "a name"), "a", ""},
-		{Args(1, 1, "a name"), "", `"helm status" requires 1 argument: a name`},
-		{Args(1, 1, "a name"), "a b", `"helm status" requires 1 argument: a name; unexpected arguments: ["b"]`},
-		{Args(1, -1, "names"), "a b c d", ""},
-		{NameAndChart, "web ./c", ""},
-		{NameAndChart, "./c", ""},
-		{NameAndChart, "", `"helm status" requires at least 1 argument: a chart, which is a directory, an archive, repository/name or a URL`},
-		{NameAndChart, "a b c", `"helm status" expected at most two arguments, unexpected arguments: c`},
+		{"one name", Args(1, 1, "a name"), "a", ""},
+		{"no name", Args(1, 1, "a name"), "", `"helm status" requires 1 argument: a name`},
+		{"two names", Args(1, 1, "a name"), "a b", `"helm status" requires 1 argument: a name; unexpected arguments: ["b"]`},
+		{"four names", Args(1, -1, "names"), "a b c d", ""},
+		{"name and chart", NameAndChart, "web ./c", ""},
+		{"chart", NameAndChart, "./c", ""},
+		{"neither name nor chart", NameAndChart, "",
+			`"helm status" requires at least 1 argument: a chart, which is a directory, an archive, repository/name or a URL`},
+		{"three arguments", NameAndChart, "a b c", `"helm status" expected at most two arguments, unexpected arguments: c`},
 	} {
-		t.Run(test.args, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			err := test.check(cmd, strings.Fields(test.args))
 			var usage *UsageError
 			switch {

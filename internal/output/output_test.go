@@ -24,18 +24,19 @@ func TestFormats(t *testing.T) {
 	}
 	table := func(w io.Writer) error { _, err := io.WriteString(w, "a table\n"); return err }
 	for _, test := range []struct {
+		name   string
 		format Format
 		value  any
 		want   string
 	}{
-		{"", nil, "a table\n"},
-		{Table, nil, "a table\n"},
-		{JSON, []row{{"a"}}, `[{"name":"a"}]` + "\n"},
-		{JSON, []row{}, "[]\n"},
-		{YAML, []row{{"a"}}, "- name: a\n"},
-		{YAML, []row{}, "[]\n"},
+		{"no format", "", nil, "a table\n"},
+		{"table", Table, nil, "a table\n"},
+		{"JSON", JSON, []row{{"a"}}, `[{"name":"a"}]` + "\n"},
+		{"JSON of an empty list", JSON, []row{}, "[]\n"},
+		{"YAML", YAML, []row{{"a"}}, "- name: a\n"},
+		{"YAML of an empty list", YAML, []row{}, "[]\n"},
 	} {
-		t.Run(string(test.format), func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
 			if err := test.format.Write(&b, test.value, table); err != nil || b.String() != test.want {
 				t.Errorf("%q: got %q, %v", test.format, b.String(), err)

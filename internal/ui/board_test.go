@@ -273,16 +273,17 @@ func TestWaitForDeletion(t *testing.T) {
 
 func TestWaitVerb(t *testing.T) {
 	for _, test := range []struct {
+		name  string
 		texts []string
 		want  string
 	}{
-		{[]string{"complete", "complete"}, "2 objects complete in 0s"},
-		{[]string{"complete", ""}, "2 objects ready in 0s"},
-		{[]string{"complete", "gone"}, "2 objects ready in 0s"},
-		{[]string{""}, "Pod/0 ready in 0s"},
-		{[]string{"\x1b[2J"}, "Pod/0 \\x1b[2J in 0s"},
+		{"same text", []string{"complete", "complete"}, "2 objects complete in 0s"},
+		{"one without text", []string{"complete", ""}, "2 objects ready in 0s"},
+		{"two texts", []string{"complete", "gone"}, "2 objects ready in 0s"},
+		{"one object", []string{""}, "Pod/0 ready in 0s"},
+		{"control characters", []string{"\x1b[2J"}, "Pod/0 \\x1b[2J in 0s"},
 	} {
-		t.Run(test.want, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			var w wait
 			now := time.Now()
 			for i, text := range test.texts {

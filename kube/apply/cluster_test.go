@@ -304,17 +304,18 @@ func TestLookup(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		kind, namespace, name string
-		want                  string
+		name                    string
+		kind, namespace, object string
+		want                    string
 	}{
-		{"ConfigMap", ns, "a", "ConfigMap a"},
-		{"ConfigMap", ns, "ghost", ""},
-		{"ConfigMap", "", "a", ""},
-		{"Namespace", "ignored", ns, "Namespace " + ns},
-		{"ConfigMap", ns + "-ghost", "", "ConfigMapList "},
+		{"an object", "ConfigMap", ns, "a", "ConfigMap a"},
+		{"no such object", "ConfigMap", ns, "ghost", ""},
+		{"no namespace", "ConfigMap", "", "a", ""},
+		{"cluster-scoped", "Namespace", "ignored", ns, "Namespace " + ns},
+		{"list of a missing namespace", "ConfigMap", ns + "-ghost", "", "ConfigMapList "},
 	} {
-		t.Run(test.kind+" "+test.name, func(t *testing.T) {
-			m := get(t, c, "v1", test.kind, test.namespace, test.name)
+		t.Run(test.name, func(t *testing.T) {
+			m := get(t, c, "v1", test.kind, test.namespace, test.object)
 			got := ""
 			if len(m) > 0 {
 				meta, _ := m["metadata"].(map[string]any)

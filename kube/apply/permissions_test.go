@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,16 +33,18 @@ func TestPlanChecksPermissions(t *testing.T) {
 		`create secrets in namespace "NS"`, `patch secrets in namespace "NS"`,
 	}
 	read := `{apiGroups: ["", apps], resources: ["*"], verbs: [get, list]}`
-	for _, test := range []struct{ rules, may string }{
-		{"[" + read + ", {apiGroups: [rbac.authorization.k8s.io], resources: [roles], verbs: [get]}]", ""},
-		{"[" + read + `, {apiGroups: [""], resources: [configmaps], verbs: ["*"]}]`, "configmaps"},
-		{"[" + read + `, {apiGroups: [""], resources: [secrets], resourceNames: [s], verbs: [patch]}, {apiGroups: [apps], resources: [deployments], verbs: [create]}]`, "patch secrets|deployments"},
-		{"[" + read + `, {apiGroups: [""], resources: [secrets], resourceNames: [other], verbs: [patch]}]`, ""},
-		{`[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`, "in namespace"},
+	s.allowCluster(admin)
+	for _, test := range []struct{ name, rules, may string }{
+		{"only read", "[" + read + ", {apiGroups: [rbac.authorization.k8s.io], resources: [roles], verbs: [get]}]", ""},
+		{"one resource", "[" + read + `, {apiGroups: [""], resources: [configmaps], verbs: ["*"]}]`, "configmaps"},
+		{"one object", "[" + read + `, {apiGroups: [""], resources: [secrets], resourceNames: [s], verbs: [patch]},` +
+			` {apiGroups: [apps], resources: [deployments], verbs: [create]}]`, "patch secrets|deployments"},
+		{"another object", "[" + read + `, {apiGroups: [""], resources: [secrets], resourceNames: [other], verbs: [patch]}]`,
+			""},
+		{"everything in the namespace", `[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`, "in namespace"},
 	} {
-		t.Run(test.may, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			s.c = as(t, admin, s.ns, test.rules)
-			s.allowCluster(admin)
 			s.Old, s.New = old, manifest.ApplyOrder(apitest.Parse(t, next))
 			_, err := s.c.Plan(t.Context(), s.Request)
 			var permissions *PermissionError
@@ -76,7 +79,7 @@ func TestPlanChecksPermissions(t *testing.T) {
 // allowCluster lets the restricted user read cluster-scoped objects.
 func (s *releaseCase) allowCluster(admin *Client) {
 	s.Helper()
-	name := "read-" + s.ns
+	name, owner := "read-"+s.ns, kube.Owner{Release: "rbac", Namespace: s.ns}
 	objects := apitest.Parse(s, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -89,11 +92,13 @@ metadata: {name: %[1]s}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: moon-%[2]s}]
 `, name, s.ns))
-	if err := admin.Apply(s.Context(), objects, kube.Owner{Release: "rbac", Namespace: s.ns}); err != nil {
+	if err := admin.Apply(s.Context(), objects, owner); err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() {
-		_ = admin.Delete(s.Context(), objects, kube.Owner{Release: "rbac", Namespace: s.ns}, Background)
+		if err := admin.Delete(context.Background(), objects, owner, Background); err != nil {
+			s.Error(err)
+		}
 	})
 }
 

@@ -247,24 +247,28 @@ func TestExpressionsOfLists(t *testing.T) {
 }
 
 func TestCheckReadinessErrors(t *testing.T) {
-	for _, test := range []struct{ annotation, want string }{
-		{`helm.sh/readiness-success: "{.phase} == Ready"`, "want a JSON list of strings"},
-		{`helm.sh/readiness-success: "[]"`, "want a JSON list of strings"},
-		{`helm.sh/readiness-failure: '[1]'`, "want a JSON list of strings"},
-		{`helm.sh/readiness-failure: '["phase == Ready"]'`, `"phase == Ready": want a JSONPath in braces`},
-		{`helm.sh/readiness-failure: '["{.phase"]'`, "want a JSONPath in braces"},
-		{`helm.sh/readiness-failure: '["{phase} == Ready"]'`, "want a path of fields"},
-		{`helm.sh/readiness-failure: '["{range .a} == Ready"]'`, "want a path of fields"},
-		{`helm.sh/readiness-failure: '["{..a..b} == Ready"]'`, "more than one recursive descent (..)"},
-		{`helm.sh/readiness-failure: '["{.spec.a` + strings.Repeat("[0,0]", 40) + `} == 1"]'`, "unions select more than 256 values"},
-		{`helm.sh/readiness-failure: '["{.a[} == Ready"]'`, "is not a JSONPath"},
-		{`helm.sh/readiness-failure: '["{.phase} = Ready"]'`, "want one of =="},
-		{`helm.sh/readiness-failure: '["{.phase}"]'`, "want one of =="},
-		{`helm.sh/readiness-failure: '["{.phase} =="]'`, "the value after == is missing"},
-		{`helm.sh/readiness-failure: '["{.phase} >= Ready"]'`, `only numbers can be compared with >=, and "Ready" is not a number`},
-		{`helm.sh/readiness-failure: '["{.` + strings.Repeat("a", 1100) + `} == 1"]'`, "the limit is 1024"},
+	for _, test := range []struct{ name, annotation, want string }{
+		{"not JSON", `helm.sh/readiness-success: "{.phase} == Ready"`, "want a JSON list of strings"},
+		{"empty list", `helm.sh/readiness-success: "[]"`, "want a JSON list of strings"},
+		{"list of numbers", `helm.sh/readiness-failure: '[1]'`, "want a JSON list of strings"},
+		{"path without braces", `helm.sh/readiness-failure: '["phase == Ready"]'`,
+			`"phase == Ready": want a JSONPath in braces`},
+		{"open brace", `helm.sh/readiness-failure: '["{.phase"]'`, "want a JSONPath in braces"},
+		{"field without dot", `helm.sh/readiness-failure: '["{phase} == Ready"]'`, "want a path of fields"},
+		{"range", `helm.sh/readiness-failure: '["{range .a} == Ready"]'`, "want a path of fields"},
+		{"two recursive descents", `helm.sh/readiness-failure: '["{..a..b} == Ready"]'`,
+			"more than one recursive descent (..)"},
+		{"unions of too many values", `helm.sh/readiness-failure: '["{.spec.a` + strings.Repeat("[0,0]", 40) + `} == 1"]'`,
+			"unions select more than 256 values"},
+		{"open bracket", `helm.sh/readiness-failure: '["{.a[} == Ready"]'`, "is not a JSONPath"},
+		{"assignment", `helm.sh/readiness-failure: '["{.phase} = Ready"]'`, "want one of =="},
+		{"path alone", `helm.sh/readiness-failure: '["{.phase}"]'`, "want one of =="},
+		{"no value", `helm.sh/readiness-failure: '["{.phase} =="]'`, "the value after == is missing"},
+		{"order of a word", `helm.sh/readiness-failure: '["{.phase} >= Ready"]'`,
+			`only numbers can be compared with >=, and "Ready" is not a number`},
+		{"too long", `helm.sh/readiness-failure: '["{.` + strings.Repeat("a", 1100) + `} == 1"]'`, "the limit is 1024"},
 	} {
-		t.Run(test.annotation, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			objects := apitest.Parse(t, "apiVersion: v1\nkind: Thing\nmetadata:\n  name: x\n  annotations:\n    "+test.annotation)
 			err := CheckReadiness(objects)
 			var wrong *ReadinessError

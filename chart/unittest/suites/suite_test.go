@@ -3,6 +3,7 @@
 package suites
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -133,7 +134,7 @@ func TestPattern(t *testing.T) {
 		{`templates\ok.yaml`, "", "templates/ok.yaml", true},
 	}
 	for _, tt := range tests {
-		t.Run(tt.pattern+" "+tt.name, func(t *testing.T) {
+		t.Run(tt.pattern+" in "+cmp.Or(tt.prefix, "the chart")+" and "+tt.name, func(t *testing.T) {
 			if got := newPattern(tt.pattern, tt.prefix).matches(tt.name); got != tt.want {
 				t.Errorf("%q (%s) and %s: %v, want %v", tt.pattern, tt.prefix, tt.name, got, tt.want)
 			}

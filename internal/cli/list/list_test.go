@@ -4,6 +4,7 @@ package list
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func TestStatusFlags(t *testing.T) {
 		{[]string{"-a", "--failed"}, nil, false},
 		{[]string{"--superseded", "-a"}, nil, false},
 	} {
-		t.Run(strings.Join(test.flags, " "), func(t *testing.T) {
+		t.Run(cmp.Or(strings.Join(test.flags, " "), "no flags"), func(t *testing.T) {
 			o := parse(t, test.flags...)
 			req, err := o.request()
 			if err != nil || !slices.Equal(req.Statuses, test.want) || req.AllRevisions != test.all {

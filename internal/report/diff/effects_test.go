@@ -355,17 +355,18 @@ func TestTotalPods(t *testing.T) {
 func TestShortenName(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
+		object  string
 		columns int
 		want    string
 	}{
-		{"Deployment/web", 20, "Deployment/web"},
-		{"Deployment/web-frontend", 16, "Deploym...ontend"},
-		{"日本語日本語日本語", 9, "日...語"},
-		{strings.Repeat("a", 1<<20) + "z", 8, "aaa...az"},
+		{"fits", "Deployment/web", 20, "Deployment/web"},
+		{"too long", "Deployment/web-frontend", 16, "Deploym...ontend"},
+		{"wide characters", "日本語日本語日本語", 9, "日...語"},
+		{"1 MiB", strings.Repeat("a", 1<<20) + "z", 8, "aaa...az"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := shortenName(tc.name, tc.columns); got != tc.want {
-				t.Errorf("%.20s: got %q, want %q", tc.name, got, tc.want)
+			if got := shortenName(tc.object, tc.columns); got != tc.want {
+				t.Errorf("%.20s: got %q, want %q", tc.object, got, tc.want)
 			}
 		})
 	}

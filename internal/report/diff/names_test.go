@@ -4,6 +4,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"reflect"
 	"strings"
@@ -168,7 +169,7 @@ func TestSameNames(t *testing.T) {
 		{"a.b", "c", true},
 		{"", "web", false},
 	} {
-		t.Run(tc.before, func(t *testing.T) {
+		t.Run(cmp.Or(tc.before, "nothing")+" and "+tc.after, func(t *testing.T) {
 			if got := n.same(tc.before, tc.after); got != tc.want {
 				t.Errorf("%q, %q: got %t, want %t", tc.before, tc.after, got, tc.want)
 			}
@@ -217,7 +218,7 @@ func TestFoldPaths(t *testing.T) {
 		{[][]string{{".a"}, {".b"}, {".c"}, {".d"}, {".e"}}, "a b c d e"},
 		{nil, ""},
 	} {
-		t.Run(tc.want, func(t *testing.T) {
+		t.Run(cmp.Or(tc.want, "no paths"), func(t *testing.T) {
 			if got := strings.Join(foldPaths(tc.paths), " "); got != tc.want {
 				t.Errorf("%v: got %s, want %s", tc.paths, got, tc.want)
 			}
