@@ -96,13 +96,10 @@ func (r *request) print(said fields) error {
 	return nil
 }
 
-// messageSize is counted for what scripts print and report in addition to its text.
-const messageSize = 16
-
 // countOutput counts what scripts print and report, as the process does. That enforces the
 // limit itself; here it is enforced once more, somewhat wider.
 func (s *session) countOutput(bytes int) error {
-	s.output += int64(bytes) + messageSize
+	s.output += int64(bytes) + wire.LineCost
 	if s.output > s.limits.Output+s.limits.Output/2 {
 		return &Error{Limit: "output",
 			Message: fmt.Sprintf("the scripts printed more than %d bytes, the limit for an operation", s.limits.Output)}

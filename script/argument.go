@@ -4,7 +4,6 @@ package script
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/moonhelm/moonhelm/engine/common"
 )
@@ -35,13 +34,8 @@ func (a *arguments) value(v any) (any, error) {
 	if values, ok := v.(common.Values); ok {
 		v = map[string]any(values)
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		if isRoot(v) {
-			return a.root(v)
-		}
-	case *common.Capabilities:
-		return capabilitiesOf(v), nil
+	if m, ok := v.(map[string]any); ok && isRoot(m) {
+		return a.root(m)
 	}
 	return plain(v, false, 0)
 }
@@ -62,14 +56,7 @@ func (a *arguments) root(m map[string]any) (any, error) {
 }
 
 func (a *arguments) rootNode(m map[string]any, title string) *node {
-	n := &node{title: title}
-	n.fetch = func() (any, error) {
-		out := maps.Clone(m)
-		if c, ok := m["Capabilities"].(*common.Capabilities); ok {
-			out["Capabilities"] = capabilitiesOf(c)
-		}
-		return out, nil
-	}
+	n := &node{title: title, value: m}
 	n.inner = func(key string, v any) *node {
 		switch key {
 		case "Files":

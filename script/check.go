@@ -30,6 +30,9 @@ type Checker struct {
 func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	t := treeOf(in.Chart)
 	in.Problems = append(in.Problems, slices.Concat(t.wrongPermissions(), t.wrongInterfaces())...)
+	if !t.hasFiles() {
+		return nil
+	}
 	found, err := c.check(ctx, t, nil, map[string]any{"events": changeable(), "tests": testFiles(in.Chart)})
 	if err != nil {
 		return err

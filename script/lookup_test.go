@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/engine/common"
 	"github.com/moonhelm/moonhelm/event"
 )
 
@@ -15,7 +16,8 @@ func TestLookupAndTemplateFunctions(t *testing.T) {
 	c := lchart("web", `template.func("port", function(base, extra) return {n = base + #extra, list = extra} end)
 	template.func("found", function(kind) return kube.lookup("v1", kind, "ns", "x") end)
 	template.func("bad", function() error("no way") end)
-	events.on("pre-render", function(ctx) template.func("late", function(v) return v.name end) end)`)
+	events.on("pre-render", function(ctx) template.func("late", function(v) return v.name end) end)
+	template.func("version", function(v) return v.caps.KubeVersion.Version end)`)
 	h := luaHost()
 	bus := mustLoad(t, h, c)
 	op := &event.Operation{Lookup: func(apiVersion, kind, namespace, name string) (map[string]any, error) {
@@ -32,6 +34,7 @@ func TestLookupAndTemplateFunctions(t *testing.T) {
 		t.Fatal(err)
 	}
 	fns := e.Functions["web"]
+	caps := &common.Capabilities{KubeVersion: common.KubeVersion{Version: "v1.30.0"}}
 	for _, tc := range []struct {
 		name, function string
 		args           []any
@@ -42,6 +45,9 @@ func TestLookupAndTemplateFunctions(t *testing.T) {
 		{"an object that is not there", "found", []any{"None"}, "map[]"},
 		{"a lookup that fails", "found", []any{"Broken"}, "!forbidden"},
 		{"a function of a handler", "late", []any{map[string]string{"name": "x"}}, "x"},
+		{".Capabilities below a key", "version", []any{map[string]any{"caps": caps}}, "v1.30.0"},
+		{".Capabilities below a key of the root context", "version",
+			[]any{map[string]any{"Capabilities": caps, "caps": caps}}, "v1.30.0"},
 		{"a function that fails", "bad", nil, "!ext/lua/chart.lua:3: no way"},
 		{"a function as an argument", "port", []any{func() {}}, "!argument 1: a func() cannot be given to a script"},
 		{"a struct in an argument", "late", []any{map[string]any{"Files": struct{}{}}}, "!argument 1: Files: a struct {} cannot be given to a script"},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/moonhelm/moonhelm/engine/common"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/truncate"
 	"github.com/moonhelm/moonhelm/script/wire"
@@ -342,13 +343,15 @@ func plain(v any, exact bool, depth int) (any, error) {
 }
 
 // generic returns a map with text as keys as a map[string]any, a list as []any, bytes as text
-// and a nil pointer as nil. Anything else is returned as it is.
+// a nil pointer as nil, and .Capabilities as scripts see it. Anything else is returned as it is.
 func generic(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, int64, float64, map[string]any, []any:
 		return v
 	case []byte:
 		return string(v)
+	case *common.Capabilities:
+		return capabilitiesOf(v)
 	}
 	rv := reflect.ValueOf(v)
 	switch rv.Kind() {

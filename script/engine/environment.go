@@ -122,7 +122,7 @@ func (e *engine) printLine(c *chart, line string) {
 		e.program.printed(line)
 		return
 	}
-	e.chargeOutput(len(line) + messageSize)
+	e.chargeOutput(len(line) + wire.LineCost)
 	e.notify(wire.Print, map[string]any{"chart": int64(c.index), "text": line})
 }
 
@@ -208,7 +208,7 @@ func (e *engine) lintTable() rt.Value {
 			if e.request == nil || !e.request.lint {
 				return nil, errEnded
 			}
-			e.chargeOutput(len(texts[0]) + len(texts[1]) + messageSize)
+			e.chargeOutput(len(texts[0]) + len(texts[1]) + wire.LineCost)
 			e.notify(wire.Finding, map[string]any{"severity": severity, "path": texts[0], "text": texts[1]})
 			return gc.Next(), nil
 		})

@@ -65,8 +65,8 @@ type trace struct {
 
 // newTraceback makes the message handler, which records the calls that an error came through
 // and returns it as it is.
-func (e *engine) newTraceback() *rt.GoFunction {
-	return e.function("traceback", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+func (e *engine) newTraceback() rt.Callable {
+	return e.value("traceback", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 		e.lastTrace = trace{}
 		for at := c.Next(); at != nil; at = at.Parent() {
 			t.RequireCPU(1)
@@ -83,7 +83,7 @@ func (e *engine) newTraceback() *rt.GoFunction {
 			e.lastTrace.frames = append(e.lastTrace.frames, frame{at: at, line: int(info.CurrentLine)})
 		}
 		return c.PushingNext1(t.Runtime, arg(c, 0)), nil
-	})
+	}).AsCallable()
 }
 
 // explain makes a [*scriptError] of an error that Lua returned. It runs within the limits of

@@ -12,22 +12,16 @@ import (
 	"github.com/arnodel/golua/lib/tablelib"
 	"github.com/arnodel/golua/lib/utf8lib"
 	rt "github.com/arnodel/golua/runtime"
-)
 
-const compliant = rt.ComplyCpuSafe | rt.ComplyMemSafe | rt.ComplyIoSafe | rt.ComplyTimeSafe
+	"github.com/moonhelm/moonhelm/script/engine/bridge"
+)
 
 // goFunc is a Go function that scripts call.
 type goFunc = func(*rt.Thread, *rt.GoCont) (rt.Cont, error)
 
-// function makes a value that scripts can call.
-func (e *engine) function(name string, args int, more bool, f goFunc) *rt.GoFunction {
-	g := rt.NewGoFunction(f, name, args, more)
-	g.SolemnlyDeclareCompliance(compliant)
-	return g
-}
-
+// value makes a value that scripts can call, as [bridge.Function].
 func (e *engine) value(name string, args int, more bool, f goFunc) rt.Value {
-	return rt.FunctionValue(e.function(name, args, more, f))
+	return bridge.Function(name, args, more, f)
 }
 
 // oneFunc is a Go function that returns one value to scripts.
@@ -70,7 +64,7 @@ func callInstead(t *rt.Thread, c *rt.GoCont, f rt.Callable, args []rt.Value) rt.
 type library struct {
 	base      map[string]rt.Value
 	tables    map[string]map[string]rt.Value // string, table, math, utf8
-	traceback *rt.GoFunction
+	traceback rt.Callable
 	random    *rand.Rand
 }
 

@@ -38,8 +38,6 @@ const (
 	stackLimit = 24 << 20
 	// abortTimeout is how long the watchdog waits until the host has read its answer.
 	abortTimeout = time.Second
-	// messageSize is charged for a line in addition to its text.
-	messageSize = 16
 	// exitCode is the status of a process that the watchdog ends.
 	exitCode = 3
 )

@@ -176,7 +176,7 @@ func (c *chart) receive(m map[string]any, all []*chart) error {
 	c.grants, c.asks = texts(m["grants"]), texts(m["asks"])
 	if p, ok := m["parent"].(int64); ok && p >= 0 {
 		if p >= int64(len(all)) {
-			return errors.New("a parent must be one of the charts before it")
+			return errors.New("a parent must be one of the charts")
 		}
 		c.parent = all[p]
 	}

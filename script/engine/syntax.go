@@ -3,8 +3,10 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/arnodel/golua/ast"
@@ -55,6 +57,9 @@ type reader struct {
 func (r *reader) Scan() *token.Token {
 	r.blocks.add(r.last)
 	if t := r.Scanner.Scan(); t != nil { // nil after the end
+		if t.Type == token.LONGSTRING && isEmptyLong(t.Lit) { // golua's parser panics
+			t = &token.Token{Type: token.STRING, Lit: []byte(`""`), Pos: t.Pos}
+		}
 		r.last = t
 	}
 	if r.blocks.tooDeep() {
@@ -63,13 +68,24 @@ func (r *reader) Scan() *token.Token {
 	return r.last
 }
 
+// isEmptyLong reports whether a long string, such as [[]] or [=[]=], is empty.
+func isEmptyLong(text []byte) bool {
+	bracket := bytes.IndexByte(text[1:], '[') + 2
+	return len(text) == 2*bracket
+}
+
 // explain returns the error of a script at which golua's parser has stopped.
 func (r *reader) explain(err error) *syntaxError {
-	var wrong parsing.Error
+	var (
+		wrong parsing.Error
+		bug   runtime.Error // of golua
+	)
 	switch {
 	case r.blocks.tooDeep():
 		return &syntaxError{line: r.last.Line,
 			text: fmt.Sprintf("the script nests too deep here (more than %d levels)", maxNesting)}
+	case errors.As(err, &bug):
+		return &syntaxError{line: r.last.Line, text: "the script cannot be read"}
 	case !errors.As(err, &wrong): // it is about an escape sequence of the last token
 		return &syntaxError{line: r.last.Line, text: err.Error()}
 	}

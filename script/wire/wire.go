@@ -58,6 +58,10 @@ type Limits struct {
 	Output int64 // bytes that print writes
 }
 
+// LineCost is counted against Output for a line that scripts print or report, in addition to its
+// text.
+const LineCost = 16
+
 // DefaultLimits are those of an operation for which nothing else was said.
 func DefaultLimits() Limits {
 	return Limits{CPU: 10 * time.Second, Memory: 256 << 20, Output: 1 << 20}
