@@ -197,7 +197,8 @@ func (e liveObject) owner() string {
 
 // isOwnedBy reports whether the object has the ownership labels of a release.
 func (e liveObject) isOwnedBy(owner kube.Owner) bool {
-	return release.OwnershipOf(e.texts("labels"), e.texts("annotations")) == release.OwnedBy(owner.Release, owner.Namespace)
+	is := release.OwnershipOf(e.texts("labels"), e.texts("annotations"))
+	return is == release.OwnedBy(owner.Release, owner.Namespace)
 }
 
 // hookRelease returns the release whose hook created the object, or "" if that is not known.
