@@ -55,7 +55,7 @@ func substitute(t *rt.Thread, s string, p *pattern.Pattern, anchored bool, most 
 	if anchored {
 		search, most = p.MatchFromStart, min(most, 1)
 	}
-	var b strings.Builder
+	var b pieces
 	var n int64
 	at, copied, last := 0, 0, -1
 	for n < most && at <= len(s) {
@@ -75,14 +75,41 @@ func substitute(t *rt.Thread, s string, p *pattern.Pattern, anchored bool, most 
 			return "", 0, err
 		}
 		t.RequireBytes(start - copied + len(text))
-		b.WriteString(s[copied:start])
-		b.WriteString(text)
+		b.add(s[copied:start])
+		b.add(text)
 		at, copied, last = end, end, end
 		n++
 	}
 	t.RequireBytes(len(s) - copied)
-	b.WriteString(s[copied:])
+	b.add(s[copied:])
 	return b.String(), n, nil
+}
+
+// pieces joins texts. A [strings.Builder] that grows leaves its old arrays, together larger than the
+// text, to the collector, which may not keep up.
+type pieces struct {
+	done []string
+	last strings.Builder
+}
+
+func (p *pieces) add(text string) {
+	const size = 64 << 10
+	if p.last.Len()+len(text) > size {
+		p.done = append(p.done, p.last.String())
+		p.last.Reset()
+	}
+	if len(text) > size {
+		p.done = append(p.done, text)
+		return
+	}
+	p.last.WriteString(text)
+}
+
+func (p *pieces) String() string {
+	if len(p.done) == 0 {
+		return p.last.String()
+	}
+	return strings.Join(append(p.done, p.last.String()), "")
 }
 
 // captured returns the captures of a match, the whole match if it has none.
@@ -142,10 +169,10 @@ func fill(t *rt.Thread, text, whole string, captures []rt.Value) (string, error)
 	if !strings.Contains(text, "%") {
 		return text, nil
 	}
-	var b strings.Builder
+	var b pieces
 	put := func(s string) {
 		t.RequireBytes(len(s))
-		b.WriteString(s)
+		b.add(s)
 	}
 	for {
 		before, after, found := strings.Cut(text, "%")

@@ -98,3 +98,19 @@ func TestGsubLooksIntoValues(t *testing.T) {
 		t.Error(err, h.printed)
 	}
 }
+
+// Results that are put together from several pieces.
+func TestLargeReplacements(t *testing.T) {
+	for _, c := range []struct{ name, call, want string }{
+		{"many small ones", `("abc"):rep(50000):gsub("b", "-")`, `("a-c"):rep(50000)`},
+		{"a few large ones", `("1b2b3"):gsub("b", ("y"):rep(70000))`, `"1" .. ("y"):rep(70000) .. "2" .. ("y"):rep(70000) .. "3"`},
+		{"a large text without a match", `("x"):rep(200000):gsub("y", "z")`, `("x"):rep(200000)`},
+		{"a capture many times", `("<ab>"):gsub("a(b)", ("%1-%0."):rep(20000))`, `"<" .. ("b-ab."):rep(20000) .. ">"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			started(t, alone(fmt.Sprintf(`
+local got, want = (%s), %s
+assert(got == want, #got .. " bytes, want " .. #want)`, c.call, c.want)))
+		})
+	}
+}
